@@ -1,6 +1,6 @@
 import { Admin } from './admin.ts';
-import { CaptureFailedError, errorOfResponse, NotFoundError, RequestTimeoutError } from './errors.ts';
-import { dataOfEvents, type EventsOptions, readEvents } from './event-stream.ts';
+import { CaptureFailedError, errorOfResponse, NetworkError, NotFoundError, RequestTimeoutError } from './errors.ts';
+import { dataOfEvents, type EventsOptions, readEvents, type ServerEvent } from './event-stream.ts';
 import {
   createRawClient,
   dataOf,
@@ -19,6 +19,7 @@ import type {
   CaptureHistory,
   CaptureListQuery,
   CaptureOptions,
+  CaptureProgress,
   CaptureResult,
   CaptureWebhook,
   ComponentStatus,
@@ -73,6 +74,15 @@ export interface CaptureCallOptions extends CallOptions {
   readonly idempotencyKey?: string | undefined;
 }
 
+/** What a capture takes beside its options when its steps are followed. */
+export interface FollowCaptureOptions extends CaptureCallOptions {
+  /**
+   * Is called with each step that the service tells of: none for an answer from the cache, or of another call with the same
+   * Idempotency-Key. From the first one on, the call is not repeated when the capture fails.
+   */
+  readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
+}
+
 /** How to wait for a capture. */
 export interface WaitOptions extends CallOptions {
   /** Milliseconds until waiting is given up with a RequestTimeoutError; the capture goes on. By default there is no limit. */
@@ -121,16 +131,25 @@ export class Webcapture {
    */
   capture(
     options: CaptureOptions & { readonly background: true },
-    call?: CaptureCallOptions,
+    call?: FollowCaptureOptions,
   ): Promise<CaptureResult | PendingCapture>;
-  capture(options: CaptureOptions & { readonly background?: false }, call?: CaptureCallOptions): Promise<CaptureResult>;
-  capture(options: CaptureOptions, call?: CaptureCallOptions): Promise<CaptureResult | PendingCapture>;
+  capture(
+    options: CaptureOptions & { readonly background?: false },
+    call?: FollowCaptureOptions,
+  ): Promise<CaptureResult>;
+  capture(options: CaptureOptions, call?: FollowCaptureOptions): Promise<CaptureResult | PendingCapture>;
   capture(
     options: CaptureOptions,
-    { signal = null, idempotencyKey }: CaptureCallOptions = {},
+    { signal = null, idempotencyKey, onProgress }: FollowCaptureOptions = {},
   ): Promise<CaptureResult | PendingCapture> {
     const params = idempotencyKey === undefined ? {} : { header: { 'idempotency-key': idempotencyKey } };
     const body = { ...options, responseType: 'json' as const };
+    if (onProgress !== undefined) {
+      const headers = { accept: 'text/event-stream' };
+      const open = (stop: AbortSignal) =>
+        this.raw.POST('/capture', { params, body, headers, signal: stop, parseAs: 'stream' });
+      return resultOfEvents(readEvents(open, { signal, silenceMs: this.#transport.timeoutMs }), onProgress);
+    }
     // The document knows that the same address answers with files, too.
     const call = this.raw.POST('/capture', { params, body, signal });
     return dataOf(call as Promise<RawAnswer<{ readonly data: CaptureResult | PendingCapture }>>);
@@ -358,6 +377,17 @@ export class Webcapture {
   sendTestEvent(body: TestEvent, { signal = null }: CallOptions = {}): Promise<{ readonly id: string }> {
     return dataOf(this.raw.POST('/webhooks/test', { body, signal }));
   }
+}
+
+async function resultOfEvents(
+  events: AsyncIterable<ServerEvent>,
+  onProgress: (progress: CaptureProgress) => void,
+): Promise<CaptureResult | PendingCapture> {
+  for await (const { event, data } of events) {
+    if (event === 'progress') onProgress(JSON.parse(data) as CaptureProgress);
+    if (event === 'result') return (JSON.parse(data) as { data: CaptureResult | PendingCapture }).data;
+  }
+  throw new NetworkError('NETWORK_ERROR', 'The connection ended before the capture had.');
 }
 
 /** Without slashes at its end. In a browser it may be relative to the page. */

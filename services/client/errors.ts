@@ -1,12 +1,7 @@
-import type { paths } from './openapi.ts';
-
-type FailuresOf<T> = T extends { error: { code: infer C } } ? C : never;
-type Bodies<T> = T extends { content: { 'application/json': infer B } } ? B : never;
-type Answers<P> = P extends { responses: infer R } ? Bodies<R[keyof R]> : never;
-type Operations = { [P in keyof paths]: paths[P][keyof paths[P]] }[keyof paths];
+import type { components } from './openapi.ts';
 
 /** The codes that the service answers with in `error.code`. */
-export type ErrorCode = FailuresOf<Answers<Operations>>;
+export type ErrorCode = components['schemas']['Error']['code'];
 
 /** The codes of errors that no answer of the service stands for. */
 export type ClientErrorCode =

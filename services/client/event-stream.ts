@@ -17,9 +17,14 @@ export interface ServerEvent {
 /** The service sends a comment every 15 seconds: a stream without a byte for so long is dead. */
 const defaultSilenceMs = 45_000;
 
-/** The data of those events of a stream that have a name. Later versions of the service may send others, too. */
+/**
+ * The data of those events of a stream that have a name. Later versions of the service may send others, too.
+ *
+ * @throws WebcaptureError UNEXPECTED_RESPONSE when the data of such an event is no JSON object: it ends the stream, since an event that
+ *   was left out in silence would be a change that nobody learns of
+ */
 export async function* dataOfEvents<T>(name: string, events: AsyncIterable<ServerEvent>): AsyncGenerator<T, void> {
-  for await (const { event, data } of events) if (event === name) yield JSON.parse(data) as T;
+  for await (const event of events) if (event.event === name) yield parseData(event) as T;
 }
 
 /**
@@ -27,8 +32,8 @@ export async function* dataOfEvents<T>(name: string, events: AsyncIterable<Serve
  * ends the stream.
  *
  * @param open sends the request
- * @throws what an event `error` tells of as a WebcaptureError; NetworkError when the stream is cut or falls silent; the
- *   reason of the signal
+ * @throws what an event `error` tells of as a WebcaptureError; UNEXPECTED_RESPONSE when it tells of none; NetworkError when the
+ *   stream is cut or falls silent; the reason of the signal
  */
 export async function* readEvents(
   open: (signal: AbortSignal) => Promise<RawAnswer<ReadableStream<Uint8Array> | null>>,
@@ -65,7 +70,7 @@ export async function* readEvents(
       const { done, value } = await awaited(reader.read());
       if (done) return;
       for (const event of parser.push(decoder.decode(value, { stream: true }))) {
-        if (event.event === 'error') throw errorOfEvent(event);
+        if (event.event === 'error') throw errorOfEvent(event, response.headers);
         yield event;
       }
     }
@@ -75,9 +80,30 @@ export async function* readEvents(
   }
 }
 
-function errorOfEvent({ data }: ServerEvent): WebcaptureError {
-  const { code, message } = JSON.parse(data) as { code: ErrorCode; message: string };
-  return errorOfCode(code, message);
+function errorOfEvent(event: ServerEvent, headers: Headers): WebcaptureError {
+  const { code, message } = parseData(event);
+  if (typeof code !== 'string' || typeof message !== 'string') throw unexpected(event);
+  return errorOfCode(code as ErrorCode, message, {
+    requestId: headers.get('x-request-id'),
+    captureUuid: headers.get('x-capture-uuid'),
+  });
+}
+
+function parseData(event: ServerEvent): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(event.data);
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
+  } catch (error) {
+    throw unexpected(event, error);
+  }
+  throw unexpected(event);
+}
+
+/** Such as a proxy makes that cuts or rewrites what passes through it. */
+function unexpected({ event, data }: ServerEvent, cause?: unknown): WebcaptureError {
+  const beginning = JSON.stringify(data.length <= 60 ? data : `${data.slice(0, 60)}…`);
+  const message = `An event "${event}" of the stream has data that is not from a webcapture service: ${beginning}. Open the stream again.`;
+  return new WebcaptureError('UNEXPECTED_RESPONSE', message, { cause });
 }
 
 /** The format of text/event-stream (WHATWG HTML, 9.2.6), fed in pieces of any size. */

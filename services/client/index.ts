@@ -1,5 +1,11 @@
 export type { Admin } from './admin.ts';
-export { Webcapture, type CaptureCallOptions, type WaitOptions, type WebcaptureOptions } from './client.ts';
+export {
+  Webcapture,
+  type CaptureCallOptions,
+  type FollowCaptureOptions,
+  type WaitOptions,
+  type WebcaptureOptions,
+} from './client.ts';
 export {
   AuthenticationError,
   CaptureFailedError,
@@ -17,7 +23,7 @@ export {
   WebcaptureError,
 } from './errors.ts';
 export type { EventsOptions } from './event-stream.ts';
-export type { paths } from './openapi.ts';
+export type { components, paths } from './openapi.ts';
 export type { CallOptions, RawClient } from './requests.ts';
 export type * from './types.ts';
 export { verifyWebhook, type VerifyWebhookOptions, type WebhookHeaders, WebhookVerificationError } from './webhooks.ts';

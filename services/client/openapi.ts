@@ -16,7 +16,7 @@ export interface paths {
         put?: never;
         /**
          * Capture a page
-         * @description Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.
+         * @description Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. With the header "Accept: text/event-stream", and responseType "json", the response is a stream of server-sent events from the moment when the capture is queued: an event progress for each step, whose data is {uuid, region, step} and step is queued, rendering or storing, and at last an event result, whose data is the JSON response, or an event error, whose data is {code, message}; what fails before is answered with its status. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.
          */
         post: operations["createCapture"];
         delete?: never;
@@ -789,7 +789,1194 @@ export interface webhooks {
     };
 }
 export interface components {
-    schemas: never;
+    schemas: {
+        Account: {
+            id: string;
+            name: string;
+            /** Format: date-time */
+            createdAt: string;
+            /** @description Tokens that the account may use in a calendar month (UTC). */
+            tokenQuota: number;
+            /** @description Requests to POST /capture per minute. */
+            ratePerMinute: number;
+            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+            burst: number;
+            /** @description Maximum number of captures that clients may wait for at the same time. */
+            maxInFlight: number;
+            /** @description Maximum number of background captures that have not ended. */
+            maxQueued: number;
+            /**
+             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
+             * @enum {string}
+             */
+            isolation: "context" | "browser" | "account";
+            suspended: boolean;
+            suspendedAt: string | null;
+        };
+        AccountList: {
+            items: components["schemas"]["Account"][];
+            /** @description Cursor of the next page, or null if this is the last page. */
+            nextCursor: string | null;
+        };
+        AdminCapture: {
+            /** Format: uuid */
+            uuid: string;
+            /** @description ID of the account. */
+            account: string;
+            /** @description Host of the page, or about:blank for supplied HTML. */
+            host: string;
+            /** @enum {string} */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /** @description Error code of a failed capture. */
+            code: ("VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR") | null;
+            /** @description Error message of a failed capture. */
+            message: string | null;
+            /** @description Duration as in the latencies of GET /usage/history. */
+            durationMs: number;
+            /**
+             * Format: date-time
+             * @description Time at which the capture, or the refresh, ended.
+             */
+            endedAt: string;
+        };
+        AdminCaptureList: {
+            captures: components["schemas"]["AdminCapture"][];
+        };
+        ApiKey: {
+            id: string;
+            accountId: string;
+            name: string;
+            scopes: ("capture" | "read" | "manage")[];
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+            createdBy: string | null;
+            expiresAt: string | null;
+            revokedAt: string | null;
+        };
+        ApiKeyList: {
+            items: components["schemas"]["ApiKey"][];
+            /** @description Cursor of the next page, or null if this is the last page. */
+            nextCursor: string | null;
+        };
+        /** @description User name and password for HTTP basic and digest authentication. Sent to the origin of the page only. */
+        BasicAuth: {
+            username: string;
+            password: string;
+        };
+        /**
+         * @description Content to block.
+         * @default {}
+         */
+        Block: {
+            /**
+             * @description Block advertising.
+             * @default false
+             */
+            ads?: boolean;
+            /**
+             * @description Block trackers.
+             * @default false
+             */
+            trackers?: boolean;
+            /**
+             * @description Block audio and video.
+             * @default false
+             */
+            media?: boolean;
+            /**
+             * @description Dismiss or hide cookie banners.
+             * @default false
+             */
+            cookieBanners?: boolean;
+        };
+        Capture: components["schemas"]["CaptureResult"] | components["schemas"]["PendingCapture"] | components["schemas"]["FailedCapture"] | components["schemas"]["DeletedCapture"];
+        CaptureError: {
+            /** @enum {string} */
+            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+            message: string;
+        };
+        CaptureHistory: {
+            /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
+            refreshes: components["schemas"]["PastRefresh"][];
+            /** @description The latest attempts to deliver events to the webhook, newest first. */
+            deliveries: components["schemas"]["Delivery"][];
+        };
+        CaptureList: {
+            items: components["schemas"]["Capture"][];
+            /** @description Cursor of the next page, or null if this is the last page. */
+            nextCursor: string | null;
+        };
+        CaptureMetadata: {
+            /** @description Requested URL, or about:blank for supplied HTML. */
+            url: string;
+            /**
+             * Format: date-time
+             * @description Time of the capture.
+             */
+            capturedAt: string;
+            /** @description Time of the capture as Unix time in seconds. */
+            createdAt: number;
+            /** @enum {string} */
+            format: "png" | "jpeg" | "webp" | "pdf";
+            /** @enum {string} */
+            mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
+            fileSizeBytes: number;
+            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+            width: number;
+            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
+            height: number;
+            viewport: {
+                width: number;
+                height: number;
+                deviceScaleFactor: number;
+            };
+            fullPage: boolean;
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+            secrets?: {
+                /** @description Names of the headers. */
+                headers: string[];
+                /** @description Names of the cookies. */
+                cookies: string[];
+                auth: boolean;
+                css: boolean;
+                script: boolean;
+            };
+            /**
+             * Format: date-time
+             * @description Time at which the file expires.
+             */
+            expiresAt: string;
+        };
+        CaptureReport: {
+            /** @description HTTP status of the page, or null for supplied HTML. */
+            httpStatus: number | null;
+            /** @description URL of the page after redirects, or about:blank for supplied HTML. */
+            finalUrl: string;
+            /** @description Title of the page, at most 512 characters. */
+            title: string;
+            images: {
+                loaded: number;
+                failed: number;
+                pending: number;
+            };
+            /** @description Requests that `block` or the egress policy refused. */
+            blockedRequests: number;
+            /** @description Waits that timed out. The page was captured as it was. */
+            softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+            /**
+             * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+             * @enum {string}
+             */
+            strategy?: "single" | "grown" | "tiles";
+            /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
+            originalSize?: {
+                width: number;
+                height: number;
+            };
+            /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
+            scriptError?: string;
+            /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
+            truncated: boolean;
+            /** @description Whether the image has a single colour. */
+            blank: boolean;
+            /** @description Whether the page showed a bot check. */
+            challenge: boolean;
+            timings: {
+                /** @description Time from the acceptance of the request to the start of rendering. */
+                queueMs: number;
+                /** @description Time until the page reached the event in waitUntil. */
+                navigateMs: number;
+                /** @description Time spent waiting for images and the delay, and preparing a full page. */
+                settleMs: number;
+                /** @description Time spent taking and encoding the screenshot. */
+                shootMs: number;
+                /** @description Time spent storing the file. */
+                storeMs: number;
+            };
+        };
+        CaptureRequest: {
+            /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+            url?: string;
+            /** @description HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required. */
+            html?: string;
+            /**
+             * @description Respond with metadata (json) or with the file itself (file). file cannot be combined with background.
+             * @default json
+             * @enum {string}
+             */
+            responseType?: "json" | "file";
+            /**
+             * @description Format of the file.
+             * @default png
+             * @enum {string}
+             */
+            format?: "png" | "jpeg" | "webp" | "pdf";
+            viewport?: components["schemas"]["Viewport"];
+            /**
+             * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
+             * @default false
+             */
+            isFullPage?: boolean;
+            /**
+             * @description Image quality of jpeg and webp. Ignored for other formats.
+             * @default 80
+             */
+            quality?: number;
+            /**
+             * @description Value of the media feature prefers-color-scheme.
+             * @default light
+             * @enum {string}
+             */
+            colorScheme?: "light" | "dark" | "no-preference";
+            /**
+             * @description Navigation timeout in milliseconds. Time in the queue does not count.
+             * @default 30000
+             */
+            timeout?: number;
+            /**
+             * @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.
+             * @default load
+             * @enum {string}
+             */
+            waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
+            /**
+             * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
+             * @default 3000
+             */
+            imageTimeout?: number;
+            /**
+             * @description Additional time to wait after the page has loaded, in milliseconds.
+             * @default 0
+             */
+            delay?: number;
+            responseCache?: components["schemas"]["ResponseCacheOptions"];
+            /**
+             * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
+             * @default 86400
+             */
+            cdnTtl?: number;
+            persistence?: components["schemas"]["PersistenceOptions"];
+            /**
+             * @description Queue the capture and respond immediately.
+             * @default false
+             */
+            background?: boolean;
+            webhook?: components["schemas"]["WebhookOptions"];
+            /**
+             * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
+             * @default auto
+             * @enum {string}
+             */
+            region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * @description Render with a browser that avoids bot detection. Costs one more token.
+             * @default false
+             */
+            antiBot?: boolean;
+            block?: components["schemas"]["Block"];
+            pdf?: components["schemas"]["PdfOptions"];
+            /**
+             * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
+             * @example iPhone 15
+             */
+            device?: string;
+            /**
+             * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
+             * @enum {string}
+             */
+            media?: "screen" | "print";
+            /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
+            reducedMotion?: boolean;
+            waitFor?: components["schemas"]["WaitFor"];
+            /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+            selector?: string;
+            /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
+            elementPadding?: number;
+            clip?: components["schemas"]["Clip"];
+            /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
+            hide?: string[];
+            /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
+            remove?: string[];
+            /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
+            click?: string[];
+            /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
+            javaScript?: boolean;
+            /** @description Transparent where the page paints nothing. With format png or webp only. */
+            omitBackground?: boolean;
+            resize?: components["schemas"]["Resize"];
+            failOn?: components["schemas"]["FailOn"];
+            /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
+            headersFor?: string[];
+            /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+            extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            /**
+             * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
+             * @example de-DE
+             */
+            locale?: string;
+            /**
+             * @description Time zone of the visitor, a name of the IANA time zone database.
+             * @example Europe/Berlin
+             */
+            timezone?: string;
+            geolocation?: components["schemas"]["Geolocation"];
+            /**
+             * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
+             * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
+             */
+            userAgent?: string;
+            /**
+             * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
+             * @example {
+             *       "Authorization": "Bearer …"
+             *     }
+             */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Cookies that are set before the page is opened. */
+            cookies?: components["schemas"]["Cookie"][];
+            auth?: components["schemas"]["BasicAuth"];
+            /** @description Style sheet that is added to the page: up to 64 KiB. */
+            css?: string;
+            /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
+            script?: string;
+        };
+        CaptureResult: {
+            /**
+             * Format: uuid
+             * @description Identifier of the capture (UUIDv7).
+             */
+            uuid: string;
+            /** @enum {string} */
+            status: "completed" | "expired" | "deleted";
+            /** @description URL of the file. */
+            fileUrl: string;
+            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
+            fromCache: boolean;
+            /** @description Tokens charged for this request; 0 for responses from the cache. */
+            tokenCost: number;
+            fileSizeBytes: number;
+            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
+            processingTimeMs: number;
+            /**
+             * @description Region in which the page was rendered.
+             * @enum {string}
+             */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            metadata: components["schemas"]["CaptureMetadata"];
+            report: components["schemas"]["CaptureReport"];
+            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
+            extracted?: components["schemas"]["Extracted"] | null;
+            refresh?: components["schemas"]["Refresh"];
+            webhook?: components["schemas"]["CaptureWebhook"];
+        };
+        CaptureWebhook: {
+            url: string;
+            /**
+             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
+             * @enum {string}
+             */
+            state: "waiting" | "pending" | "delivered" | "failed";
+            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
+            /** @description Delivery attempts of the latest event so far. */
+            attempts: number;
+            lastStatus: number | null;
+            lastError: string | null;
+            nextAttemptAt: string | null;
+        };
+        ChangeAccount: {
+            /** @example Example Ltd */
+            name?: string;
+            /** @description Tokens that the account may use in a calendar month (UTC). */
+            tokenQuota?: number;
+            /** @description Requests to POST /capture per minute. */
+            ratePerMinute?: number;
+            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+            burst?: number;
+            /** @description Maximum number of captures that clients may wait for at the same time. */
+            maxInFlight?: number;
+            /** @description Maximum number of background captures that have not ended. */
+            maxQueued?: number;
+            /**
+             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
+             * @enum {string}
+             */
+            isolation?: "context" | "browser" | "account";
+            /** @description Whether the account is suspended. The API keys of a suspended account are refused. */
+            suspended?: boolean;
+        };
+        /** @description Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page. */
+        Clip: {
+            /** @description CSS pixels from the top left corner of the page. */
+            x: number;
+            /** @description CSS pixels from the top left corner of the page. */
+            y: number;
+            /** @description CSS pixels. */
+            width: number;
+            /** @description CSS pixels. */
+            height: number;
+        };
+        ComponentStatus: {
+            /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
+            name: string;
+            /** @enum {string} */
+            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+            responseTimeMs?: number;
+            message?: string;
+            /** Format: date-time */
+            lastCheckedAt: string;
+        };
+        Cookie: {
+            name: string;
+            value: string;
+            /** @description http or https URL whose host gets the cookie, and no other host. Excludes domain and path. */
+            url?: string;
+            /** @description Domain that gets the cookie, with its subdomains. Without domain and url: the host of the page. */
+            domain?: string;
+            /** @description Path of the cookie; / if not set. */
+            path?: string;
+            /** @description Send the cookie over https only. Without domain, the default is whether url, or the URL of the page, is https. */
+            secure?: boolean;
+            /** @description Hide the cookie from scripts. */
+            httpOnly?: boolean;
+            /**
+             * @description None requires secure.
+             * @enum {string}
+             */
+            sameSite?: "Strict" | "Lax" | "None";
+        };
+        CreateAccount: {
+            /** @example Example Ltd */
+            name: string;
+            /** @description Tokens that the account may use in a calendar month (UTC). */
+            tokenQuota?: number;
+            /** @description Requests to POST /capture per minute. */
+            ratePerMinute?: number;
+            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
+            burst?: number;
+            /** @description Maximum number of captures that clients may wait for at the same time. */
+            maxInFlight?: number;
+            /** @description Maximum number of background captures that have not ended. */
+            maxQueued?: number;
+            /**
+             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
+             * @enum {string}
+             */
+            isolation?: "context" | "browser" | "account";
+        };
+        CreateAccountKey: {
+            accountId: string;
+            /** @example Build server */
+            name: string;
+            /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
+            scopes?: ("capture" | "read" | "manage")[];
+            /**
+             * @description Time at which the key expires, or null if it does not expire.
+             * @example 2030-01-31T00:00:00Z
+             */
+            expiresAt?: string | null;
+        };
+        CreateKey: {
+            /** @example Build server */
+            name: string;
+            /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
+            scopes?: ("capture" | "read" | "manage")[];
+            /**
+             * @description Time at which the key expires, or null if it does not expire.
+             * @example 2030-01-31T00:00:00Z
+             */
+            expiresAt?: string | null;
+        };
+        DeadLetter: {
+            /**
+             * Format: date-time
+             * @description Time at which the controller settled it.
+             */
+            at: string;
+            uuid: string;
+            /** @description ID of the account. */
+            account: string;
+            /** @enum {string} */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * @description max_deliveries: the job was delivered three times and never acknowledged. terminated: a renderer rejected the job.
+             * @enum {string}
+             */
+            reason: "max_deliveries" | "terminated";
+            /** @description Deliveries of the job. */
+            deliveries: number;
+        };
+        DeadLetterList: {
+            /** @description Newest first, at most 100. */
+            deadLetters: components["schemas"]["DeadLetter"][];
+        };
+        /** DeletedCapture */
+        DeletedCapture: {
+            /** Format: uuid */
+            uuid: string;
+            /** @enum {string} */
+            status: "deleted";
+            fromCache: boolean;
+            /** @description Always 0, because the capture was deleted before it completed. */
+            tokenCost: number;
+            /** @enum {string} */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * Format: date-time
+             * @description Time at which the request was accepted.
+             */
+            acceptedAt: string;
+            metadata: components["schemas"]["RequestMetadata"];
+        };
+        Delivery: {
+            /** @description UUID of the capture; null for a test event. */
+            uuid: string | null;
+            /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
+            url: string;
+            /** @enum {string} */
+            event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
+            /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
+            revision: number;
+            /** @description Number of the attempt, from 1. */
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description Start of the attempt.
+             */
+            at: string;
+            /**
+             * @description delivered; retrying: there will be another attempt; failed: there will be no further attempt.
+             * @enum {string}
+             */
+            state: "delivered" | "retrying" | "failed";
+            /** @description HTTP status of the response; null if there was none. */
+            status: number | null;
+            /** @description Why the attempt failed. */
+            error: string | null;
+            /** @description Duration of the attempt; null if nothing was sent. */
+            durationMs: number | null;
+        };
+        DeliveryList: {
+            /** @description Newest first. */
+            deliveries: components["schemas"]["Delivery"][];
+        };
+        Device: {
+            /** @description Value of the option device. */
+            name: string;
+            viewport: {
+                width: number;
+                height: number;
+                deviceScaleFactor: number;
+            };
+            /** @description Size of the screen in CSS pixels. */
+            screen: {
+                width: number;
+                height: number;
+            };
+            /** @description It has a touch screen, and lays pages out by their viewport meta tag. */
+            isMobile: boolean;
+            userAgent: string;
+        };
+        Error: {
+            /** @enum {string} */
+            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+            /** @description Description of the error and of what to do. Use code, not message, in programs. */
+            message: string;
+        };
+        /** Extracted */
+        Extracted: {
+            /** @description Text that can be seen on the page. */
+            text?: string;
+            /** @description The document as HTML, after its scripts have run. */
+            html?: string;
+            /** @description What can be seen on the page, as Markdown (GFM). */
+            markdown?: string;
+            /** @description Links of the document, each URL once, in document order. */
+            links?: {
+                /** @description Absolute URL (http, https, mailto or tel). */
+                url: string;
+                /** @description Text of the link, at most 256 characters. */
+                text: string;
+            }[];
+            metadata?: {
+                title: string;
+                description: string | null;
+                /** @description Attribute lang of the html element. */
+                language: string | null;
+                canonicalUrl: string | null;
+                /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
+                openGraph: {
+                    [key: string]: string;
+                };
+                /** @description Icons that the page links to, at most 50. */
+                icons: {
+                    /** @description Absolute URL. */
+                    url: string;
+                    sizes?: string;
+                    type?: string;
+                }[];
+            };
+            /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
+            truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+        };
+        /** @description Fail the capture, at no cost, if any of these is the case. */
+        FailOn: {
+            /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
+            status?: (number | string)[];
+            /** @description The image has a single colour. */
+            blank?: boolean;
+            /** @description The page shows a bot check. */
+            challenge?: boolean;
+            /** @description A script of the page writes an error to the console, or does not catch an exception. */
+            consoleErrors?: boolean;
+        };
+        /** FailedCapture */
+        FailedCapture: {
+            /** Format: uuid */
+            uuid: string;
+            /** @enum {string} */
+            status: "failed";
+            fromCache: boolean;
+            /** @description Always 0, because failed captures are not charged. */
+            tokenCost: number;
+            /** @enum {string} */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /** @description Time from the acceptance of the request to the failure. */
+            processingTimeMs: number;
+            /**
+             * Format: date-time
+             * @description Time at which the request was accepted.
+             */
+            acceptedAt: string;
+            error: components["schemas"]["CaptureError"];
+            metadata: components["schemas"]["RequestMetadata"];
+            webhook?: components["schemas"]["CaptureWebhook"];
+        };
+        Failure: {
+            /** @enum {boolean} */
+            success: false;
+            error: components["schemas"]["Error"];
+            data: null;
+        };
+        /** @description Place of the visitor, and the permission to ask for it. Browsers tell it to pages of https only, and to frames of other origins if the page allows it. */
+        Geolocation: {
+            /** @description Degrees north. */
+            latitude: number;
+            /** @description Degrees east. */
+            longitude: number;
+            /**
+             * @description Metres.
+             * @default 10
+             */
+            accuracy?: number;
+        };
+        NewApiKey: {
+            id: string;
+            accountId: string;
+            name: string;
+            scopes: ("capture" | "read" | "manage")[];
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+            createdBy: string | null;
+            expiresAt: string | null;
+            revokedAt: string | null;
+            /** @description The API key. It is shown only once. */
+            key: string;
+        };
+        Overview: {
+            /**
+             * Format: date-time
+             * @description Time of this overview.
+             */
+            at: string;
+            /**
+             * @description Overall status of the service, as of GET /status.
+             * @enum {string}
+             */
+            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+            regions: components["schemas"]["RegionOverview"][];
+        };
+        PastRefresh: {
+            /** @description Refreshes of a capture are numbered from 1. */
+            number: number;
+            /**
+             * @description Who asked for it: a request, or refreshInterval.
+             * @enum {string}
+             */
+            by: "request" | "interval";
+            /** @enum {string} */
+            state: "queued" | "rendering" | "completed" | "failed";
+            /** Format: date-time */
+            acceptedAt: string;
+            endedAt: string | null;
+            error: components["schemas"]["CaptureError"] | null;
+            fileSizeBytes: number | null;
+            width: number | null;
+            height: number | null;
+        };
+        /** @description PDF options. Allowed with format pdf only. */
+        PdfOptions: {
+            /**
+             * @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage.
+             * @enum {string}
+             */
+            paper?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
+            /**
+             * @description Use landscape orientation.
+             * @default false
+             */
+            landscape?: boolean;
+            /**
+             * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.
+             * @default 10
+             */
+            margin?: number | string | {
+                top?: number | string;
+                right?: number | string;
+                bottom?: number | string;
+                left?: number | string;
+            };
+            /**
+             * @description Print background colours and images.
+             * @default true
+             */
+            printBackground?: boolean;
+            /**
+             * @description Scale of the rendering.
+             * @default 1
+             */
+            scale?: number;
+            /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
+            width?: number | string;
+            /** @description Height of the paper, like width. */
+            height?: number | string;
+            /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+            preferCssPageSize?: boolean;
+            /**
+             * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+             * @example 1-3, 5, 8-
+             */
+            pageRanges?: string;
+            /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+            headerTemplate?: string;
+            /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+            footerTemplate?: string;
+            /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
+            tagged?: boolean;
+            /** @description Write bookmarks made of the headings of the page. */
+            outline?: boolean;
+        };
+        /** PendingCapture */
+        PendingCapture: {
+            /** Format: uuid */
+            uuid: string;
+            /** @enum {string} */
+            status: "queued" | "rendering";
+            /** @description URL that the file will have. */
+            fileUrl: string;
+            fromCache: boolean;
+            /** @description Tokens that are charged when the capture completes. */
+            tokenCost: number;
+            /**
+             * @description Region in which the capture waits or is rendered.
+             * @enum {string}
+             */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /**
+             * Format: date-time
+             * @description Time at which the request was accepted.
+             */
+            acceptedAt: string;
+            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
+            estimatedWaitSeconds?: number | null;
+            metadata: components["schemas"]["RequestMetadata"];
+            webhook?: components["schemas"]["CaptureWebhook"];
+        };
+        /**
+         * @description Long-term storage of the file, with optional automatic refreshes.
+         * @default {}
+         */
+        PersistenceOptions: {
+            /**
+             * @description Keep the file long-term, instead of for cdnTtl.
+             * @default false
+             */
+            enabled?: boolean;
+            /**
+             * @description Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).
+             * @default 0
+             */
+            refreshInterval?: number;
+        };
+        Refresh: {
+            /**
+             * @description State of the latest refresh; idle if there was none.
+             * @enum {string}
+             */
+            state: "idle" | "queued" | "rendering" | "completed" | "failed";
+            error: components["schemas"]["CaptureError"] | null;
+            acceptedAt: string | null;
+            endedAt: string | null;
+            nextAt: string | null;
+            /** @description Tokens charged for all refreshes of the capture so far. */
+            tokensCharged: number;
+        };
+        RegionOverview: {
+            /** @enum {string} */
+            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /** @description Renderers that accept captures. */
+            renderers: number;
+            /** @description Slots of these renderers. */
+            slots: number;
+            /** @description Slots in use. */
+            busy: number;
+            /** @description Captures that wait for a renderer, as of the last status of the controller. */
+            queued: {
+                interactive: number;
+                background: number;
+            };
+            /** @enum {string} */
+            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+            /** @description Mean time that renderers spent on a capture within the last five minutes; null if there was none. */
+            meanRenderMs: number | null;
+            /** @description Renderers with a fresh heartbeat, by name; at most 200. */
+            pods: {
+                /** @description Name of the pod, or of the process where there is no cluster. */
+                pod: string;
+                /** @description Captures that it can render at the same time. */
+                slots: number;
+                /** @description Slots in use. */
+                busy: number;
+                version: string;
+                /** @description Milliseconds since its last heartbeat. */
+                ageMs: number;
+            }[];
+        };
+        RequestMetadata: {
+            /** @description Requested URL, or about:blank for supplied HTML. */
+            url: string;
+            /** @enum {string} */
+            format: "png" | "jpeg" | "webp" | "pdf";
+            viewport: {
+                width: number;
+                height: number;
+                deviceScaleFactor: number;
+            };
+            fullPage: boolean;
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+            secrets?: {
+                /** @description Names of the headers. */
+                headers: string[];
+                /** @description Names of the cookies. */
+                cookies: string[];
+                auth: boolean;
+                css: boolean;
+                script: boolean;
+            };
+        };
+        /** @description Resize the final picture. With one side, the other follows. report.originalSize is the size before. */
+        Resize: {
+            /** @description Pixels of the file. */
+            width?: number;
+            /** @description Pixels of the file. */
+            height?: number;
+            /**
+             * @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture.
+             * @default inside
+             * @enum {string}
+             */
+            fit?: "cover" | "contain" | "fill" | "inside";
+            /**
+             * @description Make a picture larger that is smaller than the box.
+             * @default false
+             */
+            enlarge?: boolean;
+        };
+        /**
+         * @description Response cache. When enabled, an equal earlier capture of the account is returned at no cost, and equal requests at the same time are rendered once.
+         * @default {}
+         */
+        ResponseCacheOptions: {
+            /**
+             * @description Use the response cache.
+             * @default false
+             */
+            enabled?: boolean;
+            /**
+             * @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this.
+             * @default 86400
+             */
+            ttl?: number;
+        };
+        RevokedApiKey: {
+            id: string;
+            accountId: string;
+            name: string;
+            scopes: ("capture" | "read" | "manage")[];
+            /** @enum {string} */
+            status: "active" | "expired" | "revoked";
+            /** Format: date-time */
+            createdAt: string;
+            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
+            createdBy: string | null;
+            expiresAt: string | null;
+            revokedAt: string | null;
+            /** @description With cascade: IDs of the other keys that this request revoked. */
+            alsoRevoked?: string[];
+            /** @description With cascade: false when there were too many keys for one request. Send the request again. */
+            isComplete?: boolean;
+        };
+        RotateKey: {
+            /**
+             * @description Seconds for which the old key keeps working.
+             * @default 3600
+             */
+            graceSeconds?: number;
+        };
+        RotateSigningSecret: {
+            /**
+             * @description Seconds for which links that are signed with earlier secrets keep working.
+             * @default 86400
+             */
+            graceSeconds?: number;
+        };
+        RotateWebhookSecret: {
+            /**
+             * @description Seconds for which events are also signed with the earlier secrets.
+             * @default 86400
+             */
+            graceSeconds?: number;
+        };
+        SentTestEvent: {
+            /** @description The webhook-id of the event. */
+            id: string;
+        };
+        ServiceStatus: {
+            /** @enum {string} */
+            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+            components?: components["schemas"]["ComponentStatus"][];
+            /** Format: date-time */
+            lastCheckedAt: string;
+        };
+        SigningSecret: {
+            /** @description ID of the API key: the parameter key of links. */
+            keyId: string;
+            /** @description Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once. */
+            secret: string;
+            /** @description Time until which links of the earlier secrets work at most, or null if none of them works. */
+            previousUntil: string | null;
+        };
+        StatusHistory: {
+            /**
+             * Format: date-time
+             * @description Time of this response.
+             */
+            generatedAt: string;
+            components: {
+                /** @description Name of the component, as in GET /status. Of api there is no history. */
+                name: string;
+                /**
+                 * Format: date-time
+                 * @description Time until which the component was observed.
+                 */
+                observedUntil: string;
+                /** @description Share of the observed time in which the component was operational or had a degraded performance, rounded down; null if it was not observed. */
+                uptimePercent: number | null;
+                /** @description Oldest first. Days before the first observation are left out. */
+                days: {
+                    /**
+                     * Format: date
+                     * @description The day, from 00:00 to 24:00 UTC.
+                     */
+                    date: string;
+                    /** @description Seconds. */
+                    operational?: number;
+                    /** @description Seconds. */
+                    degraded_performance?: number;
+                    /** @description Seconds. */
+                    partial_outage?: number;
+                    /** @description Seconds. */
+                    major_outage?: number;
+                    /** @description Seconds in which nobody observed the component. */
+                    noData?: number;
+                }[];
+            }[];
+            /** @description Newest first. Incidents that follow each other closely, or many of one day, are one incident. */
+            incidents: {
+                /** @description The same in all responses. */
+                id: string;
+                component: string;
+                /** @enum {string} */
+                status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                /** Format: date-time */
+                startedAt: string;
+                /** @description Null while it lasts. */
+                endedAt: string | null;
+                /** @description The reason of the worst state. */
+                message: string;
+                /** @description The states that it went through, oldest first. */
+                updates: {
+                    /** Format: date-time */
+                    at: string;
+                    /** @enum {string} */
+                    status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
+                    message: string;
+                }[];
+                /** @description How often the component recovered and failed again in the meantime. */
+                interruptions: number;
+            }[];
+        };
+        TestEventRequest: {
+            /**
+             * @description Absolute http or https URL to send the event to.
+             * @example https://app.example.com/hook
+             */
+            url: string;
+        };
+        Usage: {
+            /** @description Tokens charged for the completed captures and refreshes of the period. */
+            tokensUsed: number;
+            /** @description Tokens reserved for background captures and refreshes that have not ended. */
+            tokensReserved: number;
+            /** @description Tokens that the account may use in a calendar month (UTC). */
+            tokenQuota: number;
+            /**
+             * Format: date-time
+             * @description Start of the period: the first instant of the calendar month (UTC).
+             */
+            periodStart: string;
+            /**
+             * Format: date-time
+             * @description End of the period: the first instant of the next calendar month (UTC).
+             */
+            periodEnd: string;
+            /** @description Requests to POST /capture per minute. */
+            ratePerMinute: number;
+            /** @description Captures that clients are waiting for. */
+            inFlight: number;
+            /** @description Background captures and refreshes that have not ended. */
+            queued: number;
+        };
+        UsageHistory: {
+            /** @description Days in UTC from the oldest to today, those without use included. Captures count on the day on which they end. */
+            days: {
+                /** Format: date */
+                date: string;
+                /** @description Tokens charged for captures and refreshes that completed. */
+                tokens: number;
+                /** @description Captures and refreshes that completed. */
+                completed: number;
+                /** @description Captures and refreshes that failed. */
+                failed: number;
+                /** @description Requests that were answered from the cache. */
+                cached: number;
+                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
+                latencyMs: {
+                    p50: number;
+                    p90: number;
+                    p99: number;
+                } | null;
+            }[];
+            /** @description API keys that were used, those with the most tokens first, at most 101. Refreshes belong to no key. */
+            keys: {
+                /** @description ID of the API key, or other for all keys beyond the first 100 of a day. */
+                id: string;
+                name: string;
+                /** @description Tokens charged for captures and refreshes that completed. */
+                tokens: number;
+                /** @description Captures and refreshes that completed. */
+                completed: number;
+                /** @description Captures and refreshes that failed. */
+                failed: number;
+                /** @description Requests that were answered from the cache. */
+                cached: number;
+            }[];
+            totals: {
+                /** @description Tokens charged for captures and refreshes that completed. */
+                tokens: number;
+                /** @description Captures and refreshes that completed. */
+                completed: number;
+                /** @description Captures and refreshes that failed. */
+                failed: number;
+                /** @description Requests that were answered from the cache. */
+                cached: number;
+                /** @description Completed captures and refreshes over all that ended; null if none ended. */
+                successRate: number | null;
+                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
+                latencyMs: {
+                    p50: number;
+                    p90: number;
+                    p99: number;
+                } | null;
+            };
+        };
+        /**
+         * @description Size of the browser window. The total size (width × height × deviceScaleFactor²) is at most 150 megapixels.
+         * @default {}
+         */
+        Viewport: {
+            /**
+             * @description Size in CSS pixels.
+             * @default 1280
+             */
+            width?: number;
+            /**
+             * @description Size in CSS pixels.
+             * @default 720
+             */
+            height?: number;
+            /**
+             * @description Device pixels per CSS pixel.
+             * @default 1
+             */
+            deviceScaleFactor?: number;
+        };
+        /** @description Wait for an element or a text after the page has loaded. */
+        WaitFor: {
+            /** @description CSS selector. Exactly one of selector and text is required. */
+            selector?: string;
+            /** @description Text of the page. Case does not matter, and any white space is one space. */
+            text?: string;
+            /**
+             * @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text.
+             * @default visible
+             * @enum {string}
+             */
+            state?: "visible" | "attached" | "hidden";
+            /**
+             * @description Maximum time to wait, in milliseconds. 0 looks once.
+             * @default 10000
+             */
+            timeout?: number;
+            /**
+             * @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor.
+             * @default false
+             */
+            required?: boolean;
+        };
+        /** @description Webhook for the end of the capture. Allowed with background only. */
+        WebhookOptions: {
+            /** @description URL that receives the signed event. */
+            url: string;
+        };
+        WebhookSecret: {
+            /** @description Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it. */
+            secret: string;
+            /** @description Rotated secrets that still sign events, newest first. */
+            previous: {
+                secret: string;
+                /** Format: date-time */
+                signsUntil: string;
+            }[];
+        };
+    };
     responses: never;
     parameters: never;
     requestBodies: never;
@@ -1059,17 +2246,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                     "image/png": string;
                 };
             };
@@ -1083,17 +2260,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                     "image/png": string;
                 };
             };
@@ -1111,17 +2278,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "QUOTA_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                     "image/png": string;
                 };
             };
@@ -1148,17 +2305,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                     "image/png": string;
                 };
             };
@@ -1176,17 +2323,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                     "image/png": string;
                 };
             };
@@ -1204,380 +2341,11 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
-                    url?: string;
-                    /** @description HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required. */
-                    html?: string;
-                    /**
-                     * @description Respond with metadata (json) or with the file itself (file). file cannot be combined with background.
-                     * @default json
-                     * @enum {string}
-                     */
-                    responseType?: "json" | "file";
-                    /**
-                     * @description Format of the file.
-                     * @default png
-                     * @enum {string}
-                     */
-                    format?: "png" | "jpeg" | "webp" | "pdf";
-                    /**
-                     * @description Size of the browser window. The total size (width × height × deviceScaleFactor²) is at most 150 megapixels.
-                     * @default {}
-                     */
-                    viewport?: {
-                        /**
-                         * @description Size in CSS pixels.
-                         * @default 1280
-                         */
-                        width?: number;
-                        /**
-                         * @description Size in CSS pixels.
-                         * @default 720
-                         */
-                        height?: number;
-                        /**
-                         * @description Device pixels per CSS pixel.
-                         * @default 1
-                         */
-                        deviceScaleFactor?: number;
-                    };
-                    /**
-                     * @description Capture the full scrollable page. Overrides the height of the viewport. A PDF then has a single page.
-                     * @default false
-                     */
-                    isFullPage?: boolean;
-                    /**
-                     * @description Image quality of jpeg and webp. Ignored for other formats.
-                     * @default 80
-                     */
-                    quality?: number;
-                    /**
-                     * @description Value of the media feature prefers-color-scheme.
-                     * @default light
-                     * @enum {string}
-                     */
-                    colorScheme?: "light" | "dark" | "no-preference";
-                    /**
-                     * @description Navigation timeout in milliseconds. Time in the queue does not count.
-                     * @default 30000
-                     */
-                    timeout?: number;
-                    /**
-                     * @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.
-                     * @default load
-                     * @enum {string}
-                     */
-                    waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
-                    /**
-                     * @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded.
-                     * @default 3000
-                     */
-                    imageTimeout?: number;
-                    /**
-                     * @description Additional time to wait after the page has loaded, in milliseconds.
-                     * @default 0
-                     */
-                    delay?: number;
-                    /**
-                     * @description Response cache. When enabled, an equal earlier capture of the account is returned at no cost, and equal requests at the same time are rendered once.
-                     * @default {}
-                     */
-                    responseCache?: {
-                        /**
-                         * @description Use the response cache.
-                         * @default false
-                         */
-                        enabled?: boolean;
-                        /**
-                         * @description Time to live of the cache entry in seconds. An earlier capture is returned only if it is not older than this.
-                         * @default 86400
-                         */
-                        ttl?: number;
-                    };
-                    /**
-                     * @description Time for which the file is kept, in seconds. Ignored when persistence is enabled.
-                     * @default 86400
-                     */
-                    cdnTtl?: number;
-                    /**
-                     * @description Long-term storage of the file, with optional automatic refreshes.
-                     * @default {}
-                     */
-                    persistence?: {
-                        /**
-                         * @description Keep the file long-term, instead of for cdnTtl.
-                         * @default false
-                         */
-                        enabled?: boolean;
-                        /**
-                         * @description Seconds between automatic refreshes into the same fileUrl; 0 disables them. Operators set the minimum (default 3600).
-                         * @default 0
-                         */
-                        refreshInterval?: number;
-                    };
-                    /**
-                     * @description Queue the capture and respond immediately.
-                     * @default false
-                     */
-                    background?: boolean;
-                    /** @description Webhook for the end of the capture. Allowed with background only. */
-                    webhook?: {
-                        /** @description URL that receives the signed event. */
-                        url: string;
-                    };
-                    /**
-                     * @description Region in which the page is rendered. auto prefers the home region of the operator and falls back to another region.
-                     * @default auto
-                     * @enum {string}
-                     */
-                    region?: "auto" | "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                    /**
-                     * @description Render with a browser that avoids bot detection. Costs one more token.
-                     * @default false
-                     */
-                    antiBot?: boolean;
-                    /**
-                     * @description Content to block.
-                     * @default {}
-                     */
-                    block?: {
-                        /**
-                         * @description Block advertising.
-                         * @default false
-                         */
-                        ads?: boolean;
-                        /**
-                         * @description Block trackers.
-                         * @default false
-                         */
-                        trackers?: boolean;
-                        /**
-                         * @description Block audio and video.
-                         * @default false
-                         */
-                        media?: boolean;
-                        /**
-                         * @description Dismiss or hide cookie banners.
-                         * @default false
-                         */
-                        cookieBanners?: boolean;
-                    };
-                    /** @description PDF options. Allowed with format pdf only. */
-                    pdf?: {
-                        /**
-                         * @description Paper size. A4 if neither paper nor width and height are set. Ignored with isFullPage.
-                         * @enum {string}
-                         */
-                        paper?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
-                        /**
-                         * @description Use landscape orientation.
-                         * @default false
-                         */
-                        landscape?: boolean;
-                        /**
-                         * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.
-                         * @default 10
-                         */
-                        margin?: number | string | {
-                            top?: number | string;
-                            right?: number | string;
-                            bottom?: number | string;
-                            left?: number | string;
-                        };
-                        /**
-                         * @description Print background colours and images.
-                         * @default true
-                         */
-                        printBackground?: boolean;
-                        /**
-                         * @description Scale of the rendering.
-                         * @default 1
-                         */
-                        scale?: number;
-                        /** @description Width of the paper, with height and in place of paper: a number in millimetres or a string with a unit (mm, cm, in, px), 10 to 5080 mm. */
-                        width?: number | string;
-                        /** @description Height of the paper, like width. */
-                        height?: number | string;
-                        /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
-                        preferCssPageSize?: boolean;
-                        /**
-                         * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
-                         * @example 1-3, 5, 8-
-                         */
-                        pageRanges?: string;
-                        /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
-                        headerTemplate?: string;
-                        /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
-                        footerTemplate?: string;
-                        /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
-                        tagged?: boolean;
-                        /** @description Write bookmarks made of the headings of the page. */
-                        outline?: boolean;
-                    };
-                    /**
-                     * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
-                     * @example iPhone 15
-                     */
-                    device?: string;
-                    /**
-                     * @description Media type of the style sheets that apply. Without it: screen for images, print for PDF.
-                     * @enum {string}
-                     */
-                    media?: "screen" | "print";
-                    /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
-                    reducedMotion?: boolean;
-                    /** @description Wait for an element or a text after the page has loaded. */
-                    waitFor?: {
-                        /** @description CSS selector. Exactly one of selector and text is required. */
-                        selector?: string;
-                        /** @description Text of the page. Case does not matter, and any white space is one space. */
-                        text?: string;
-                        /**
-                         * @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text.
-                         * @default visible
-                         * @enum {string}
-                         */
-                        state?: "visible" | "attached" | "hidden";
-                        /**
-                         * @description Maximum time to wait, in milliseconds. 0 looks once.
-                         * @default 10000
-                         */
-                        timeout?: number;
-                        /**
-                         * @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor.
-                         * @default false
-                         */
-                        required?: boolean;
-                    };
-                    /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
-                    selector?: string;
-                    /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
-                    elementPadding?: number;
-                    /** @description Capture this rectangle in place of the viewport, in CSS pixels from the top left corner of the page. The capture fails if it reaches beyond the page. */
-                    clip?: {
-                        /** @description CSS pixels from the top left corner of the page. */
-                        x: number;
-                        /** @description CSS pixels from the top left corner of the page. */
-                        y: number;
-                        /** @description CSS pixels. */
-                        width: number;
-                        /** @description CSS pixels. */
-                        height: number;
-                    };
-                    /** @description Elements that are not shown but keep their place, whenever they come: up to 100 CSS selectors. */
-                    hide?: string[];
-                    /** @description Elements that are left out and take no place, whenever they come: up to 100 CSS selectors. */
-                    remove?: string[];
-                    /** @description Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked. */
-                    click?: string[];
-                    /** @description false: scripts of the page and its frames do not run, and noscript is shown. */
-                    javaScript?: boolean;
-                    /** @description Transparent where the page paints nothing. With format png or webp only. */
-                    omitBackground?: boolean;
-                    /** @description Resize the final picture. With one side, the other follows. report.originalSize is the size before. */
-                    resize?: {
-                        /** @description Pixels of the file. */
-                        width?: number;
-                        /** @description Pixels of the file. */
-                        height?: number;
-                        /**
-                         * @description cover: fill the box, cut off what is over. contain: fit into the box and fill it up with white, or nothing with omitBackground. fill: stretch. inside: fit into the box, which may be larger than the picture.
-                         * @default inside
-                         * @enum {string}
-                         */
-                        fit?: "cover" | "contain" | "fill" | "inside";
-                        /**
-                         * @description Make a picture larger that is smaller than the box.
-                         * @default false
-                         */
-                        enlarge?: boolean;
-                    };
-                    /** @description Fail the capture, at no cost, if any of these is the case. */
-                    failOn?: {
-                        /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
-                        status?: (number | string)[];
-                        /** @description The image has a single colour. */
-                        blank?: boolean;
-                        /** @description The page shows a bot check. */
-                        challenge?: boolean;
-                        /** @description A script of the page writes an error to the console, or does not catch an exception. */
-                        consoleErrors?: boolean;
-                    };
-                    /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
-                    headersFor?: string[];
-                    /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
-                    extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                    /**
-                     * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
-                     * @example de-DE
-                     */
-                    locale?: string;
-                    /**
-                     * @description Time zone of the visitor, a name of the IANA time zone database.
-                     * @example Europe/Berlin
-                     */
-                    timezone?: string;
-                    /** @description Place of the visitor, and the permission to ask for it. Browsers tell it to pages of https only, and to frames of other origins if the page allows it. */
-                    geolocation?: {
-                        /** @description Degrees north. */
-                        latitude: number;
-                        /** @description Degrees east. */
-                        longitude: number;
-                        /**
-                         * @description Metres.
-                         * @default 10
-                         */
-                        accuracy?: number;
-                    };
-                    /**
-                     * @description User agent of the header and of navigator.userAgent. navigator.platform and the client hints agree with it; one that names no Chrome has no client hints.
-                     * @example Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0 Safari/537.36
-                     */
-                    userAgent?: string;
-                    /**
-                     * @description HTTP request headers. Sent to the origin of the page only, and to the origins of headersFor. Not allowed: Host, Cookie, User-Agent, Accept-Language, and headers of the connection or of proxies.
-                     * @example {
-                     *       "Authorization": "Bearer …"
-                     *     }
-                     */
-                    headers?: {
-                        [key: string]: string;
-                    };
-                    /** @description Cookies that are set before the page is opened. */
-                    cookies?: {
-                        name: string;
-                        value: string;
-                        /** @description http or https URL whose host gets the cookie, and no other host. Excludes domain and path. */
-                        url?: string;
-                        /** @description Domain that gets the cookie, with its subdomains. Without domain and url: the host of the page. */
-                        domain?: string;
-                        /** @description Path of the cookie; / if not set. */
-                        path?: string;
-                        /** @description Send the cookie over https only. Without domain, the default is whether url, or the URL of the page, is https. */
-                        secure?: boolean;
-                        /** @description Hide the cookie from scripts. */
-                        httpOnly?: boolean;
-                        /**
-                         * @description None requires secure.
-                         * @enum {string}
-                         */
-                        sameSite?: "Strict" | "Lax" | "None";
-                    }[];
-                    /** @description User name and password for HTTP basic and digest authentication. Sent to the origin of the page only. */
-                    auth?: {
-                        username: string;
-                        password: string;
-                    };
-                    /** @description Style sheet that is added to the page: up to 64 KiB. */
-                    css?: string;
-                    /** @description JavaScript that runs in the page after load, and before click and waitFor: up to 64 KiB. It is the body of an async function and may take up to 5 seconds. Its error is in report.scriptError. */
-                    script?: string;
-                };
+                "application/json": components["schemas"]["CaptureRequest"];
             };
         };
         responses: {
-            /** @description Metadata of the completed capture, the file when responseType is "file", or the queued capture when background is true. */
+            /** @description Metadata of the completed capture, the file when responseType is "file", the queued capture when background is true, or events of the types progress, result and error. */
             200: {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
@@ -1599,247 +2367,13 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /**
-                             * Format: uuid
-                             * @description Identifier of the capture (UUIDv7).
-                             */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "completed" | "expired" | "deleted";
-                            /** @description URL of the file. */
-                            fileUrl: string;
-                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                            fromCache: boolean;
-                            /** @description Tokens charged for this request; 0 for responses from the cache. */
-                            tokenCost: number;
-                            fileSizeBytes: number;
-                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                            processingTimeMs: number;
-                            /**
-                             * @description Region in which the page was rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /**
-                                 * Format: date-time
-                                 * @description Time of the capture.
-                                 */
-                                capturedAt: string;
-                                /** @description Time of the capture as Unix time in seconds. */
-                                createdAt: number;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                /** @enum {string} */
-                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                                fileSizeBytes: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                width: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                height: number;
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the file expires.
-                                 */
-                                expiresAt: string;
-                            };
-                            report: {
-                                /** @description HTTP status of the page, or null for supplied HTML. */
-                                httpStatus: number | null;
-                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                                finalUrl: string;
-                                /** @description Title of the page, at most 512 characters. */
-                                title: string;
-                                images: {
-                                    loaded: number;
-                                    failed: number;
-                                    pending: number;
-                                };
-                                /** @description Requests that `block` or the egress policy refused. */
-                                blockedRequests: number;
-                                /** @description Waits that timed out. The page was captured as it was. */
-                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                                /**
-                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                                 * @enum {string}
-                                 */
-                                strategy?: "single" | "grown" | "tiles";
-                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                                originalSize?: {
-                                    width: number;
-                                    height: number;
-                                };
-                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                                scriptError?: string;
-                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                                truncated: boolean;
-                                /** @description Whether the image has a single colour. */
-                                blank: boolean;
-                                /** @description Whether the page showed a bot check. */
-                                challenge: boolean;
-                                timings: {
-                                    /** @description Time from the acceptance of the request to the start of rendering. */
-                                    queueMs: number;
-                                    /** @description Time until the page reached the event in waitUntil. */
-                                    navigateMs: number;
-                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                    settleMs: number;
-                                    /** @description Time spent taking and encoding the screenshot. */
-                                    shootMs: number;
-                                    /** @description Time spent storing the file. */
-                                    storeMs: number;
-                                };
-                            };
-                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                            extracted?: {
-                                /** @description Text that can be seen on the page. */
-                                text?: string;
-                                /** @description The document as HTML, after its scripts have run. */
-                                html?: string;
-                                /** @description What can be seen on the page, as Markdown (GFM). */
-                                markdown?: string;
-                                /** @description Links of the document, each URL once, in document order. */
-                                links?: {
-                                    /** @description Absolute URL (http, https, mailto or tel). */
-                                    url: string;
-                                    /** @description Text of the link, at most 256 characters. */
-                                    text: string;
-                                }[];
-                                metadata?: {
-                                    title: string;
-                                    description: string | null;
-                                    /** @description Attribute lang of the html element. */
-                                    language: string | null;
-                                    canonicalUrl: string | null;
-                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                    openGraph: {
-                                        [key: string]: string;
-                                    };
-                                    /** @description Icons that the page links to, at most 50. */
-                                    icons: {
-                                        /** @description Absolute URL. */
-                                        url: string;
-                                        sizes?: string;
-                                        type?: string;
-                                    }[];
-                                };
-                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                            } | null;
-                            refresh?: {
-                                /**
-                                 * @description State of the latest refresh; idle if there was none.
-                                 * @enum {string}
-                                 */
-                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                } | null;
-                                acceptedAt: string | null;
-                                endedAt: string | null;
-                                nextAt: string | null;
-                                /** @description Tokens charged for all refreshes of the capture so far. */
-                                tokensCharged: number;
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "queued" | "rendering";
-                            /** @description URL that the file will have. */
-                            fileUrl: string;
-                            fromCache: boolean;
-                            /** @description Tokens that are charged when the capture completes. */
-                            tokenCost: number;
-                            /**
-                             * @description Region in which the capture waits or is rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                            estimatedWaitSeconds?: number | null;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        };
+                        data: components["schemas"]["CaptureResult"] | components["schemas"]["PendingCapture"];
                     };
                     "image/png": string;
                     "image/jpeg": string;
                     "image/webp": string;
                     "application/pdf": string;
+                    "text/event-stream": string;
                 };
             };
             /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
@@ -1850,17 +2384,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -1873,17 +2397,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
@@ -1900,17 +2414,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "QUOTA_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
@@ -1929,17 +2433,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
@@ -1956,17 +2450,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -2311,17 +2795,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    } | {
+                    "application/json": components["schemas"]["Failure"] | {
                         /** @enum {unknown} */
                         jsonrpc: "2.0";
                         id?: unknown;
@@ -2340,17 +2814,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -2361,17 +2825,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The protocol has no such method. */
@@ -2399,17 +2853,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -2420,17 +2864,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -2466,341 +2900,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            items: ({
-                                /**
-                                 * Format: uuid
-                                 * @description Identifier of the capture (UUIDv7).
-                                 */
-                                uuid: string;
-                                /** @enum {string} */
-                                status: "completed" | "expired" | "deleted";
-                                /** @description URL of the file. */
-                                fileUrl: string;
-                                /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                                fromCache: boolean;
-                                /** @description Tokens charged for this request; 0 for responses from the cache. */
-                                tokenCost: number;
-                                fileSizeBytes: number;
-                                /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                                processingTimeMs: number;
-                                /**
-                                 * @description Region in which the page was rendered.
-                                 * @enum {string}
-                                 */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                metadata: {
-                                    /** @description Requested URL, or about:blank for supplied HTML. */
-                                    url: string;
-                                    /**
-                                     * Format: date-time
-                                     * @description Time of the capture.
-                                     */
-                                    capturedAt: string;
-                                    /** @description Time of the capture as Unix time in seconds. */
-                                    createdAt: number;
-                                    /** @enum {string} */
-                                    format: "png" | "jpeg" | "webp" | "pdf";
-                                    /** @enum {string} */
-                                    mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                                    fileSizeBytes: number;
-                                    /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                    width: number;
-                                    /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                    height: number;
-                                    viewport: {
-                                        width: number;
-                                        height: number;
-                                        deviceScaleFactor: number;
-                                    };
-                                    fullPage: boolean;
-                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                    secrets?: {
-                                        /** @description Names of the headers. */
-                                        headers: string[];
-                                        /** @description Names of the cookies. */
-                                        cookies: string[];
-                                        auth: boolean;
-                                        css: boolean;
-                                        script: boolean;
-                                    };
-                                    /**
-                                     * Format: date-time
-                                     * @description Time at which the file expires.
-                                     */
-                                    expiresAt: string;
-                                };
-                                report: {
-                                    /** @description HTTP status of the page, or null for supplied HTML. */
-                                    httpStatus: number | null;
-                                    /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                                    finalUrl: string;
-                                    /** @description Title of the page, at most 512 characters. */
-                                    title: string;
-                                    images: {
-                                        loaded: number;
-                                        failed: number;
-                                        pending: number;
-                                    };
-                                    /** @description Requests that `block` or the egress policy refused. */
-                                    blockedRequests: number;
-                                    /** @description Waits that timed out. The page was captured as it was. */
-                                    softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                                    /**
-                                     * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                                     * @enum {string}
-                                     */
-                                    strategy?: "single" | "grown" | "tiles";
-                                    /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                                    originalSize?: {
-                                        width: number;
-                                        height: number;
-                                    };
-                                    /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                                    scriptError?: string;
-                                    /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                                    truncated: boolean;
-                                    /** @description Whether the image has a single colour. */
-                                    blank: boolean;
-                                    /** @description Whether the page showed a bot check. */
-                                    challenge: boolean;
-                                    timings: {
-                                        /** @description Time from the acceptance of the request to the start of rendering. */
-                                        queueMs: number;
-                                        /** @description Time until the page reached the event in waitUntil. */
-                                        navigateMs: number;
-                                        /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                        settleMs: number;
-                                        /** @description Time spent taking and encoding the screenshot. */
-                                        shootMs: number;
-                                        /** @description Time spent storing the file. */
-                                        storeMs: number;
-                                    };
-                                };
-                                /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                                extracted?: {
-                                    /** @description Text that can be seen on the page. */
-                                    text?: string;
-                                    /** @description The document as HTML, after its scripts have run. */
-                                    html?: string;
-                                    /** @description What can be seen on the page, as Markdown (GFM). */
-                                    markdown?: string;
-                                    /** @description Links of the document, each URL once, in document order. */
-                                    links?: {
-                                        /** @description Absolute URL (http, https, mailto or tel). */
-                                        url: string;
-                                        /** @description Text of the link, at most 256 characters. */
-                                        text: string;
-                                    }[];
-                                    metadata?: {
-                                        title: string;
-                                        description: string | null;
-                                        /** @description Attribute lang of the html element. */
-                                        language: string | null;
-                                        canonicalUrl: string | null;
-                                        /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                        openGraph: {
-                                            [key: string]: string;
-                                        };
-                                        /** @description Icons that the page links to, at most 50. */
-                                        icons: {
-                                            /** @description Absolute URL. */
-                                            url: string;
-                                            sizes?: string;
-                                            type?: string;
-                                        }[];
-                                    };
-                                    /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                                    truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                                } | null;
-                                refresh?: {
-                                    /**
-                                     * @description State of the latest refresh; idle if there was none.
-                                     * @enum {string}
-                                     */
-                                    state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                                    error: {
-                                        /** @enum {string} */
-                                        code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                        message: string;
-                                    } | null;
-                                    acceptedAt: string | null;
-                                    endedAt: string | null;
-                                    nextAt: string | null;
-                                    /** @description Tokens charged for all refreshes of the capture so far. */
-                                    tokensCharged: number;
-                                };
-                                webhook?: {
-                                    url: string;
-                                    /**
-                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                     * @enum {string}
-                                     */
-                                    state: "waiting" | "pending" | "delivered" | "failed";
-                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                    /** @description Delivery attempts of the latest event so far. */
-                                    attempts: number;
-                                    lastStatus: number | null;
-                                    lastError: string | null;
-                                    nextAttemptAt: string | null;
-                                };
-                            } | {
-                                /** Format: uuid */
-                                uuid: string;
-                                /** @enum {string} */
-                                status: "queued" | "rendering";
-                                /** @description URL that the file will have. */
-                                fileUrl: string;
-                                fromCache: boolean;
-                                /** @description Tokens that are charged when the capture completes. */
-                                tokenCost: number;
-                                /**
-                                 * @description Region in which the capture waits or is rendered.
-                                 * @enum {string}
-                                 */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the request was accepted.
-                                 */
-                                acceptedAt: string;
-                                /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                                estimatedWaitSeconds?: number | null;
-                                metadata: {
-                                    /** @description Requested URL, or about:blank for supplied HTML. */
-                                    url: string;
-                                    /** @enum {string} */
-                                    format: "png" | "jpeg" | "webp" | "pdf";
-                                    viewport: {
-                                        width: number;
-                                        height: number;
-                                        deviceScaleFactor: number;
-                                    };
-                                    fullPage: boolean;
-                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                    secrets?: {
-                                        /** @description Names of the headers. */
-                                        headers: string[];
-                                        /** @description Names of the cookies. */
-                                        cookies: string[];
-                                        auth: boolean;
-                                        css: boolean;
-                                        script: boolean;
-                                    };
-                                };
-                                webhook?: {
-                                    url: string;
-                                    /**
-                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                     * @enum {string}
-                                     */
-                                    state: "waiting" | "pending" | "delivered" | "failed";
-                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                    /** @description Delivery attempts of the latest event so far. */
-                                    attempts: number;
-                                    lastStatus: number | null;
-                                    lastError: string | null;
-                                    nextAttemptAt: string | null;
-                                };
-                            } | {
-                                /** Format: uuid */
-                                uuid: string;
-                                /** @enum {string} */
-                                status: "failed";
-                                fromCache: boolean;
-                                /** @description Always 0, because failed captures are not charged. */
-                                tokenCost: number;
-                                /** @enum {string} */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /** @description Time from the acceptance of the request to the failure. */
-                                processingTimeMs: number;
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the request was accepted.
-                                 */
-                                acceptedAt: string;
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                };
-                                metadata: {
-                                    /** @description Requested URL, or about:blank for supplied HTML. */
-                                    url: string;
-                                    /** @enum {string} */
-                                    format: "png" | "jpeg" | "webp" | "pdf";
-                                    viewport: {
-                                        width: number;
-                                        height: number;
-                                        deviceScaleFactor: number;
-                                    };
-                                    fullPage: boolean;
-                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                    secrets?: {
-                                        /** @description Names of the headers. */
-                                        headers: string[];
-                                        /** @description Names of the cookies. */
-                                        cookies: string[];
-                                        auth: boolean;
-                                        css: boolean;
-                                        script: boolean;
-                                    };
-                                };
-                                webhook?: {
-                                    url: string;
-                                    /**
-                                     * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                     * @enum {string}
-                                     */
-                                    state: "waiting" | "pending" | "delivered" | "failed";
-                                    event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                    /** @description Delivery attempts of the latest event so far. */
-                                    attempts: number;
-                                    lastStatus: number | null;
-                                    lastError: string | null;
-                                    nextAttemptAt: string | null;
-                                };
-                            } | {
-                                /** Format: uuid */
-                                uuid: string;
-                                /** @enum {string} */
-                                status: "deleted";
-                                fromCache: boolean;
-                                /** @description Always 0, because the capture was deleted before it completed. */
-                                tokenCost: number;
-                                /** @enum {string} */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the request was accepted.
-                                 */
-                                acceptedAt: string;
-                                metadata: {
-                                    /** @description Requested URL, or about:blank for supplied HTML. */
-                                    url: string;
-                                    /** @enum {string} */
-                                    format: "png" | "jpeg" | "webp" | "pdf";
-                                    viewport: {
-                                        width: number;
-                                        height: number;
-                                        deviceScaleFactor: number;
-                                    };
-                                    fullPage: boolean;
-                                    /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                    secrets?: {
-                                        /** @description Names of the headers. */
-                                        headers: string[];
-                                        /** @description Names of the cookies. */
-                                        cookies: string[];
-                                        auth: boolean;
-                                        css: boolean;
-                                        script: boolean;
-                                    };
-                                };
-                            })[];
-                            /** @description Cursor of the next page, or null if this is the last page. */
-                            nextCursor: string | null;
-                        };
+                        data: components["schemas"]["CaptureList"];
                     };
                 };
             };
@@ -2812,17 +2912,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -2835,17 +2925,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -2856,17 +2936,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -2879,17 +2949,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -2900,17 +2960,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -2939,337 +2989,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /**
-                             * Format: uuid
-                             * @description Identifier of the capture (UUIDv7).
-                             */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "completed" | "expired" | "deleted";
-                            /** @description URL of the file. */
-                            fileUrl: string;
-                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                            fromCache: boolean;
-                            /** @description Tokens charged for this request; 0 for responses from the cache. */
-                            tokenCost: number;
-                            fileSizeBytes: number;
-                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                            processingTimeMs: number;
-                            /**
-                             * @description Region in which the page was rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /**
-                                 * Format: date-time
-                                 * @description Time of the capture.
-                                 */
-                                capturedAt: string;
-                                /** @description Time of the capture as Unix time in seconds. */
-                                createdAt: number;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                /** @enum {string} */
-                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                                fileSizeBytes: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                width: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                height: number;
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the file expires.
-                                 */
-                                expiresAt: string;
-                            };
-                            report: {
-                                /** @description HTTP status of the page, or null for supplied HTML. */
-                                httpStatus: number | null;
-                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                                finalUrl: string;
-                                /** @description Title of the page, at most 512 characters. */
-                                title: string;
-                                images: {
-                                    loaded: number;
-                                    failed: number;
-                                    pending: number;
-                                };
-                                /** @description Requests that `block` or the egress policy refused. */
-                                blockedRequests: number;
-                                /** @description Waits that timed out. The page was captured as it was. */
-                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                                /**
-                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                                 * @enum {string}
-                                 */
-                                strategy?: "single" | "grown" | "tiles";
-                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                                originalSize?: {
-                                    width: number;
-                                    height: number;
-                                };
-                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                                scriptError?: string;
-                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                                truncated: boolean;
-                                /** @description Whether the image has a single colour. */
-                                blank: boolean;
-                                /** @description Whether the page showed a bot check. */
-                                challenge: boolean;
-                                timings: {
-                                    /** @description Time from the acceptance of the request to the start of rendering. */
-                                    queueMs: number;
-                                    /** @description Time until the page reached the event in waitUntil. */
-                                    navigateMs: number;
-                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                    settleMs: number;
-                                    /** @description Time spent taking and encoding the screenshot. */
-                                    shootMs: number;
-                                    /** @description Time spent storing the file. */
-                                    storeMs: number;
-                                };
-                            };
-                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                            extracted?: {
-                                /** @description Text that can be seen on the page. */
-                                text?: string;
-                                /** @description The document as HTML, after its scripts have run. */
-                                html?: string;
-                                /** @description What can be seen on the page, as Markdown (GFM). */
-                                markdown?: string;
-                                /** @description Links of the document, each URL once, in document order. */
-                                links?: {
-                                    /** @description Absolute URL (http, https, mailto or tel). */
-                                    url: string;
-                                    /** @description Text of the link, at most 256 characters. */
-                                    text: string;
-                                }[];
-                                metadata?: {
-                                    title: string;
-                                    description: string | null;
-                                    /** @description Attribute lang of the html element. */
-                                    language: string | null;
-                                    canonicalUrl: string | null;
-                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                    openGraph: {
-                                        [key: string]: string;
-                                    };
-                                    /** @description Icons that the page links to, at most 50. */
-                                    icons: {
-                                        /** @description Absolute URL. */
-                                        url: string;
-                                        sizes?: string;
-                                        type?: string;
-                                    }[];
-                                };
-                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                            } | null;
-                            refresh?: {
-                                /**
-                                 * @description State of the latest refresh; idle if there was none.
-                                 * @enum {string}
-                                 */
-                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                } | null;
-                                acceptedAt: string | null;
-                                endedAt: string | null;
-                                nextAt: string | null;
-                                /** @description Tokens charged for all refreshes of the capture so far. */
-                                tokensCharged: number;
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "queued" | "rendering";
-                            /** @description URL that the file will have. */
-                            fileUrl: string;
-                            fromCache: boolean;
-                            /** @description Tokens that are charged when the capture completes. */
-                            tokenCost: number;
-                            /**
-                             * @description Region in which the capture waits or is rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                            estimatedWaitSeconds?: number | null;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "failed";
-                            fromCache: boolean;
-                            /** @description Always 0, because failed captures are not charged. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /** @description Time from the acceptance of the request to the failure. */
-                            processingTimeMs: number;
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            error: {
-                                /** @enum {string} */
-                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                message: string;
-                            };
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "deleted";
-                            fromCache: boolean;
-                            /** @description Always 0, because the capture was deleted before it completed. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                        };
+                        data: components["schemas"]["Capture"];
                     };
                 };
             };
@@ -3283,17 +3003,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -3304,17 +3014,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
@@ -3325,17 +3025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -3348,17 +3038,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -3369,17 +3049,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -3408,337 +3078,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /**
-                             * Format: uuid
-                             * @description Identifier of the capture (UUIDv7).
-                             */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "completed" | "expired" | "deleted";
-                            /** @description URL of the file. */
-                            fileUrl: string;
-                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                            fromCache: boolean;
-                            /** @description Tokens charged for this request; 0 for responses from the cache. */
-                            tokenCost: number;
-                            fileSizeBytes: number;
-                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                            processingTimeMs: number;
-                            /**
-                             * @description Region in which the page was rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /**
-                                 * Format: date-time
-                                 * @description Time of the capture.
-                                 */
-                                capturedAt: string;
-                                /** @description Time of the capture as Unix time in seconds. */
-                                createdAt: number;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                /** @enum {string} */
-                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                                fileSizeBytes: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                width: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                height: number;
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the file expires.
-                                 */
-                                expiresAt: string;
-                            };
-                            report: {
-                                /** @description HTTP status of the page, or null for supplied HTML. */
-                                httpStatus: number | null;
-                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                                finalUrl: string;
-                                /** @description Title of the page, at most 512 characters. */
-                                title: string;
-                                images: {
-                                    loaded: number;
-                                    failed: number;
-                                    pending: number;
-                                };
-                                /** @description Requests that `block` or the egress policy refused. */
-                                blockedRequests: number;
-                                /** @description Waits that timed out. The page was captured as it was. */
-                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                                /**
-                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                                 * @enum {string}
-                                 */
-                                strategy?: "single" | "grown" | "tiles";
-                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                                originalSize?: {
-                                    width: number;
-                                    height: number;
-                                };
-                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                                scriptError?: string;
-                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                                truncated: boolean;
-                                /** @description Whether the image has a single colour. */
-                                blank: boolean;
-                                /** @description Whether the page showed a bot check. */
-                                challenge: boolean;
-                                timings: {
-                                    /** @description Time from the acceptance of the request to the start of rendering. */
-                                    queueMs: number;
-                                    /** @description Time until the page reached the event in waitUntil. */
-                                    navigateMs: number;
-                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                    settleMs: number;
-                                    /** @description Time spent taking and encoding the screenshot. */
-                                    shootMs: number;
-                                    /** @description Time spent storing the file. */
-                                    storeMs: number;
-                                };
-                            };
-                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                            extracted?: {
-                                /** @description Text that can be seen on the page. */
-                                text?: string;
-                                /** @description The document as HTML, after its scripts have run. */
-                                html?: string;
-                                /** @description What can be seen on the page, as Markdown (GFM). */
-                                markdown?: string;
-                                /** @description Links of the document, each URL once, in document order. */
-                                links?: {
-                                    /** @description Absolute URL (http, https, mailto or tel). */
-                                    url: string;
-                                    /** @description Text of the link, at most 256 characters. */
-                                    text: string;
-                                }[];
-                                metadata?: {
-                                    title: string;
-                                    description: string | null;
-                                    /** @description Attribute lang of the html element. */
-                                    language: string | null;
-                                    canonicalUrl: string | null;
-                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                    openGraph: {
-                                        [key: string]: string;
-                                    };
-                                    /** @description Icons that the page links to, at most 50. */
-                                    icons: {
-                                        /** @description Absolute URL. */
-                                        url: string;
-                                        sizes?: string;
-                                        type?: string;
-                                    }[];
-                                };
-                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                            } | null;
-                            refresh?: {
-                                /**
-                                 * @description State of the latest refresh; idle if there was none.
-                                 * @enum {string}
-                                 */
-                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                } | null;
-                                acceptedAt: string | null;
-                                endedAt: string | null;
-                                nextAt: string | null;
-                                /** @description Tokens charged for all refreshes of the capture so far. */
-                                tokensCharged: number;
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "queued" | "rendering";
-                            /** @description URL that the file will have. */
-                            fileUrl: string;
-                            fromCache: boolean;
-                            /** @description Tokens that are charged when the capture completes. */
-                            tokenCost: number;
-                            /**
-                             * @description Region in which the capture waits or is rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                            estimatedWaitSeconds?: number | null;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "failed";
-                            fromCache: boolean;
-                            /** @description Always 0, because failed captures are not charged. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /** @description Time from the acceptance of the request to the failure. */
-                            processingTimeMs: number;
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            error: {
-                                /** @enum {string} */
-                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                message: string;
-                            };
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "deleted";
-                            fromCache: boolean;
-                            /** @description Always 0, because the capture was deleted before it completed. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                        };
+                        data: components["schemas"]["Capture"];
                     };
                 };
             };
@@ -3752,17 +3092,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -3773,17 +3103,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
@@ -3794,17 +3114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
@@ -3815,17 +3125,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CONFLICT";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -3838,17 +3138,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -3859,17 +3149,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -3898,60 +3178,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
-                            refreshes: {
-                                /** @description Refreshes of a capture are numbered from 1. */
-                                number: number;
-                                /**
-                                 * @description Who asked for it: a request, or refreshInterval.
-                                 * @enum {string}
-                                 */
-                                by: "request" | "interval";
-                                /** @enum {string} */
-                                state: "queued" | "rendering" | "completed" | "failed";
-                                /** Format: date-time */
-                                acceptedAt: string;
-                                endedAt: string | null;
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                } | null;
-                                fileSizeBytes: number | null;
-                                width: number | null;
-                                height: number | null;
-                            }[];
-                            /** @description The latest attempts to deliver events to the webhook, newest first. */
-                            deliveries: {
-                                /** @description UUID of the capture; null for a test event. */
-                                uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
-                                url: string;
-                                /** @enum {string} */
-                                event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
-                                /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
-                                revision: number;
-                                /** @description Number of the attempt, from 1. */
-                                attempt: number;
-                                /**
-                                 * Format: date-time
-                                 * @description Start of the attempt.
-                                 */
-                                at: string;
-                                /**
-                                 * @description delivered; retrying: there will be another attempt; failed: there will be no further attempt.
-                                 * @enum {string}
-                                 */
-                                state: "delivered" | "retrying" | "failed";
-                                /** @description HTTP status of the response; null if there was none. */
-                                status: number | null;
-                                /** @description Why the attempt failed. */
-                                error: string | null;
-                                /** @description Duration of the attempt; null if nothing was sent. */
-                                durationMs: number | null;
-                            }[];
-                        };
+                        data: components["schemas"]["CaptureHistory"];
                     };
                 };
             };
@@ -3965,17 +3192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -3986,17 +3203,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
@@ -4007,17 +3214,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -4030,17 +3227,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -4051,17 +3238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -4090,337 +3267,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /**
-                             * Format: uuid
-                             * @description Identifier of the capture (UUIDv7).
-                             */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "completed" | "expired" | "deleted";
-                            /** @description URL of the file. */
-                            fileUrl: string;
-                            /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                            fromCache: boolean;
-                            /** @description Tokens charged for this request; 0 for responses from the cache. */
-                            tokenCost: number;
-                            fileSizeBytes: number;
-                            /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                            processingTimeMs: number;
-                            /**
-                             * @description Region in which the page was rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /**
-                                 * Format: date-time
-                                 * @description Time of the capture.
-                                 */
-                                capturedAt: string;
-                                /** @description Time of the capture as Unix time in seconds. */
-                                createdAt: number;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                /** @enum {string} */
-                                mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                                fileSizeBytes: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                width: number;
-                                /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                                height: number;
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the file expires.
-                                 */
-                                expiresAt: string;
-                            };
-                            report: {
-                                /** @description HTTP status of the page, or null for supplied HTML. */
-                                httpStatus: number | null;
-                                /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                                finalUrl: string;
-                                /** @description Title of the page, at most 512 characters. */
-                                title: string;
-                                images: {
-                                    loaded: number;
-                                    failed: number;
-                                    pending: number;
-                                };
-                                /** @description Requests that `block` or the egress policy refused. */
-                                blockedRequests: number;
-                                /** @description Waits that timed out. The page was captured as it was. */
-                                softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                                /**
-                                 * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                                 * @enum {string}
-                                 */
-                                strategy?: "single" | "grown" | "tiles";
-                                /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                                originalSize?: {
-                                    width: number;
-                                    height: number;
-                                };
-                                /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                                scriptError?: string;
-                                /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                                truncated: boolean;
-                                /** @description Whether the image has a single colour. */
-                                blank: boolean;
-                                /** @description Whether the page showed a bot check. */
-                                challenge: boolean;
-                                timings: {
-                                    /** @description Time from the acceptance of the request to the start of rendering. */
-                                    queueMs: number;
-                                    /** @description Time until the page reached the event in waitUntil. */
-                                    navigateMs: number;
-                                    /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                    settleMs: number;
-                                    /** @description Time spent taking and encoding the screenshot. */
-                                    shootMs: number;
-                                    /** @description Time spent storing the file. */
-                                    storeMs: number;
-                                };
-                            };
-                            /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                            extracted?: {
-                                /** @description Text that can be seen on the page. */
-                                text?: string;
-                                /** @description The document as HTML, after its scripts have run. */
-                                html?: string;
-                                /** @description What can be seen on the page, as Markdown (GFM). */
-                                markdown?: string;
-                                /** @description Links of the document, each URL once, in document order. */
-                                links?: {
-                                    /** @description Absolute URL (http, https, mailto or tel). */
-                                    url: string;
-                                    /** @description Text of the link, at most 256 characters. */
-                                    text: string;
-                                }[];
-                                metadata?: {
-                                    title: string;
-                                    description: string | null;
-                                    /** @description Attribute lang of the html element. */
-                                    language: string | null;
-                                    canonicalUrl: string | null;
-                                    /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                    openGraph: {
-                                        [key: string]: string;
-                                    };
-                                    /** @description Icons that the page links to, at most 50. */
-                                    icons: {
-                                        /** @description Absolute URL. */
-                                        url: string;
-                                        sizes?: string;
-                                        type?: string;
-                                    }[];
-                                };
-                                /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                                truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                            } | null;
-                            refresh?: {
-                                /**
-                                 * @description State of the latest refresh; idle if there was none.
-                                 * @enum {string}
-                                 */
-                                state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                                error: {
-                                    /** @enum {string} */
-                                    code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                    message: string;
-                                } | null;
-                                acceptedAt: string | null;
-                                endedAt: string | null;
-                                nextAt: string | null;
-                                /** @description Tokens charged for all refreshes of the capture so far. */
-                                tokensCharged: number;
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "queued" | "rendering";
-                            /** @description URL that the file will have. */
-                            fileUrl: string;
-                            fromCache: boolean;
-                            /** @description Tokens that are charged when the capture completes. */
-                            tokenCost: number;
-                            /**
-                             * @description Region in which the capture waits or is rendered.
-                             * @enum {string}
-                             */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                            estimatedWaitSeconds?: number | null;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "failed";
-                            fromCache: boolean;
-                            /** @description Always 0, because failed captures are not charged. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /** @description Time from the acceptance of the request to the failure. */
-                            processingTimeMs: number;
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            error: {
-                                /** @enum {string} */
-                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                message: string;
-                            };
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                            webhook?: {
-                                url: string;
-                                /**
-                                 * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                                 * @enum {string}
-                                 */
-                                state: "waiting" | "pending" | "delivered" | "failed";
-                                event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                                /** @description Delivery attempts of the latest event so far. */
-                                attempts: number;
-                                lastStatus: number | null;
-                                lastError: string | null;
-                                nextAttemptAt: string | null;
-                            };
-                        } | {
-                            /** Format: uuid */
-                            uuid: string;
-                            /** @enum {string} */
-                            status: "deleted";
-                            fromCache: boolean;
-                            /** @description Always 0, because the capture was deleted before it completed. */
-                            tokenCost: number;
-                            /** @enum {string} */
-                            region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                            /**
-                             * Format: date-time
-                             * @description Time at which the request was accepted.
-                             */
-                            acceptedAt: string;
-                            metadata: {
-                                /** @description Requested URL, or about:blank for supplied HTML. */
-                                url: string;
-                                /** @enum {string} */
-                                format: "png" | "jpeg" | "webp" | "pdf";
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                fullPage: boolean;
-                                /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                                secrets?: {
-                                    /** @description Names of the headers. */
-                                    headers: string[];
-                                    /** @description Names of the cookies. */
-                                    cookies: string[];
-                                    auth: boolean;
-                                    css: boolean;
-                                    script: boolean;
-                                };
-                            };
-                        };
+                        data: components["schemas"]["Capture"];
                     };
                 };
             };
@@ -4434,17 +3281,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
@@ -4455,17 +3292,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "QUOTA_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -4476,17 +3303,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
@@ -4497,17 +3314,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
@@ -4518,17 +3325,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CONFLICT";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
@@ -4541,17 +3338,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, REGION_UNAVAILABLE. */
@@ -4562,17 +3349,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR" | "REGION_UNAVAILABLE";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -4669,17 +3446,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The range is outside of the file. */
@@ -4699,17 +3466,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "STORAGE_FAILED" | "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -4810,24 +3567,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            items: {
-                                id: string;
-                                accountId: string;
-                                name: string;
-                                scopes: ("capture" | "read" | "manage")[];
-                                /** @enum {string} */
-                                status: "active" | "expired" | "revoked";
-                                /** Format: date-time */
-                                createdAt: string;
-                                /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                                createdBy: string | null;
-                                expiresAt: string | null;
-                                revokedAt: string | null;
-                            }[];
-                            /** @description Cursor of the next page, or null if this is the last page. */
-                            nextCursor: string | null;
-                        };
+                        data: components["schemas"]["ApiKeyList"];
                     };
                 };
             };
@@ -4839,17 +3579,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -4862,17 +3592,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -4883,17 +3603,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -4906,17 +3616,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -4927,17 +3627,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -4951,17 +3641,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @example Build server */
-                    name: string;
-                    /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
-                    scopes?: ("capture" | "read" | "manage")[];
-                    /**
-                     * @description Time at which the key expires, or null if it does not expire.
-                     * @example 2030-01-31T00:00:00Z
-                     */
-                    expiresAt?: string | null;
-                };
+                "application/json": components["schemas"]["CreateKey"];
             };
         };
         responses: {
@@ -4977,22 +3657,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            accountId: string;
-                            name: string;
-                            scopes: ("capture" | "read" | "manage")[];
-                            /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                            createdBy: string | null;
-                            expiresAt: string | null;
-                            revokedAt: string | null;
-                            /** @description The API key. It is shown only once. */
-                            key: string;
-                        };
+                        data: components["schemas"]["NewApiKey"];
                     };
                 };
             };
@@ -5004,17 +3669,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -5027,17 +3682,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5048,17 +3693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5071,17 +3706,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5092,17 +3717,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5119,13 +3734,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Seconds for which the old key keeps working.
-                     * @default 3600
-                     */
-                    graceSeconds?: number;
-                };
+                "application/json": components["schemas"]["RotateKey"];
             };
         };
         responses: {
@@ -5141,22 +3750,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            accountId: string;
-                            name: string;
-                            scopes: ("capture" | "read" | "manage")[];
-                            /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                            createdBy: string | null;
-                            expiresAt: string | null;
-                            revokedAt: string | null;
-                            /** @description The API key. It is shown only once. */
-                            key: string;
-                        };
+                        data: components["schemas"]["NewApiKey"];
                     };
                 };
             };
@@ -5168,17 +3762,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -5191,17 +3775,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5212,17 +3786,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -5233,17 +3797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
@@ -5254,17 +3808,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CONFLICT";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5277,17 +3821,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5298,17 +3832,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5340,24 +3864,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            accountId: string;
-                            name: string;
-                            scopes: ("capture" | "read" | "manage")[];
-                            /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                            createdBy: string | null;
-                            expiresAt: string | null;
-                            revokedAt: string | null;
-                            /** @description With cascade: IDs of the other keys that this request revoked. */
-                            alsoRevoked?: string[];
-                            /** @description With cascade: false when there were too many keys for one request. Send the request again. */
-                            isComplete?: boolean;
-                        };
+                        data: components["schemas"]["RevokedApiKey"];
                     };
                 };
             };
@@ -5369,17 +3876,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -5392,17 +3889,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5413,17 +3900,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -5434,17 +3911,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5457,17 +3924,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5478,17 +3935,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5505,13 +3952,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Seconds for which links that are signed with earlier secrets keep working.
-                     * @default 86400
-                     */
-                    graceSeconds?: number;
-                };
+                "application/json": components["schemas"]["RotateSigningSecret"];
             };
         };
         responses: {
@@ -5527,14 +3968,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description ID of the API key: the parameter key of links. */
-                            keyId: string;
-                            /** @description Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once. */
-                            secret: string;
-                            /** @description Time until which links of the earlier secrets work at most, or null if none of them works. */
-                            previousUntil: string | null;
-                        };
+                        data: components["schemas"]["SigningSecret"];
                     };
                 };
             };
@@ -5546,17 +3980,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -5569,17 +3993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5590,17 +4004,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -5611,17 +4015,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
@@ -5632,17 +4026,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CONFLICT";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5655,17 +4039,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5676,17 +4050,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5712,16 +4076,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it. */
-                            secret: string;
-                            /** @description Rotated secrets that still sign events, newest first. */
-                            previous: {
-                                secret: string;
-                                /** Format: date-time */
-                                signsUntil: string;
-                            }[];
-                        };
+                        data: components["schemas"]["WebhookSecret"];
                     };
                 };
             };
@@ -5735,17 +4090,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5756,17 +4101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5779,17 +4114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5800,17 +4125,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5824,13 +4139,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Seconds for which events are also signed with the earlier secrets.
-                     * @default 86400
-                     */
-                    graceSeconds?: number;
-                };
+                "application/json": components["schemas"]["RotateWebhookSecret"];
             };
         };
         responses: {
@@ -5846,16 +4155,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Webhook secret: whsec_ followed by 32 base64-encoded bytes, as Standard Webhooks libraries expect it. */
-                            secret: string;
-                            /** @description Rotated secrets that still sign events, newest first. */
-                            previous: {
-                                secret: string;
-                                /** Format: date-time */
-                                signsUntil: string;
-                            }[];
-                        };
+                        data: components["schemas"]["WebhookSecret"];
                     };
                 };
             };
@@ -5867,17 +4167,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -5890,17 +4180,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -5911,17 +4191,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -5934,17 +4204,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -5955,17 +4215,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -5994,37 +4244,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Newest first. */
-                            deliveries: {
-                                /** @description UUID of the capture; null for a test event. */
-                                uuid: string | null;
-                                /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
-                                url: string;
-                                /** @enum {string} */
-                                event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
-                                /** @description What the event is about: 0 for the capture itself, otherwise the number of the refresh. */
-                                revision: number;
-                                /** @description Number of the attempt, from 1. */
-                                attempt: number;
-                                /**
-                                 * Format: date-time
-                                 * @description Start of the attempt.
-                                 */
-                                at: string;
-                                /**
-                                 * @description delivered; retrying: there will be another attempt; failed: there will be no further attempt.
-                                 * @enum {string}
-                                 */
-                                state: "delivered" | "retrying" | "failed";
-                                /** @description HTTP status of the response; null if there was none. */
-                                status: number | null;
-                                /** @description Why the attempt failed. */
-                                error: string | null;
-                                /** @description Duration of the attempt; null if nothing was sent. */
-                                durationMs: number | null;
-                            }[];
-                        };
+                        data: components["schemas"]["DeliveryList"];
                     };
                 };
             };
@@ -6036,17 +4256,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -6059,17 +4269,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6080,17 +4280,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6103,17 +4293,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6124,17 +4304,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6148,13 +4318,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description Absolute http or https URL to send the event to.
-                     * @example https://app.example.com/hook
-                     */
-                    url: string;
-                };
+                "application/json": components["schemas"]["TestEventRequest"];
             };
         };
         responses: {
@@ -6170,10 +4334,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description The webhook-id of the event. */
-                            id: string;
-                        };
+                        data: components["schemas"]["SentTestEvent"];
                     };
                 };
             };
@@ -6185,17 +4346,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR" | "URL_BLOCKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -6208,17 +4359,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6229,17 +4370,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6252,17 +4383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6273,17 +4394,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6312,20 +4423,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            url: string;
-                            /**
-                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                             * @enum {string}
-                             */
-                            state: "waiting" | "pending" | "delivered" | "failed";
-                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                            /** @description Delivery attempts of the latest event so far. */
-                            attempts: number;
-                            lastStatus: number | null;
-                            lastError: string | null;
-                            nextAttemptAt: string | null;
-                        };
+                        data: components["schemas"]["CaptureWebhook"];
                     };
                 };
             };
@@ -6339,17 +4437,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6360,17 +4448,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
@@ -6381,17 +4459,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The state of the resource does not allow this operation. Codes: CONFLICT. */
@@ -6402,17 +4470,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CONFLICT";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6425,17 +4483,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6446,17 +4494,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6482,30 +4520,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Tokens charged for the completed captures and refreshes of the period. */
-                            tokensUsed: number;
-                            /** @description Tokens reserved for background captures and refreshes that have not ended. */
-                            tokensReserved: number;
-                            /** @description Tokens that the account may use in a calendar month (UTC). */
-                            tokenQuota: number;
-                            /**
-                             * Format: date-time
-                             * @description Start of the period: the first instant of the calendar month (UTC).
-                             */
-                            periodStart: string;
-                            /**
-                             * Format: date-time
-                             * @description End of the period: the first instant of the next calendar month (UTC).
-                             */
-                            periodEnd: string;
-                            /** @description Requests to POST /capture per minute. */
-                            ratePerMinute: number;
-                            /** @description Captures that clients are waiting for. */
-                            inFlight: number;
-                            /** @description Background captures and refreshes that have not ended. */
-                            queued: number;
-                        };
+                        data: components["schemas"]["Usage"];
                     };
                 };
             };
@@ -6519,17 +4534,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6540,17 +4545,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6563,17 +4558,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6584,17 +4569,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6623,59 +4598,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Days in UTC from the oldest to today, those without use included. Captures count on the day on which they end. */
-                            days: {
-                                /** Format: date */
-                                date: string;
-                                /** @description Tokens charged for captures and refreshes that completed. */
-                                tokens: number;
-                                /** @description Captures and refreshes that completed. */
-                                completed: number;
-                                /** @description Captures and refreshes that failed. */
-                                failed: number;
-                                /** @description Requests that were answered from the cache. */
-                                cached: number;
-                                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
-                                latencyMs: {
-                                    p50: number;
-                                    p90: number;
-                                    p99: number;
-                                } | null;
-                            }[];
-                            /** @description API keys that were used, those with the most tokens first, at most 101. Refreshes belong to no key. */
-                            keys: {
-                                /** @description ID of the API key, or other for all keys beyond the first 100 of a day. */
-                                id: string;
-                                name: string;
-                                /** @description Tokens charged for captures and refreshes that completed. */
-                                tokens: number;
-                                /** @description Captures and refreshes that completed. */
-                                completed: number;
-                                /** @description Captures and refreshes that failed. */
-                                failed: number;
-                                /** @description Requests that were answered from the cache. */
-                                cached: number;
-                            }[];
-                            totals: {
-                                /** @description Tokens charged for captures and refreshes that completed. */
-                                tokens: number;
-                                /** @description Captures and refreshes that completed. */
-                                completed: number;
-                                /** @description Captures and refreshes that failed. */
-                                failed: number;
-                                /** @description Requests that were answered from the cache. */
-                                cached: number;
-                                /** @description Completed captures and refreshes over all that ended; null if none ended. */
-                                successRate: number | null;
-                                /** @description Percentiles of the duration of captures and refreshes that completed, within 5%: from the acceptance to the end; of background captures and refreshes without the wait in the queue. Null if none completed. */
-                                latencyMs: {
-                                    p50: number;
-                                    p90: number;
-                                    p99: number;
-                                } | null;
-                            };
-                        };
+                        data: components["schemas"]["UsageHistory"];
                     };
                 };
             };
@@ -6687,17 +4610,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -6710,17 +4623,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6731,17 +4634,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6754,17 +4647,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6775,17 +4658,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6820,17 +4693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -6841,17 +4704,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -6864,17 +4717,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -6885,17 +4728,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -6929,33 +4762,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            items: {
-                                id: string;
-                                name: string;
-                                /** Format: date-time */
-                                createdAt: string;
-                                /** @description Tokens that the account may use in a calendar month (UTC). */
-                                tokenQuota: number;
-                                /** @description Requests to POST /capture per minute. */
-                                ratePerMinute: number;
-                                /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
-                                burst: number;
-                                /** @description Maximum number of captures that clients may wait for at the same time. */
-                                maxInFlight: number;
-                                /** @description Maximum number of background captures that have not ended. */
-                                maxQueued: number;
-                                /**
-                                 * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
-                                 * @enum {string}
-                                 */
-                                isolation: "context" | "browser";
-                                suspended: boolean;
-                                suspendedAt: string | null;
-                            }[];
-                            /** @description Cursor of the next page, or null if this is the last page. */
-                            nextCursor: string | null;
-                        };
+                        data: components["schemas"]["AccountList"];
                     };
                 };
             };
@@ -6967,17 +4774,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -6990,17 +4787,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7011,17 +4798,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7034,17 +4811,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7055,17 +4822,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7079,25 +4836,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @example Example Ltd */
-                    name: string;
-                    /** @description Tokens that the account may use in a calendar month (UTC). */
-                    tokenQuota?: number;
-                    /** @description Requests to POST /capture per minute. */
-                    ratePerMinute?: number;
-                    /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
-                    burst?: number;
-                    /** @description Maximum number of captures that clients may wait for at the same time. */
-                    maxInFlight?: number;
-                    /** @description Maximum number of background captures that have not ended. */
-                    maxQueued?: number;
-                    /**
-                     * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
-                     * @enum {string}
-                     */
-                    isolation?: "context" | "browser";
-                };
+                "application/json": components["schemas"]["CreateAccount"];
             };
         };
         responses: {
@@ -7113,29 +4852,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            name: string;
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description Tokens that the account may use in a calendar month (UTC). */
-                            tokenQuota: number;
-                            /** @description Requests to POST /capture per minute. */
-                            ratePerMinute: number;
-                            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
-                            burst: number;
-                            /** @description Maximum number of captures that clients may wait for at the same time. */
-                            maxInFlight: number;
-                            /** @description Maximum number of background captures that have not ended. */
-                            maxQueued: number;
-                            /**
-                             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
-                             * @enum {string}
-                             */
-                            isolation: "context" | "browser";
-                            suspended: boolean;
-                            suspendedAt: string | null;
-                        };
+                        data: components["schemas"]["Account"];
                     };
                 };
             };
@@ -7147,17 +4864,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -7170,17 +4877,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7191,17 +4888,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7214,17 +4901,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7235,17 +4912,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7262,27 +4929,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @example Example Ltd */
-                    name?: string;
-                    /** @description Tokens that the account may use in a calendar month (UTC). */
-                    tokenQuota?: number;
-                    /** @description Requests to POST /capture per minute. */
-                    ratePerMinute?: number;
-                    /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
-                    burst?: number;
-                    /** @description Maximum number of captures that clients may wait for at the same time. */
-                    maxInFlight?: number;
-                    /** @description Maximum number of background captures that have not ended. */
-                    maxQueued?: number;
-                    /**
-                     * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
-                     * @enum {string}
-                     */
-                    isolation?: "context" | "browser";
-                    /** @description Whether the account is suspended. The API keys of a suspended account are refused. */
-                    suspended?: boolean;
-                };
+                "application/json": components["schemas"]["ChangeAccount"];
             };
         };
         responses: {
@@ -7298,29 +4945,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            name: string;
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description Tokens that the account may use in a calendar month (UTC). */
-                            tokenQuota: number;
-                            /** @description Requests to POST /capture per minute. */
-                            ratePerMinute: number;
-                            /** @description Requests that may be sent at once before the rate applies. Defaults to ratePerMinute. */
-                            burst: number;
-                            /** @description Maximum number of captures that clients may wait for at the same time. */
-                            maxInFlight: number;
-                            /** @description Maximum number of background captures that have not ended. */
-                            maxQueued: number;
-                            /**
-                             * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.
-                             * @enum {string}
-                             */
-                            isolation: "context" | "browser";
-                            suspended: boolean;
-                            suspendedAt: string | null;
-                        };
+                        data: components["schemas"]["Account"];
                     };
                 };
             };
@@ -7332,17 +4957,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -7355,17 +4970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7376,17 +4981,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7399,17 +4994,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7420,17 +5005,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7444,18 +5019,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    accountId: string;
-                    /** @example Build server */
-                    name: string;
-                    /** @description Scopes of the key. Defaults to capture and read; the first key that an operator creates for an account has all scopes. */
-                    scopes?: ("capture" | "read" | "manage")[];
-                    /**
-                     * @description Time at which the key expires, or null if it does not expire.
-                     * @example 2030-01-31T00:00:00Z
-                     */
-                    expiresAt?: string | null;
-                };
+                "application/json": components["schemas"]["CreateAccountKey"];
             };
         };
         responses: {
@@ -7471,22 +5035,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            accountId: string;
-                            name: string;
-                            scopes: ("capture" | "read" | "manage")[];
-                            /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                            createdBy: string | null;
-                            expiresAt: string | null;
-                            revokedAt: string | null;
-                            /** @description The API key. It is shown only once. */
-                            key: string;
-                        };
+                        data: components["schemas"]["NewApiKey"];
                     };
                 };
             };
@@ -7498,17 +5047,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -7521,17 +5060,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7542,17 +5071,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7565,17 +5084,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7586,17 +5095,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7628,24 +5127,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            id: string;
-                            accountId: string;
-                            name: string;
-                            scopes: ("capture" | "read" | "manage")[];
-                            /** @enum {string} */
-                            status: "active" | "expired" | "revoked";
-                            /** Format: date-time */
-                            createdAt: string;
-                            /** @description ID of the API key that created or rotated this one; null if the operator created it, or if it was created before this was recorded. */
-                            createdBy: string | null;
-                            expiresAt: string | null;
-                            revokedAt: string | null;
-                            /** @description With cascade: IDs of the other keys that this request revoked. */
-                            alsoRevoked?: string[];
-                            /** @description With cascade: false when there were too many keys for one request. Send the request again. */
-                            isComplete?: boolean;
-                        };
+                        data: components["schemas"]["RevokedApiKey"];
                     };
                 };
             };
@@ -7657,17 +5139,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -7680,17 +5152,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7701,17 +5163,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7724,17 +5176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7745,17 +5187,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7781,49 +5213,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /**
-                             * Format: date-time
-                             * @description Time of this overview.
-                             */
-                            at: string;
-                            /**
-                             * @description Overall status of the service, as of GET /status.
-                             * @enum {string}
-                             */
-                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                            regions: {
-                                /** @enum {string} */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /** @description Renderers that accept captures. */
-                                renderers: number;
-                                /** @description Slots of these renderers. */
-                                slots: number;
-                                /** @description Slots in use. */
-                                busy: number;
-                                /** @description Captures that wait for a renderer, as of the last status of the controller. */
-                                queued: {
-                                    interactive: number;
-                                    background: number;
-                                };
-                                /** @enum {string} */
-                                status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                                /** @description Mean time that renderers spent on a capture within the last five minutes; null if there was none. */
-                                meanRenderMs: number | null;
-                                /** @description Renderers with a fresh heartbeat, by name; at most 200. */
-                                pods: {
-                                    /** @description Name of the pod, or of the process where there is no cluster. */
-                                    pod: string;
-                                    /** @description Captures that it can render at the same time. */
-                                    slots: number;
-                                    /** @description Slots in use. */
-                                    busy: number;
-                                    version: string;
-                                    /** @description Milliseconds since its last heartbeat. */
-                                    ageMs: number;
-                                }[];
-                            }[];
-                        };
+                        data: components["schemas"]["Overview"];
                     };
                 };
             };
@@ -7837,17 +5227,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7858,17 +5238,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7881,17 +5251,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -7902,17 +5262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -7947,17 +5297,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -7968,17 +5308,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -7991,17 +5321,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -8012,17 +5332,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -8053,29 +5363,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            captures: {
-                                /** Format: uuid */
-                                uuid: string;
-                                /** @description ID of the account. */
-                                account: string;
-                                /** @description Host of the page, or about:blank for supplied HTML. */
-                                host: string;
-                                /** @enum {string} */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /** @description Error code of a failed capture. */
-                                code: ("VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR") | null;
-                                /** @description Error message of a failed capture. */
-                                message: string | null;
-                                /** @description Duration as in the latencies of GET /usage/history. */
-                                durationMs: number;
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the capture, or the refresh, ended.
-                                 */
-                                endedAt: string;
-                            }[];
-                        };
+                        data: components["schemas"]["AdminCaptureList"];
                     };
                 };
             };
@@ -8087,17 +5375,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED. */
@@ -8110,17 +5388,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -8131,17 +5399,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -8154,17 +5412,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -8175,17 +5423,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -8211,28 +5449,7 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         error: null;
-                        data: {
-                            /** @description Newest first, at most 100. */
-                            deadLetters: {
-                                /**
-                                 * Format: date-time
-                                 * @description Time at which the controller settled it.
-                                 */
-                                at: string;
-                                uuid: string;
-                                /** @description ID of the account. */
-                                account: string;
-                                /** @enum {string} */
-                                region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                                /**
-                                 * @description max_deliveries: the job was delivered three times and never acknowledged. terminated: a renderer rejected the job.
-                                 * @enum {string}
-                                 */
-                                reason: "max_deliveries" | "terminated";
-                                /** @description Deliveries of the job. */
-                                deliveries: number;
-                            }[];
-                        };
+                        data: components["schemas"]["DeadLetterList"];
                     };
                 };
             };
@@ -8246,17 +5463,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: NOT_FOUND. */
@@ -8267,17 +5474,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
@@ -8290,17 +5487,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR. */
@@ -8311,17 +5498,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -8343,22 +5520,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                        components?: {
-                            /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
-                            name: string;
-                            /** @enum {string} */
-                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                            responseTimeMs?: number;
-                            message?: string;
-                            /** Format: date-time */
-                            lastCheckedAt: string;
-                        }[];
-                        /** Format: date-time */
-                        lastCheckedAt: string;
-                    };
+                    "application/json": components["schemas"]["ServiceStatus"];
                 };
             };
             /** @description The service is degraded or has an outage. */
@@ -8369,22 +5531,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {string} */
-                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                        components?: {
-                            /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
-                            name: string;
-                            /** @enum {string} */
-                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                            responseTimeMs?: number;
-                            message?: string;
-                            /** Format: date-time */
-                            lastCheckedAt: string;
-                        }[];
-                        /** Format: date-time */
-                        lastCheckedAt: string;
-                    };
+                    "application/json": components["schemas"]["ServiceStatus"];
                 };
             };
         };
@@ -8406,16 +5553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
-                        name: string;
-                        /** @enum {string} */
-                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                        responseTimeMs?: number;
-                        message?: string;
-                        /** Format: date-time */
-                        lastCheckedAt: string;
-                    };
+                    "application/json": components["schemas"]["ComponentStatus"];
                 };
             };
             /** @description The engine is degraded or has an outage. */
@@ -8426,16 +5564,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @description Name of the component: api, queue, storage, engine, or engine.<region>. */
-                        name: string;
-                        /** @enum {string} */
-                        status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                        responseTimeMs?: number;
-                        message?: string;
-                        /** Format: date-time */
-                        lastCheckedAt: string;
-                    };
+                    "application/json": components["schemas"]["ComponentStatus"];
                 };
             };
         };
@@ -8460,66 +5589,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /**
-                         * Format: date-time
-                         * @description Time of this response.
-                         */
-                        generatedAt: string;
-                        components: {
-                            /** @description Name of the component, as in GET /status. Of api there is no history. */
-                            name: string;
-                            /**
-                             * Format: date-time
-                             * @description Time until which the component was observed.
-                             */
-                            observedUntil: string;
-                            /** @description Share of the observed time in which the component was operational or had a degraded performance, rounded down; null if it was not observed. */
-                            uptimePercent: number | null;
-                            /** @description Oldest first. Days before the first observation are left out. */
-                            days: {
-                                /**
-                                 * Format: date
-                                 * @description The day, from 00:00 to 24:00 UTC.
-                                 */
-                                date: string;
-                                /** @description Seconds. */
-                                operational?: number;
-                                /** @description Seconds. */
-                                degraded_performance?: number;
-                                /** @description Seconds. */
-                                partial_outage?: number;
-                                /** @description Seconds. */
-                                major_outage?: number;
-                                /** @description Seconds in which nobody observed the component. */
-                                noData?: number;
-                            }[];
-                        }[];
-                        /** @description Newest first. Incidents that follow each other closely, or many of one day, are one incident. */
-                        incidents: {
-                            /** @description The same in all responses. */
-                            id: string;
-                            component: string;
-                            /** @enum {string} */
-                            status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                            /** Format: date-time */
-                            startedAt: string;
-                            /** @description Null while it lasts. */
-                            endedAt: string | null;
-                            /** @description The reason of the worst state. */
-                            message: string;
-                            /** @description The states that it went through, oldest first. */
-                            updates: {
-                                /** Format: date-time */
-                                at: string;
-                                /** @enum {string} */
-                                status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
-                                message: string;
-                            }[];
-                            /** @description How often the component recovered and failed again in the meantime. */
-                            interruptions: number;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["StatusHistory"];
                 };
             };
             /** @description The client already has the current one. */
@@ -8583,23 +5653,7 @@ export interface operations {
                         success: true;
                         error: null;
                         data: {
-                            devices: {
-                                /** @description Value of the option device. */
-                                name: string;
-                                viewport: {
-                                    width: number;
-                                    height: number;
-                                    deviceScaleFactor: number;
-                                };
-                                /** @description Size of the screen in CSS pixels. */
-                                screen: {
-                                    width: number;
-                                    height: number;
-                                };
-                                /** @description It has a touch screen, and lays pages out by their viewport meta tag. */
-                                isMobile: boolean;
-                                userAgent: string;
-                            }[];
+                            devices: components["schemas"]["Device"][];
                         };
                     };
                 };
@@ -8653,17 +5707,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
@@ -8676,17 +5720,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
@@ -8697,17 +5731,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "FORBIDDEN";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND, NOT_FOUND. */
@@ -8718,17 +5742,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "CAPTURE_NOT_FOUND" | "NOT_FOUND";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
@@ -8741,17 +5755,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
             /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, STORAGE_FAILED. */
@@ -8762,17 +5766,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: false;
-                        error: {
-                            /** @enum {string} */
-                            code: "INTERNAL_ERROR" | "STORAGE_FAILED";
-                            /** @description Description of the error and of what to do. Use code, not message, in programs. */
-                            message: string;
-                        };
-                        data: null;
-                    };
+                    "application/json": components["schemas"]["Failure"];
                 };
             };
         };
@@ -8868,337 +5862,7 @@ export interface operations {
                      * @description Time of the event.
                      */
                     timestamp: string;
-                    data: {
-                        /**
-                         * Format: uuid
-                         * @description Identifier of the capture (UUIDv7).
-                         */
-                        uuid: string;
-                        /** @enum {string} */
-                        status: "completed" | "expired" | "deleted";
-                        /** @description URL of the file. */
-                        fileUrl: string;
-                        /** @description Whether the response is an equal capture that had completed earlier or was in progress. */
-                        fromCache: boolean;
-                        /** @description Tokens charged for this request; 0 for responses from the cache. */
-                        tokenCost: number;
-                        fileSizeBytes: number;
-                        /** @description Time from the acceptance of the request to the stored file, or to the response for responses from the cache. */
-                        processingTimeMs: number;
-                        /**
-                         * @description Region in which the page was rendered.
-                         * @enum {string}
-                         */
-                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                        metadata: {
-                            /** @description Requested URL, or about:blank for supplied HTML. */
-                            url: string;
-                            /**
-                             * Format: date-time
-                             * @description Time of the capture.
-                             */
-                            capturedAt: string;
-                            /** @description Time of the capture as Unix time in seconds. */
-                            createdAt: number;
-                            /** @enum {string} */
-                            format: "png" | "jpeg" | "webp" | "pdf";
-                            /** @enum {string} */
-                            mimeType: "image/png" | "image/jpeg" | "image/webp" | "application/pdf";
-                            fileSizeBytes: number;
-                            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                            width: number;
-                            /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
-                            height: number;
-                            viewport: {
-                                width: number;
-                                height: number;
-                                deviceScaleFactor: number;
-                            };
-                            fullPage: boolean;
-                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                            secrets?: {
-                                /** @description Names of the headers. */
-                                headers: string[];
-                                /** @description Names of the cookies. */
-                                cookies: string[];
-                                auth: boolean;
-                                css: boolean;
-                                script: boolean;
-                            };
-                            /**
-                             * Format: date-time
-                             * @description Time at which the file expires.
-                             */
-                            expiresAt: string;
-                        };
-                        report: {
-                            /** @description HTTP status of the page, or null for supplied HTML. */
-                            httpStatus: number | null;
-                            /** @description URL of the page after redirects, or about:blank for supplied HTML. */
-                            finalUrl: string;
-                            /** @description Title of the page, at most 512 characters. */
-                            title: string;
-                            images: {
-                                loaded: number;
-                                failed: number;
-                                pending: number;
-                            };
-                            /** @description Requests that `block` or the egress policy refused. */
-                            blockedRequests: number;
-                            /** @description Waits that timed out. The page was captured as it was. */
-                            softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
-                            /**
-                             * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
-                             * @enum {string}
-                             */
-                            strategy?: "single" | "grown" | "tiles";
-                            /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
-                            originalSize?: {
-                                width: number;
-                                height: number;
-                            };
-                            /** @description What the error of `script` says, at most 500 characters and its line. Only if there was one. */
-                            scriptError?: string;
-                            /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
-                            truncated: boolean;
-                            /** @description Whether the image has a single colour. */
-                            blank: boolean;
-                            /** @description Whether the page showed a bot check. */
-                            challenge: boolean;
-                            timings: {
-                                /** @description Time from the acceptance of the request to the start of rendering. */
-                                queueMs: number;
-                                /** @description Time until the page reached the event in waitUntil. */
-                                navigateMs: number;
-                                /** @description Time spent waiting for images and the delay, and preparing a full page. */
-                                settleMs: number;
-                                /** @description Time spent taking and encoding the screenshot. */
-                                shootMs: number;
-                                /** @description Time spent storing the file. */
-                                storeMs: number;
-                            };
-                        };
-                        /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
-                        extracted?: {
-                            /** @description Text that can be seen on the page. */
-                            text?: string;
-                            /** @description The document as HTML, after its scripts have run. */
-                            html?: string;
-                            /** @description What can be seen on the page, as Markdown (GFM). */
-                            markdown?: string;
-                            /** @description Links of the document, each URL once, in document order. */
-                            links?: {
-                                /** @description Absolute URL (http, https, mailto or tel). */
-                                url: string;
-                                /** @description Text of the link, at most 256 characters. */
-                                text: string;
-                            }[];
-                            metadata?: {
-                                title: string;
-                                description: string | null;
-                                /** @description Attribute lang of the html element. */
-                                language: string | null;
-                                canonicalUrl: string | null;
-                                /** @description Open Graph properties by name, such as og:title: the first of each name, at most 100. */
-                                openGraph: {
-                                    [key: string]: string;
-                                };
-                                /** @description Icons that the page links to, at most 50. */
-                                icons: {
-                                    /** @description Absolute URL. */
-                                    url: string;
-                                    sizes?: string;
-                                    type?: string;
-                                }[];
-                            };
-                            /** @description Parts that are not complete: over 1 MiB, or the page is too large to be read in time. */
-                            truncated?: ("html" | "links" | "markdown" | "metadata" | "text")[];
-                        } | null;
-                        refresh?: {
-                            /**
-                             * @description State of the latest refresh; idle if there was none.
-                             * @enum {string}
-                             */
-                            state: "idle" | "queued" | "rendering" | "completed" | "failed";
-                            error: {
-                                /** @enum {string} */
-                                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                                message: string;
-                            } | null;
-                            acceptedAt: string | null;
-                            endedAt: string | null;
-                            nextAt: string | null;
-                            /** @description Tokens charged for all refreshes of the capture so far. */
-                            tokensCharged: number;
-                        };
-                        webhook?: {
-                            url: string;
-                            /**
-                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                             * @enum {string}
-                             */
-                            state: "waiting" | "pending" | "delivered" | "failed";
-                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                            /** @description Delivery attempts of the latest event so far. */
-                            attempts: number;
-                            lastStatus: number | null;
-                            lastError: string | null;
-                            nextAttemptAt: string | null;
-                        };
-                    } | {
-                        /** Format: uuid */
-                        uuid: string;
-                        /** @enum {string} */
-                        status: "queued" | "rendering";
-                        /** @description URL that the file will have. */
-                        fileUrl: string;
-                        fromCache: boolean;
-                        /** @description Tokens that are charged when the capture completes. */
-                        tokenCost: number;
-                        /**
-                         * @description Region in which the capture waits or is rendered.
-                         * @enum {string}
-                         */
-                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                        /**
-                         * Format: date-time
-                         * @description Time at which the request was accepted.
-                         */
-                        acceptedAt: string;
-                        /** @description Estimated time in seconds until rendering starts, or null if it is unknown. Only in the response to a background capture. */
-                        estimatedWaitSeconds?: number | null;
-                        metadata: {
-                            /** @description Requested URL, or about:blank for supplied HTML. */
-                            url: string;
-                            /** @enum {string} */
-                            format: "png" | "jpeg" | "webp" | "pdf";
-                            viewport: {
-                                width: number;
-                                height: number;
-                                deviceScaleFactor: number;
-                            };
-                            fullPage: boolean;
-                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                            secrets?: {
-                                /** @description Names of the headers. */
-                                headers: string[];
-                                /** @description Names of the cookies. */
-                                cookies: string[];
-                                auth: boolean;
-                                css: boolean;
-                                script: boolean;
-                            };
-                        };
-                        webhook?: {
-                            url: string;
-                            /**
-                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                             * @enum {string}
-                             */
-                            state: "waiting" | "pending" | "delivered" | "failed";
-                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                            /** @description Delivery attempts of the latest event so far. */
-                            attempts: number;
-                            lastStatus: number | null;
-                            lastError: string | null;
-                            nextAttemptAt: string | null;
-                        };
-                    } | {
-                        /** Format: uuid */
-                        uuid: string;
-                        /** @enum {string} */
-                        status: "failed";
-                        fromCache: boolean;
-                        /** @description Always 0, because failed captures are not charged. */
-                        tokenCost: number;
-                        /** @enum {string} */
-                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                        /** @description Time from the acceptance of the request to the failure. */
-                        processingTimeMs: number;
-                        /**
-                         * Format: date-time
-                         * @description Time at which the request was accepted.
-                         */
-                        acceptedAt: string;
-                        error: {
-                            /** @enum {string} */
-                            code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
-                            message: string;
-                        };
-                        metadata: {
-                            /** @description Requested URL, or about:blank for supplied HTML. */
-                            url: string;
-                            /** @enum {string} */
-                            format: "png" | "jpeg" | "webp" | "pdf";
-                            viewport: {
-                                width: number;
-                                height: number;
-                                deviceScaleFactor: number;
-                            };
-                            fullPage: boolean;
-                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                            secrets?: {
-                                /** @description Names of the headers. */
-                                headers: string[];
-                                /** @description Names of the cookies. */
-                                cookies: string[];
-                                auth: boolean;
-                                css: boolean;
-                                script: boolean;
-                            };
-                        };
-                        webhook?: {
-                            url: string;
-                            /**
-                             * @description waiting: there is no event yet. pending: the event has not been delivered yet. delivered: the event was delivered. failed: all delivery attempts failed.
-                             * @enum {string}
-                             */
-                            state: "waiting" | "pending" | "delivered" | "failed";
-                            event: ("capture.completed" | "capture.failed" | "capture.refreshed") | null;
-                            /** @description Delivery attempts of the latest event so far. */
-                            attempts: number;
-                            lastStatus: number | null;
-                            lastError: string | null;
-                            nextAttemptAt: string | null;
-                        };
-                    } | {
-                        /** Format: uuid */
-                        uuid: string;
-                        /** @enum {string} */
-                        status: "deleted";
-                        fromCache: boolean;
-                        /** @description Always 0, because the capture was deleted before it completed. */
-                        tokenCost: number;
-                        /** @enum {string} */
-                        region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
-                        /**
-                         * Format: date-time
-                         * @description Time at which the request was accepted.
-                         */
-                        acceptedAt: string;
-                        metadata: {
-                            /** @description Requested URL, or about:blank for supplied HTML. */
-                            url: string;
-                            /** @enum {string} */
-                            format: "png" | "jpeg" | "webp" | "pdf";
-                            viewport: {
-                                width: number;
-                                height: number;
-                                deviceScaleFactor: number;
-                            };
-                            fullPage: boolean;
-                            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
-                            secrets?: {
-                                /** @description Names of the headers. */
-                                headers: string[];
-                                /** @description Names of the cookies. */
-                                cookies: string[];
-                                auth: boolean;
-                                css: boolean;
-                                script: boolean;
-                            };
-                        };
-                    };
+                    data: components["schemas"]["Capture"];
                 };
             };
         };

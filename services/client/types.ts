@@ -1,27 +1,20 @@
-import type { paths, webhooks } from './openapi.ts';
+import type { components, webhooks } from './openapi.ts';
 
-type Json<T> = T extends { content: { 'application/json': infer B } } ? B : never;
-type Body<P extends keyof paths, M extends keyof paths[P]> = paths[P][M] extends { requestBody?: infer B }
-  ? Json<NonNullable<B>>
-  : never;
-type Answer<P extends keyof paths, M extends keyof paths[P]> = paths[P][M] extends { responses: { 200: infer R } }
-  ? Json<R>
-  : never;
-type Data<P extends keyof paths, M extends keyof paths[P]> = Answer<P, M> extends { data: infer D } ? D : never;
+type Schemas = components['schemas'];
 
 /** The options of a capture: the body of POST /capture without `responseType`, which the method decides. */
-export type CaptureOptions = Omit<Body<'/capture', 'post'>, 'responseType'>;
+export type CaptureOptions = Omit<Schemas['CaptureRequest'], 'responseType'>;
 
 /** Any state of a capture. `status` tells which it is. */
-export type Capture = Data<'/captures/{uuid}', 'get'>;
+export type Capture = Schemas['Capture'];
 /** A capture that has completed, and may since have expired or been deleted. */
-export type CaptureResult = Extract<Capture, { report: unknown }>;
+export type CaptureResult = Schemas['CaptureResult'];
 /** A capture that has still to end. */
-export type PendingCapture = Extract<Capture, { status: 'queued' | 'rendering' }>;
+export type PendingCapture = Schemas['PendingCapture'];
 /** A capture that failed. */
-export type FailedCapture = Extract<Capture, { error: unknown }>;
+export type FailedCapture = Schemas['FailedCapture'];
 /** A capture that was deleted before it completed. */
-export type DeletedCapture = Exclude<Capture, CaptureResult | PendingCapture | FailedCapture>;
+export type DeletedCapture = Schemas['DeletedCapture'];
 /** A capture that has ended, other than by a failure. */
 export type EndedCapture = CaptureResult | DeletedCapture;
 /** The states of a capture. */
@@ -53,7 +46,7 @@ export interface CapturedFile {
 }
 
 /** The refreshes of a capture, and the deliveries of its events. */
-export type CaptureHistory = Data<'/captures/{uuid}/history', 'get'>;
+export type CaptureHistory = Schemas['CaptureHistory'];
 /** A change of a capture: what it is now. */
 export interface CaptureEvent {
   readonly uuid: string;
@@ -61,59 +54,67 @@ export interface CaptureEvent {
   /** State of its latest refresh; null when there was none. */
   readonly refresh: NonNullable<CaptureResult['refresh']>['state'] | null;
 }
+/** A step of a capture that its call waits for. */
+export interface CaptureProgress {
+  readonly uuid: string;
+  /** Where it is rendered. */
+  readonly region: PendingCapture['region'];
+  /** In the queue of the region, in the browser, or on its way into the file store. */
+  readonly step: 'queued' | 'rendering' | 'storing';
+}
 
 /** Tokens used and limits of an account. */
-export type Usage = Data<'/usage', 'get'>;
+export type Usage = Schemas['Usage'];
 /** What an account has used, by days and by keys. */
-export type UsageHistory = Data<'/usage/history', 'get'>;
+export type UsageHistory = Schemas['UsageHistory'];
 /** Status of the service and its components. */
-export type ServiceStatus = Answer<'/status', 'get'>;
+export type ServiceStatus = Schemas['ServiceStatus'];
 /** Status of one component. */
-export type ComponentStatus = Answer<'/status/engine', 'get'>;
+export type ComponentStatus = Schemas['ComponentStatus'];
 /** Uptime and incidents of the components. */
-export type StatusHistory = Answer<'/status/history.json', 'get'>;
+export type StatusHistory = Schemas['StatusHistory'];
 /** A device that `device` of a capture can name. */
-export type Device = Data<'/devices', 'get'>['devices'][number];
+export type Device = Schemas['Device'];
 
 /** An API key without the key itself. */
-export type ApiKey = Data<'/keys', 'get'>['items'][number];
+export type ApiKey = Schemas['ApiKey'];
 /** A new API key; `key` is shown only this once. */
-export type NewApiKey = Data<'/keys', 'post'>;
+export type NewApiKey = Schemas['NewApiKey'];
 /** A key that has been revoked. */
-export type RevokedApiKey = Data<'/keys/{id}', 'delete'>;
-export type CreateKey = Body<'/keys', 'post'>;
-export type RotateKey = Body<'/keys/{id}/rotate', 'post'>;
+export type RevokedApiKey = Schemas['RevokedApiKey'];
+export type CreateKey = Schemas['CreateKey'];
+export type RotateKey = Schemas['RotateKey'];
 /** A new signing secret of links; `secret` is shown only this once. */
-export type SigningSecret = Data<'/keys/{id}/signing-secret', 'post'>;
-export type RotateSigningSecret = Body<'/keys/{id}/signing-secret', 'post'>;
+export type SigningSecret = Schemas['SigningSecret'];
+export type RotateSigningSecret = Schemas['RotateSigningSecret'];
 
 /** What events to webhooks are signed with. */
-export type WebhookSecret = Data<'/webhooks/secret', 'get'>;
-export type RotateWebhookSecret = Body<'/webhooks/secret/rotate', 'post'>;
+export type WebhookSecret = Schemas['WebhookSecret'];
+export type RotateWebhookSecret = Schemas['RotateWebhookSecret'];
 
 /** One attempt to deliver an event to a webhook. */
-export type Delivery = Data<'/webhooks/deliveries', 'get'>['deliveries'][number];
+export type Delivery = Schemas['Delivery'];
 /** How the latest event of a capture stands. */
-export type CaptureWebhook = Data<'/captures/{uuid}/webhook/redeliver', 'post'>;
-export type TestEvent = Body<'/webhooks/test', 'post'>;
+export type CaptureWebhook = Schemas['CaptureWebhook'];
+export type TestEvent = Schemas['TestEventRequest'];
 
 /** What a webhook receives: what happened to a capture, and how the capture stands. */
-export type WebhookEvent = Json<webhooks['capture']['post']['requestBody']>;
+export type WebhookEvent = NonNullable<webhooks['capture']['post']['requestBody']>['content']['application/json'];
 
 /** An account, as the operator sees it. */
-export type Account = Data<'/admin/accounts', 'get'>['items'][number];
-export type CreateAccount = Body<'/admin/accounts', 'post'>;
-export type ChangeAccount = Body<'/admin/accounts/{id}', 'patch'>;
-export type CreateAccountKey = Body<'/admin/keys', 'post'>;
+export type Account = Schemas['Account'];
+export type CreateAccount = Schemas['CreateAccount'];
+export type ChangeAccount = Schemas['ChangeAccount'];
+export type CreateAccountKey = Schemas['CreateAccountKey'];
 
 /** The fleet at a moment. */
-export type Overview = Data<'/admin/overview', 'get'>;
+export type Overview = Schemas['Overview'];
 /** A capture that failed or was slow, as the operator sees it. */
-export type AdminCapture = Data<'/admin/captures', 'get'>['captures'][number];
+export type AdminCapture = Schemas['AdminCapture'];
 /** Which captures the operator's list has, and how many at most (default 20). */
 export interface AdminCapturesQuery {
   readonly sort?: 'slowest' | 'failed' | undefined;
   readonly limit?: number | undefined;
 }
 /** A job that was given up. */
-export type DeadLetter = Data<'/admin/dead-letters', 'get'>['deadLetters'][number];
+export type DeadLetter = Schemas['DeadLetter'];

@@ -1,10 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { Deliveries } from '@webcapture/shared/accounts/deliveries.ts';
 import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
-import { Keys } from './auth/keys.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
@@ -12,7 +10,6 @@ import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { IdempotencyKeys } from './capture/idempotency-keys.ts';
 import { CaptureList } from './capture/capture-list.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
-import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
@@ -35,21 +32,14 @@ import {
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
 import { builtDashboard } from './api/dashboard.ts';
-import { Authenticator } from './auth/authenticator.ts';
-import { CaptureLinks } from './auth/capture-links.ts';
-import { KeyIssuer } from './auth/key-issuer.ts';
-import { linkSecretPrefix, LinkSecrets } from './auth/link-secrets.ts';
+import { createAuth } from './auth/create-auth.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
 import { SignInCode } from './auth/sign-in-code.ts';
-import { UnknownKeys } from './auth/unknown-keys.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
-import { Dispatcher } from './capture/dispatcher.ts';
+import { createDispatcher } from './capture/create-dispatcher.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/publish-job.ts';
 import { InFlight, RegionBoard } from './capture/regions.ts';
-import { type ReceivedReply, ReplyInbox } from './capture/reply-inbox.ts';
-import { ResultQueue } from './capture/result-queue.ts';
-import { Settlements } from './capture/settlement.ts';
 import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
@@ -96,8 +86,11 @@ interface FrontParts {
 /** Puts a front together: everything between a connection to NATS and an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const { config, session, store, signLink, log, metrics, signal, leaving, now = session.now, checkTimeoutMs } = parts;
-  const keys = new Keys(session);
-  const accounts = new Accounts(session);
+  const { accounts, keys, authenticator, links, keyIssuer } = createAuth(session, {
+    defaultLimits: config.defaultLimits,
+    now,
+    lookupTimeoutMs: checkTimeoutMs,
+  });
   if (config.presetKey !== undefined) {
     await ensurePresetKey(config.presetKey, { accounts, keys });
   }
@@ -136,22 +129,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     put: (parcel, html, expiresAt) => storeHtml(session, parcel, html, expiresAt),
     remove: (name) => removeHtml(session, name),
   };
-  const authenticator = new Authenticator({
-    keys,
-    accounts,
-    unknownKeys: new UnknownKeys({ session, keys }),
-    defaultLimits: config.defaultLimits,
-    now,
-    lookupTimeoutMs: checkTimeoutMs,
-  });
-  const linkSecrets = new LinkSecrets(session);
-  const links = new CaptureLinks({
-    secrets: linkSecrets,
-    authenticator,
-    unknownKeys: new UnknownKeys({ session, keys: linkSecrets, prefix: linkSecretPrefix }),
-    now,
-    lookupTimeoutMs: checkTimeoutMs,
-  });
   const cache = new Cache(session);
   const frontMetrics = createFrontMetrics(metrics, {
     installed: config.regions,
@@ -160,51 +137,21 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     components: () => overlayStatus(board.view()).components ?? [],
   });
   const secretsKeys = SecretsKeys.of(config.secretsKeys);
-  const settlements = new Settlements({
-    captures,
-    store,
-    cache,
-    tickets,
-    secretsKeys,
-    onSettled: (settled) => frontMetrics.settled(settled),
-    log,
-  });
-  const onStarted = async ({ result, region }: ReceivedReply) => {
-    const ticket = await tickets.open(result.ticket);
-    if (ticket?.region !== region) frontMetrics.settled({ outcome: 'forged', region, tokens: 0 });
-    // A capture that a client waits for has no record yet.
-    else if (result.outcome.kind === 'started' && ticket.draft === undefined) {
-      await captures.change(ticket, begin(ticket.revision));
-    }
-  };
-  const dispatcher = new Dispatcher({
+  const { dispatcher, resultQueue } = createDispatcher({
+    session,
+    link,
     captures,
     jobs,
-    settlements,
-    inbox: new ReplyInbox(session, {
-      log,
-      onMalformed: () => frontMetrics.malformedResult(),
-      onStarted: (reply) =>
-        void onStarted(reply).catch((error: unknown) =>
-          log.debug({ err: error }, 'the start of a rendering could not be recorded'),
-        ),
-    }),
-    link,
+    tickets,
+    followUps,
+    cache,
+    store,
+    parcels,
     regions,
     inFlight,
-    parcels,
-    maxPayload: () => session.nc.info?.max_payload ?? 0,
+    secretsKeys,
     queueTimeoutMs: config.queueTimeoutMs,
-    now: () => session.now(),
-    log,
-  });
-  const resultQueue = new ResultQueue({
-    session,
-    settlements,
-    captures,
-    followUps,
-    jobs,
-    removeHtml: (name) => removeHtml(session, name),
+    onSettled: (settled) => frontMetrics.settled(settled),
     onMalformed: () => frontMetrics.malformedResult(),
     log,
   });
@@ -258,13 +205,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     store,
     now,
     log,
-  });
-  const keyIssuer = new KeyIssuer({
-    keys,
-    linkSecrets,
-    onChange: (hash) => authenticator.forgetKey(hash),
-    onLinkSecret: (id) => links.forget(id),
-    now,
   });
   const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });

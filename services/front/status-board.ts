@@ -38,7 +38,7 @@ export class StatusBoard {
     await watchKeys<StatusReport>(
       session,
       { bucket: 'live', filter: 'status', maxSilenceMs: 2.5 * statusIntervalMs, ...deps },
-      { reset: () => this.expectReplay(), change: ({ value }) => this.hear(value) },
+      { reset: () => this.expectReplay(), change: ({ value }) => this.apply(value) },
     );
   }
 
@@ -47,8 +47,8 @@ export class StatusBoard {
     this.#replay = true;
   }
 
-  /** Takes in a report. A deletion is no news: the report before it grows old by itself. */
-  hear(report: StatusReport | null): void {
+  /** Applies a report. A deletion is no news: the report before it grows old by itself. */
+  apply(report: StatusReport | null): void {
     const replay = this.#replay;
     this.#replay = false;
     if (report === null || report.at === this.#report?.at) return;

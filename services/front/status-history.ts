@@ -1,14 +1,12 @@
+import { type HistoryDay, historyDays, type StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import {
   type ComponentHistory,
-  type HistoryDay,
-  historyDays,
   historyFormat,
   historyIntervalMs,
   historyKeys,
-  dateOf,
   observedTo,
-  type StatusHistory,
-} from '@webcapture/shared/api/status-history.ts';
+} from '@webcapture/shared/statistics/component-history.ts';
+import { dateOf } from '@webcapture/shared/captures/times.ts';
 import { statusStaleMs, statusValues } from '@webcapture/shared/api/status.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type Change, watchKeys } from '@webcapture/shared/nats/watch.ts';
@@ -25,11 +23,11 @@ export class HistoryBoard {
     await watchKeys<ComponentHistory>(
       session,
       { bucket: 'db', filter: historyKeys, maxSilenceMs: 2.5 * historyIntervalMs, ...deps },
-      { reset: () => undefined, change: (change) => this.hear(change) },
+      { reset: () => undefined, change: (change) => this.apply(change) },
     );
   }
 
-  hear({ key, value }: Pick<Change<ComponentHistory>, 'key' | 'value'>): void {
+  apply({ key, value }: Pick<Change<ComponentHistory>, 'key' | 'value'>): void {
     if (value === null) this.#histories.delete(key);
     else if (value.format === historyFormat) this.#histories.set(key, value);
     this.#version++;

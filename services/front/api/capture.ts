@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/api/capture.ts';
 import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
@@ -9,6 +10,7 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import type { CaptureAnswer } from '../capture/answer.ts';
 import type { CaptureCall, CapturePipeline } from '../capture/pipeline.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
+import { CaptureStream, eventStreamType } from '../events/capture-stream.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
@@ -19,7 +21,7 @@ import {
   rateLimitHeaderSchemas,
   setRateLimitHeaders,
 } from './answers.ts';
-import { extractedExample, queuedExample, requestExamples, resultExample } from './examples.ts';
+import { extractedExample, progressExamples, queuedExample, requestExamples, resultExample } from './examples.ts';
 import { sendCapture } from './send-file.ts';
 
 export interface CaptureRouteDeps {
@@ -43,6 +45,9 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
         idempotencyKeys: valuesOf('idempotency-key', raw.rawHeaders),
         clientGone: clientGone(reply),
       };
+      if (headers.accept === eventStreamType && body.responseType === 'json') {
+        return streamCapture(request, reply, call, { pipeline, metrics });
+      }
       return answerCapture(request, reply, call, { pipeline, metrics }, ({ data, file, isReplayed }) => {
         if (isReplayed === true) void reply.header('idempotent-replayed', 'true');
         return file === undefined ? reply.send(success(data)) : sendCapture(reply, file, store);
@@ -62,6 +67,26 @@ export function answerCapture(
   const { pipeline } = deps;
   const capture = () => pipeline.capture(call, facts).finally(() => setCaptureHeaders(reply, facts));
   return countCapture(call, facts, deps, capture, (answer) => (answer === null ? reply.hijack() : send(answer)));
+}
+
+/** Answers with events of the steps of the capture, and its result as the last one. */
+async function streamCapture(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: CaptureCall,
+  deps: Pick<CaptureRouteDeps, 'pipeline' | 'metrics'>,
+): Promise<FastifyReply> {
+  const stream = new CaptureStream(request, reply, () => setCaptureHeaders(reply, request.facts));
+  const followed = { ...call, onProgress: (progress: CaptureProgress) => stream.progress(progress) };
+  try {
+    return await answerCapture(request, reply, followed, deps, ({ data, isReplayed }) => {
+      if (isReplayed === true) void reply.header('idempotent-replayed', 'true');
+      return stream.end(success(data));
+    });
+  } catch (error) {
+    if (!stream.isStarted) throw error;
+    return stream.fail(error as Error);
+  }
 }
 
 /** Counts how a call of the pipeline, and the answer made of it, ended. `capture` resolves to null when the client has gone. */
@@ -144,18 +169,25 @@ const headersDocument = {
   },
 };
 
+const progressText = [
+  ...progressExamples.map((progress) => ['progress', progress] as const),
+  ['result', success(resultExample)] as const,
+]
+  .map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  .join('');
+
 /** What the document says of POST /capture, but for its body and headers. */
 const createCaptureDocument = {
   operationId: 'createCapture',
   tags: ['captures'],
   summary: 'Capture a page',
   description:
-    'Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.',
+    'Renders a page and responds when the capture has completed, with metadata, or with the file when responseType is "file". When background is true, the capture is queued and the response is sent immediately; use GET /captures/{uuid} or a webhook to get the result. With the header "Accept: text/event-stream", and responseType "json", the response is a stream of server-sent events from the moment when the capture is queued: an event progress for each step, whose data is {uuid, region, step} and step is queued, rendering or storing, and at last an event result, whose data is the JSON response, or an event error, whose data is {code, message}; what fails before is answered with its status. A capture costs one token, or two with antiBot. Failed captures and responses from the cache (responseCache) cost nothing.',
   security: [{ apiKey: [] }],
   response: {
     200: {
       description:
-        'Metadata of the completed capture, the file when responseType is "file", or the queued capture when background is true.',
+        'Metadata of the completed capture, the file when responseType is "file", the queued capture when background is true, or events of the types progress, result and error.',
       headers: {
         'x-request-id': {
           type: 'string',
@@ -183,6 +215,7 @@ const createCaptureDocument = {
           },
         },
         ...Object.fromEntries(Object.values(mimeTypes).map((type) => [type, file])),
+        [eventStreamType]: { schema: { type: 'string' }, examples: { events: example('Events', progressText) } },
       },
     },
     ...captureFailures,

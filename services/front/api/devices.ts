@@ -6,7 +6,7 @@ import { example, successAnswer } from './answers.ts';
 
 const size = { width: Type.Integer(), height: Type.Integer() };
 
-const deviceSchema = Type.Object({
+export const deviceSchema = Type.Object({
   name: Type.String({ description: 'Value of the option device.' }),
   viewport: Type.Object({ ...size, deviceScaleFactor: Type.Number() }),
   screen: Type.Object(size, { description: 'Size of the screen in CSS pixels.' }),

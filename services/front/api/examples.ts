@@ -8,7 +8,7 @@ import type {
   PendingCapture,
   WebhookView,
 } from '@webcapture/shared/api/capture.ts';
-import type { CaptureEvent } from '@webcapture/shared/api/capture-event.ts';
+import type { CaptureEvent, CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
@@ -389,6 +389,10 @@ export const overviewExample: Overview = {
 };
 
 export const captureEventExample: CaptureEvent = { uuid, status: 'completed', refresh: null };
+
+export const progressExamples: readonly CaptureProgress[] = (['queued', 'rendering', 'storing'] as const).map(
+  (step) => ({ uuid, region: 'us-east', step }),
+);
 
 export const adminCapturesExample: readonly AdminCapture[] = [
   {

@@ -9,6 +9,7 @@ import {
 } from '@webcapture/shared/api/webhook-event.ts';
 import type { FastifyContextConfig, FastifyInstance } from 'fastify';
 import { example, plainAnswer } from './answers.ts';
+import { nameSchemas } from './components.ts';
 import { failedExample, resultExample } from './examples.ts';
 
 /** The version of the interface; paths carry none. */
@@ -136,7 +137,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
       },
     },
     transform: ({ schema, url, route }) => ({ schema: withDocument(clientSchema(schema), route.config), url }),
-    transformObject: withOptionalBodies,
+    transformObject: completed,
   };
 }
 
@@ -168,17 +169,22 @@ function withDocument<T extends { body?: unknown }>(schema: T, config: FastifyCo
   return { ...document, body: { ...schema.body, 'x-examples': requestExamples } };
 }
 
-/** A route whose body has a schema asks for one, as far as Fastify knows. */
-function withOptionalBodies(document: Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0]) {
+function completed(document: Parameters<NonNullable<FastifyDynamicSwaggerOptions['transformObject']>>[0]) {
   if (!('openapiObject' in document)) throw new TypeError('the document is not OpenAPI 3');
   const { openapiObject } = document;
+  markOptionalBodies(openapiObject);
+  nameSchemas(openapiObject as Parameters<typeof nameSchemas>[0]);
+  return openapiObject;
+}
+
+/** A route whose body has a schema asks for one, as far as Fastify knows. */
+function markOptionalBodies(openapiObject: { readonly paths?: object }): void {
   const operations = Object.values(openapiObject.paths ?? {}).flatMap((methods) => Object.values(methods ?? {}));
   for (const operation of operations as { requestBody?: { required?: boolean }; [optionalBody]?: boolean }[]) {
     if (operation[optionalBody] !== true || operation.requestBody === undefined) continue;
     operation.requestBody.required = false;
     delete operation[optionalBody];
   }
-  return openapiObject;
 }
 
 const timestamp = '2025-08-19T09:30:01.432Z';

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { type ComponentHistory, statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { historyView } from '../status-history.ts';
 import { overlayStatus, type StatusView } from '../status-board.ts';

@@ -1,3 +1,4 @@
+import type { CaptureStep } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
@@ -53,12 +54,22 @@ const failures = {
   client: { code: 'CAPTURE_FAILED', message: 'The client went away before the capture had begun.', cancelled: true },
 } as const satisfies Record<string, CaptureFailure>;
 
+/** Is told of each step that a capture takes until it ends; a job that was handed back begins anew. */
+export type OnStep = (step: CaptureStep) => void;
+
 /** How a capture ended, as far as this front knows. */
 export interface AwaitedEnd {
   /** Still open when the client went away from a capture that is being rendered. */
   readonly record: CaptureRecord;
   /** The file that is in the store, when it came along with the reply. */
   readonly bytes: Buffer | null;
+}
+
+interface AwaitedJob {
+  readonly queued: QueuedJob;
+  readonly draft: CaptureRecord;
+  readonly mailbox: Mailbox;
+  readonly onStep?: OnStep | undefined;
 }
 
 /**
@@ -73,19 +84,17 @@ export class EndWaiter {
   readonly #job: UnsignedJob;
   readonly #draft: CaptureRecord;
   readonly #mailbox: Mailbox;
+  readonly #onStep: OnStep | undefined;
   readonly #deps: AwaitDeps;
   #queued: QueuedJob;
   #attempt = 1;
 
-  constructor(
-    job: UnsignedJob,
-    { queued, draft, mailbox }: { queued: QueuedJob; draft: CaptureRecord; mailbox: Mailbox },
-    deps: AwaitDeps,
-  ) {
+  constructor(job: UnsignedJob, { queued, draft, mailbox, onStep }: AwaitedJob, deps: AwaitDeps) {
     this.#job = job;
     this.#queued = queued;
     this.#draft = draft;
     this.#mailbox = mailbox;
+    this.#onStep = onStep;
     this.#deps = deps;
   }
 
@@ -100,6 +109,12 @@ export class EndWaiter {
     try {
       for (;;) {
         for (let reply = this.#mailbox.take(); reply !== undefined; reply = this.#mailbox.take()) {
+          const step = stepOf(reply);
+          // Nothing is decided by it, so its ticket is not looked at.
+          if (step !== undefined && this.#onStep !== undefined) {
+            if (reply.region === this.#job.region) this.#onStep(step);
+            continue;
+          }
           const end = await this.#settle(reply);
           if (end !== null) return end;
         }
@@ -170,6 +185,7 @@ export class EndWaiter {
     const job = { ...this.#job, ticket: { ...this.#job.ticket, attempt } };
     this.#queued = await this.#deps.jobs.publish(job, { attempt: `returned-${attempt}` });
     this.#attempt = attempt;
+    this.#onStep?.('queued');
   }
 
   /** Reads the record, or ends the capture when it is time for that. Null: it has not ended. */
@@ -200,6 +216,11 @@ export class EndWaiter {
     const { startBy, deadline } = this.#job;
     return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;
   }
+}
+
+function stepOf({ result: { outcome } }: ReceivedReply): CaptureStep | undefined {
+  if (outcome.kind === 'started') return 'rendering';
+  return outcome.kind === 'rendered' ? 'storing' : undefined;
 }
 
 const isMissing = (error: unknown) => error instanceof UploadRejectedError && error.reason === 'missing';

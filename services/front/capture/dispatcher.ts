@@ -1,3 +1,4 @@
+import type { CaptureProgress, CaptureStep } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { maxSecretsBytes } from '@webcapture/shared/api/secret-options.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
@@ -6,7 +7,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
-import { type AwaitDeps, type AwaitedEnd, EndWaiter } from './await-end.ts';
+import { type AwaitDeps, type AwaitedEnd, EndWaiter, type OnStep } from './await-end.ts';
 import { acceptTimeoutMs, type HtmlStore, publishJob, putHtml } from './publish-job.ts';
 import type { InFlight, RegionBoard } from './regions.ts';
 import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
@@ -23,6 +24,8 @@ export interface DispatcherDeps extends AwaitDeps {
 
 export interface DispatchOptions extends NewCapture {
   readonly wantsBytes: boolean;
+  /** Is told of each step; without it renderers tell of none. */
+  readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
 }
 
 /** What a job needs beside its html and its record, with room to spare. */
@@ -65,10 +68,16 @@ export class Dispatcher {
         ...(request.secrets === undefined || record.secrets !== undefined
           ? {}
           : { secrets: { clear: request.secrets } }),
-        reply: { subject: inbox.subjectOf(region, uuid), wants: options.wantsBytes ? 'bytes' : 'result' },
+        reply: {
+          subject: inbox.subjectOf(region, uuid),
+          wants: options.wantsBytes ? 'bytes' : 'result',
+          ...(options.onProgress === undefined ? {} : { progress: true }),
+        },
       });
       if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
-      return new Dispatch(this.#deps, { record, job, mailbox, close });
+      const { onProgress } = options;
+      const onStep = onProgress && ((step: CaptureStep) => onProgress({ uuid, region, step }));
+      return new Dispatch(this.#deps, { record, job, mailbox, onStep, close });
     } catch (error) {
       close();
       throw error;
@@ -93,6 +102,7 @@ interface Prepared {
   readonly record: CaptureRecord;
   readonly job: UnsignedJob;
   readonly mailbox: Mailbox;
+  readonly onStep: OnStep | undefined;
   readonly close: () => void;
 }
 
@@ -119,10 +129,11 @@ export class Dispatch {
    */
   async publish(): Promise<EndWaiter> {
     const { jobs, now } = this.#deps;
-    const { job, record, mailbox } = this.#prepared;
+    const { job, record, mailbox, onStep } = this.#prepared;
     try {
       const queued = await publishJob(jobs, job, now() + acceptTimeoutMs);
-      return new EndWaiter(job, { queued, draft: record, mailbox }, this.#deps);
+      onStep?.('queued');
+      return new EndWaiter(job, { queued, draft: record, mailbox, onStep }, this.#deps);
     } catch (error) {
       this.#cancel(error);
       throw error;

@@ -1,3 +1,4 @@
+import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
@@ -43,6 +44,8 @@ export interface CaptureCall {
   /** All Idempotency-Key headers, as received. */
   readonly idempotencyKeys: readonly string[];
   readonly clientGone: AbortSignal;
+  /** Is told of each step of the capture, of one that is rendered for this call. */
+  readonly onProgress?: (progress: CaptureProgress) => void;
 }
 
 /** A valid request of a known account that nobody has answered before. */
@@ -130,7 +133,11 @@ export class CapturePipeline {
   }
 
   /** The capture is waited for: that of an equal request, or one that is rendered now. Null when the client has gone. */
-  async #render(order: Order, { clientGone }: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
+  async #render(
+    order: Order,
+    { clientGone, onProgress }: CaptureCall,
+    facts: RequestFacts,
+  ): Promise<CaptureAnswer | null> {
     const { responseCache, admission, dispatcher, secretsKeys, statistics, now } = this.#deps;
     const { accepted, account, key, candidate, lease, view } = order;
     const { cacheKey, tokenCost: tokens } = accepted;
@@ -171,6 +178,7 @@ export class CapturePipeline {
         wantsBytes: wantsFile,
         cacheKey: cacheLease?.key,
         secretsKeys,
+        onProgress,
       };
       dispatch = await dispatcher.prepare(accepted, options);
       const lastsMs = dispatcher.deadlineOf(accepted, 0);

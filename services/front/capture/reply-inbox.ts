@@ -29,7 +29,7 @@ export class Mailbox {
   }
 
   deliver(reply: ReceivedReply): void {
-    // A renderer says two things about a job at most; what floods the mailbox is not kept.
+    // A renderer says four things about a job at most; what floods the mailbox is not kept.
     if (this.#replies.length >= maxReplies) return;
     this.#replies.push(reply);
     this.#onDelivery?.();
@@ -70,16 +70,16 @@ export class ReplyInbox {
     this.#rarely = new RareLog(log);
     this.#onMalformed = onMalformed;
     this.#now = now;
-    const hear = (name: string, deliver: (uuid: string, reply: ReceivedReply) => void, queue?: string) =>
+    const subscribe = (name: string, deliver: (uuid: string, reply: ReceivedReply) => void, queue?: string) =>
       nc.subscribe(`replies.*.${name}.*`, {
         ...(queue === undefined ? {} : { queue }),
         callback: (error, message) => {
-          if (error === null) this.#hear(message, deliver);
+          if (error === null) this.#onMessage(message, deliver);
           else log.error({ err: error }, 'replies cannot be received; captures are found by their records, later');
         },
       });
-    hear(this.#id, (uuid, reply) => this.#mailboxes.get(uuid)?.deliver(reply));
-    hear(sharedInbox, (_uuid, reply) => onStarted(reply), 'fronts');
+    subscribe(this.#id, (uuid, reply) => this.#mailboxes.get(uuid)?.deliver(reply));
+    subscribe(sharedInbox, (_uuid, reply) => onStarted(reply), 'fronts');
   }
 
   subjectOf(region: Region, uuid: string): string {
@@ -97,7 +97,7 @@ export class ReplyInbox {
     this.#mailboxes.delete(uuid);
   }
 
-  #hear({ subject, data }: Msg, deliver: (uuid: string, reply: ReceivedReply) => void): void {
+  #onMessage({ subject, data }: Msg, deliver: (uuid: string, reply: ReceivedReply) => void): void {
     const region = regionOfSubject(subject);
     const reply = decodeReply(data);
     if (region === null || reply === null) {

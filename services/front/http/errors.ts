@@ -26,12 +26,7 @@ export async function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const error = publicError(thrown, request);
-  request.facts.code = error.code;
-  if (error.cause !== undefined || error.code === 'INTERNAL_ERROR') {
-    const { uuid } = request.facts.record ?? {};
-    request.log.error({ err: error, uuid, code: error.code }, 'a request failed');
-  }
+  const error = noteError(thrown, request);
   if (error.status === 401) void reply.header('www-authenticate', 'Bearer realm="webcapture"');
   if (error.status === 429) {
     const seconds = error instanceof RetryLaterError ? error.retryAfterSeconds : defaultRetrySeconds;
@@ -46,6 +41,17 @@ export async function answerError(
   }
   void reply.type('application/json; charset=utf-8');
   await sendRefusal(request, reply, Buffer.from(JSON.stringify(failure(error.code, error.message))), error);
+}
+
+/** What a client is told of an error, which is noted in the facts of the request, with its cause in the log. */
+export function noteError(thrown: FastifyError | Error, request: FastifyRequest): ServiceError {
+  const error = publicError(thrown, request);
+  request.facts.code = error.code;
+  if (error.cause !== undefined || error.code === 'INTERNAL_ERROR') {
+    const { uuid } = request.facts.record ?? {};
+    request.log.error({ err: error, uuid, code: error.code }, 'a request failed');
+  }
+  return error;
 }
 
 /** Sends an error, whatever the client still has to send of its request. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture.ts';
+import { describeReport, isProblem } from '@webcapture/shared/api/describe-report.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 import { renderFailures } from '@webcapture/shared/queue/results.ts';
@@ -76,24 +77,11 @@ function resultText(result: CaptureResult): string {
 }
 
 /** What is not as one would wish, in words. */
-function problems({
-  images,
-  softTimeouts,
-  blank,
-  challenge,
-  truncated,
-  httpStatus,
-}: CaptureResult['report']): string[] {
-  const found = [
-    ...(httpStatus !== null && httpStatus >= 400 ? [`the page answered with the error ${httpStatus}`] : []),
-    ...(challenge ? ['the page shows a bot check instead of its content'] : []),
-    ...(blank ? ['the picture has a single colour'] : []),
-    ...(images.failed > 0 ? [`${images.failed} images failed to load`] : []),
-    ...(images.pending > 0 ? [`${images.pending} images were still loading`] : []),
-    ...(softTimeouts.length > 0 ? [`not reached in time: ${softTimeouts.join(', ')}`] : []),
-    ...(truncated ? ['the page is not shown to its end'] : []),
-  ];
-  return found.length === 0 ? [] : [`problems: ${found.join('; ')}`];
+function problems(report: CaptureResult['report']): string[] {
+  const found = describeReport(report)
+    .filter(isProblem)
+    .map(({ text, quote }) => (quote === undefined ? text : `${text} ${quoted(quote)}`));
+  return found.length === 0 ? [] : [`problems: ${found.join(' ')}`];
 }
 
 /** What was read from a page, bounded. */

@@ -49,7 +49,7 @@ export function escapeHtml(text: string): string {
 }
 
 /** A text that others have written, which cannot turn around what stands beside it. */
-export function foreign(text: string): string {
+export function untrusted(text: string): string {
   return `<bdi>${escapeHtml(text)}</bdi>`;
 }
 
@@ -164,7 +164,7 @@ export function renderHead(component: ComponentStatus, model: PageModel): string
   const why =
     message === undefined || (isUp && (!isUnreported || model.isSilent))
       ? ''
-      : `<p class="message">${foreign(message)}</p>`;
+      : `<p class="message">${untrusted(message)}</p>`;
   return `<h3>${escapeHtml(componentLabel(name))}</h3>${time}<span class="state ${isUnreported ? 'unknown' : state}">${isUnreported ? since : stateLabel(state)}</span>${why}`;
 }
 
@@ -307,10 +307,10 @@ export function renderIncident(incident: Incident, now: string, heading: 'h3' | 
       : `<p>It recovered and failed again ${interruptions === 1 ? 'once' : `${interruptions} times`}.</p>`;
   const steps = updates.map(
     (update) =>
-      `<li>${timeTag(update.at, clockTime(update.at, startedAt))} <b>${stateLabel(update.status)}</b> ${foreign(update.message)}</li>`,
+      `<li>${timeTag(update.at, clockTime(update.at, startedAt))} <b>${stateLabel(update.status)}</b> ${untrusted(update.message)}</li>`,
   );
   const course = updates.length > 1 ? `<ol>${steps.join('')}</ol>` : '';
-  return `<article class="incident ${state}" id="${escapeHtml(id)}"><${heading}>${escapeHtml(componentLabel(component))}<span class="state ${state}">${stateLabel(state)}</span></${heading}><p class="when">${when}</p><p class="message">${foreign(message)}</p>${course}${again}</article>`;
+  return `<article class="incident ${state}" id="${escapeHtml(id)}"><${heading}>${escapeHtml(componentLabel(component))}<span class="state ${state}">${stateLabel(state)}</span></${heading}><p class="when">${when}</p><p class="message">${untrusted(message)}</p>${course}${again}</article>`;
 }
 
 export function renderOngoing({ history, isSilent }: PageModel): string {

@@ -2,9 +2,10 @@ import { type Static, Type } from 'typebox';
 
 /**
  * What the captures of an account share with others: `context`, a browser, in which each has a context of its own;
- * `browser`, nothing: each has a browser of its own.
+ * `browser`, nothing: each has a browser of its own. `account` is `context`, but that a capture may get the page of an
+ * earlier one of the same account, after a wipe.
  */
-const isolations = ['context', 'browser'] as const;
+const isolations = ['context', 'browser', 'account'] as const;
 export type Isolation = (typeof isolations)[number];
 
 const limitSchemas = {
@@ -35,7 +36,7 @@ const isolationSchema = Type.Unsafe<Isolation>({
   type: 'string',
   enum: [...isolations],
   description:
-    'Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture.',
+    'Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.',
 });
 
 const nameSchema = Type.String({ pattern: '^(?=.*\\S)[^\\x00-\\x1f\\x7f]{1,200}$', examples: ['Example Ltd'] });

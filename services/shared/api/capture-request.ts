@@ -44,7 +44,7 @@ export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typ
 
 /**
  * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels goes into
- * {@link pageOptions} or {@link visitorOptions}; one that takes time, into `deadlineOf`, too.
+ * {@link pageOptions} or {@link visitorOptions}; one that takes time, into `deadlineOf`, too. Each stands in a group of option-groups.ts.
  */
 export const captureRequestSchema = Type.Object(
   {

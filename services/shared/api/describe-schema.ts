@@ -1,20 +1,24 @@
-/** The parts of a JSON schema that rules for people are made of. */
+/** What is read of a JSON schema of the API: to put it into words, to make flags and forms of it, to find fields in it. */
 export interface JsonSchema {
   readonly type?: string;
-  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
-  readonly examples?: unknown;
+  readonly examples?: readonly unknown[];
   readonly items?: JsonSchema;
   readonly minItems?: number;
   readonly maxItems?: number;
   readonly uniqueItems?: boolean;
   readonly anyOf?: readonly JsonSchema[];
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly additionalProperties?: boolean | JsonSchema;
   readonly writeOnly?: boolean;
 }
 
@@ -51,9 +55,16 @@ function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
   return maximum === undefined ? '' : ` of at most ${maximum}`;
 }
 
+/** The range of a number where there is little room: "1 to 100", "more than 60, at most 2592000"; undefined without both bounds. */
+export function describeRange({ minimum, exclusiveMinimum, maximum }: JsonSchema): string | undefined {
+  if (maximum === undefined) return undefined;
+  if (exclusiveMinimum !== undefined) return `more than ${exclusiveMinimum}, at most ${maximum}`;
+  return minimum === undefined ? undefined : `${minimum} to ${maximum}`;
+}
+
 function length({ minLength, maxLength, pattern, examples }: JsonSchema): string {
   if (pattern !== undefined)
-    return Array.isArray(examples) ? ` like ${JSON.stringify(examples[0])}` : ` that matches ${pattern}`;
+    return examples === undefined ? ` that matches ${pattern}` : ` like ${JSON.stringify(examples[0])}`;
   if (maxLength === undefined) return '';
   return minLength === undefined
     ? ` of at most ${maxLength} characters`

@@ -114,7 +114,7 @@ export class Fleet {
         broken: () => {
           this.#watchedSince = null;
         },
-        change: ({ key, value, revision }) => this.hear(key, value, revision),
+        change: ({ key, value, revision }) => this.apply(key, value, revision),
         malformed: (key) => this.#onFault('malformed', key),
       },
     );
@@ -125,8 +125,8 @@ export class Fleet {
     return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
 
-  /** Takes in one heartbeat; null means that the renderer is gone. `revision` tells one heartbeat of a pod from another. */
-  hear(key: string, value: unknown, revision: number): void {
+  /** Applies one heartbeat; null means that the renderer is gone. `revision` tells one heartbeat of a pod from another. */
+  apply(key: string, value: unknown, revision: number): void {
     const now = this.#now();
     this.#sweep(now, sweepMs);
     const fresh = this.#fresh.get(key);

@@ -28,6 +28,8 @@ export interface JobReply {
   readonly subject: string;
   /** `start`: that rendering has begun. `result`, `bytes`: the result; `bytes`: with the file where it fits into a message. */
   readonly wants: 'start' | 'result' | 'bytes';
+  /** With `result` or `bytes`: also each step on the way there. */
+  readonly progress?: true;
 }
 
 /** The part of a job that is the same in every version. */

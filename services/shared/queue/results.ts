@@ -54,6 +54,8 @@ const jobResultSchema = Type.Object({
   elapsedMs: Type.Number({ minimum: 0, maximum: maxMs }),
   outcome: Type.Union([
     Type.Object({ kind: enumOf(['started']) }),
+    /** The picture has been taken, and is being stored. */
+    Type.Object({ kind: enumOf(['rendered']) }),
     Type.Object({
       kind: enumOf(['completed']),
       upload: uploadSchema,

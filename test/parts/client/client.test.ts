@@ -4,6 +4,8 @@ import {
   AuthenticationError,
   type Capture,
   type CaptureEvent,
+  CaptureFailedError,
+  type CaptureProgress,
   ConflictError,
   PermissionError,
   ValidationError,
@@ -123,6 +125,25 @@ test('the operator sees the fleet, once and as it changes, and what went wrong',
   await expect(following).rejects.toThrow('enough');
   expect(await admin.listCaptures({ sort: 'failed', limit: 5 })).toEqual([]);
   expect(await admin.listDeadLetters()).toEqual([]);
+});
+
+test('a capture is followed step by step, and its failure is an error', async () => {
+  const steps: string[] = [];
+  const onProgress = ({ region, step }: CaptureProgress) => steps.push(`${step} ${region}`);
+  const result = await client.capture(page, { onProgress });
+  expect(result).toMatchObject({ status: 'completed', metadata: { url: page.url } });
+  stand.renderer.behaviour = (job, renderer) => {
+    renderer.begin(job);
+    return renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+  };
+  const failure = await client.capture(page, { onProgress }).catch((error: unknown) => error);
+  stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  expect(steps).toEqual(['queued us-east', 'queued us-east', 'rendering us-east']);
+  expect(failure).toBeInstanceOf(CaptureFailedError);
+  expect(failure).toMatchObject({ code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+  expect((failure as CaptureFailedError).captureUuid).toBeTypeOf('string');
+  const early = client.capture({ url: 'nowhere' }, { onProgress });
+  await expect(early).rejects.toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
 });
 
 describe('what the controller signs', () => {

@@ -67,6 +67,7 @@ describe('accounts', () => {
     expect(changed).toEqual({ ...account, maxInFlight: 3, name: 'Renamed' });
     const isolate = (isolation: string) => admin(`/accounts/${account.id}`, { method: 'PATCH', body: { isolation } });
     expect(dataOf<AccountView>(await isolate('browser'))).toEqual({ ...changed, isolation: 'browser' });
+    expect(dataOf<AccountView>(await isolate('account'))).toEqual({ ...changed, isolation: 'account' });
     const refused = await isolate('process');
     expect(codeOf(refused)).toEqual([400, 'VALIDATION_ERROR']);
     expect(refused.body.error?.message).toMatch(/isolation.*context.*browser/);

@@ -165,6 +165,63 @@ describe('a capture that completes', () => {
   });
 });
 
+describe('a capture that its client follows', () => {
+  const accept = { accept: 'text/event-stream', 'content-type': 'application/json' };
+  const follow = async (body: object) => {
+    const init = { method: 'POST', headers: accept, body: JSON.stringify(body) };
+    const response = await stand.call('/capture', init);
+    const events = (await response.clone().text()).matchAll(/^event: (.*)\ndata: (.*)\n\n/gm);
+    return { response, events: [...events].map(([, name, data = '']) => [name, JSON.parse(data)]) };
+  };
+  const steps = (events: readonly unknown[][]) =>
+    events.filter(([name]) => name === 'progress').map(([, data]) => (data as { step: string }).step);
+
+  test('is told of each step, also when its job is handed back, and then of its result', async () => {
+    stand.renderer.behaviour = async (job, renderer) => {
+      renderer.begin(job);
+      const isFirst = stand.renderer.jobs.length === 1;
+      if (isFirst) return renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
+      renderer.tell(job, { kind: 'rendered' });
+      return renderer.complete(job);
+    };
+    const { response, events } = await follow({ url });
+    const uuid = lastJob()?.uuid;
+    expect(lastJob()?.reply).toMatchObject({ wants: 'result', progress: true });
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-capture-uuid': uuid,
+      'x-ratelimit-limit': expect.any(String) as string,
+    });
+    expect(steps(events)).toEqual(['queued', 'rendering', 'queued', 'rendering', 'storing']);
+    expect(events[0]).toEqual(['progress', { uuid, region: 'us-east', step: 'queued' }]);
+    expect(events.at(-1)).toMatchObject(['result', { success: true, data: { uuid, status: 'completed' } }]);
+  });
+
+  test('and that fails is told so by an event; what fails before it is queued has its status', async () => {
+    stand.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+    const { response, events } = await follow({ url });
+    expect([response.status, steps(events)]).toEqual([200, ['queued']]);
+    expect(events.at(-1)).toEqual(['error', { code: 'NAVIGATION_FAILED', message: 'There is no such host.' }]);
+    const refused = await follow({ url: 'nowhere' });
+    expect(refused.response.status).toBe(400);
+    expect((await read(refused.response)).body.error?.code).toBe('VALIDATION_ERROR');
+  });
+
+  test('is not told of steps that nobody knows: from the cache comes the result alone', async () => {
+    const body = { url, responseCache: { enabled: true }, delay: 3 };
+    const first = await follow(body);
+    const second = await follow(body);
+    expect(steps(first.events)).toEqual(['queued']);
+    expect(second.events).toMatchObject([['result', { data: { fromCache: true } }]]);
+  });
+
+  test('has no say in the job when its client does not follow it', async () => {
+    await stand.capture({ url });
+    expect(lastJob()?.reply).not.toHaveProperty('progress');
+  });
+});
+
 describe('a capture that fails', () => {
   test('is answered with its code and message, and with its uuid', async () => {
     stand.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ComponentHistory, historyKey, type StatusHistory } from '@webcapture/shared/api/status-history.ts';
+import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
+import { type ComponentHistory, historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../harness/until.ts';

@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { webhookEvents } from '@webcapture/shared/api/webhook.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { components } from '../../../services/front/api/components.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 interface Media {
@@ -25,6 +26,7 @@ interface Document {
   readonly servers: readonly object[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Operation }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
 let app: FastifyInstance;
@@ -32,10 +34,15 @@ let document: Document;
 beforeAll(async () => {
   app = await buildAppAlone();
   document = (await app.inject('/openapi.json')).json();
+  ajv.addSchema(document, 'document');
 });
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 (addFormats as unknown as typeof addFormats.default)(ajv);
+
+/** What a schema of the document says; references in it are to the document. */
+const validatorOf = (schema: object) =>
+  ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object);
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -142,10 +149,11 @@ describe('POST /capture', () => {
 
   test('needs a body of which every field may be left out', () => {
     expect(body()?.required).toBe(true);
-    const schema = body()?.content['application/json']?.schema as { properties: object; required?: unknown };
+    expect(body()?.content['application/json']?.schema).toEqual({ $ref: '#/components/schemas/CaptureRequest' });
+    const schema = document.components.schemas['CaptureRequest'] as { properties: object; required?: unknown };
     expect(Object.keys(schema.properties)).toEqual(Object.keys(captureRequestSchema.properties));
     expect(schema.required).toBeUndefined();
-    expect(ajv.compile(schema)({ url: 'https://example.com/' })).toBe(true);
+    expect(validatorOf(schema)({ url: 'https://example.com/' })).toBe(true);
   });
 
   test('shows requests that the service itself takes', async () => {
@@ -164,13 +172,34 @@ test('every JSON answer has examples, and all of them fit', () => {
       const media = content?.['application/json'];
       if (media === undefined) continue;
       const where = `${method} ${path} ${status}`;
-      const validate = ajv.compile(media.schema);
+      const validate = validatorOf(media.schema);
       expect(Object.keys(media.examples ?? {}).length, where).toBeGreaterThan(0);
       for (const { value } of Object.values(media.examples ?? {})) {
         expect(validate(value), `${where}: ${JSON.stringify(validate.errors)}`).toBe(true);
       }
     }
   }
+});
+
+test('schemas have the names of types, and nothing refers to one that is not there', () => {
+  const { schemas } = document.components;
+  const refs = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => ref));
+  expect(refs).toEqual(new Set(Object.keys(schemas).map((name) => `#/components/schemas/${name}`)));
+  expect(new Set(Object.keys(schemas))).toEqual(new Set([...Object.keys(components), 'Error', 'Failure']));
+  for (const { path, method, operation } of operations()) {
+    const { schema } = operation.requestBody?.content['application/json'] ?? {};
+    if (path !== '/mcp' && schema !== undefined) expect(schema, `${method} ${path}`).toHaveProperty('$ref');
+  }
+});
+
+test('a failure allows the codes of its response only', () => {
+  const { content } = document.paths['/capture']?.['post']?.responses['402'] ?? {};
+  const validate = validatorOf(content?.['application/json']?.schema ?? {});
+  const failure = (code: string) => ({ success: false, error: { code, message: 'A reason.' }, data: null });
+  expect(validate(failure('QUOTA_EXCEEDED'))).toBe(true);
+  expect(validate(failure('NOT_FOUND'))).toBe(false);
+  expect(validate({ ...failure('QUOTA_EXCEEDED'), success: true })).toBe(false);
+  expect(document.components.schemas['Error']).toMatchObject({ properties: { code: { enum: errorCodes } } });
 });
 
 test('it tells what is sent to webhooks, and how to know that it is from here', () => {
@@ -193,7 +222,7 @@ test('every body has examples, and all of them fit', () => {
     const media = operation.requestBody?.content['application/json'];
     if (media === undefined) continue;
     const where = `${method} ${path}`;
-    const validate = ajv.compile(media.schema);
+    const validate = validatorOf(media.schema);
     expect(Object.keys(media.examples ?? {}).length, where).toBeGreaterThan(0);
     for (const { value } of Object.values(media.examples ?? {})) {
       expect(validate(value), `${where}: ${JSON.stringify(validate.errors)}`).toBe(true);
@@ -239,7 +268,8 @@ test('the list of devices needs no key, may be kept by caches, and is what the d
   });
   const { content } = document.paths['/devices']?.['get']?.responses['200'] ?? {};
   const body: { data: { devices: { name: string }[] } } = response.json();
-  expect(ajv.validate(content?.['application/json']?.schema ?? false, body), ajv.errorsText()).toBe(true);
+  const validate = validatorOf(content?.['application/json']?.schema ?? {});
+  expect(validate(body), ajv.errorsText(validate.errors)).toBe(true);
   expect(body.data.devices).toContainEqual({
     name: 'Desktop Chrome',
     viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },

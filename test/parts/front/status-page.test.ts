@@ -103,9 +103,9 @@ describe('over HTTP', () => {
     const before = await etagOf();
     const [first] = stage.history.histories;
     if (first === undefined) throw new Error('there is no history');
-    stage.history.hear({ key: 'status.engine.us-west', value: { ...first, name: 'engine.us-west' } });
+    stage.history.apply({ key: 'status.engine.us-west', value: { ...first, name: 'engine.us-west' } });
     expect(await etagOf()).not.toBe(before);
-    stage.history.hear({ key: 'status.engine.us-west', value: null });
+    stage.history.apply({ key: 'status.engine.us-west', value: null });
   });
 
   test('the feed is well-formed Atom', async () => {
@@ -203,11 +203,11 @@ describe('the page', () => {
     const history = stage.history.histories.find(({ name }) => name === 'engine.us-east');
     if (history === undefined) throw new Error('there is no history');
     const key = 'status.engine.us-east';
-    stage.history.hear({ key, value: { ...history, days: history.days.slice(1) } });
+    stage.history.apply({ key, value: { ...history, days: history.days.slice(1) } });
     await page.clock.fastForward(301_000);
     await page.waitForSelector('[id="days-engine.us-east"] .bars:not(.old)');
     expect(await bars.evaluate((element) => element === document.activeElement)).toBe(true);
-    stage.history.hear({ key, value: history });
+    stage.history.apply({ key, value: history });
   });
 
   test('a tab that is hidden while it waits for an answer asks no more until it is shown', async () => {

@@ -1,4 +1,4 @@
-import { historyKey } from '@webcapture/shared/api/status-history.ts';
+import { historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import { type ComponentStatus, type StatusReport, type StatusValue } from '@webcapture/shared/api/status.ts';
 import { addSpans, type Span } from '../../../services/controller/health/incidents.ts';
 import type { StatusView } from '../../../services/front/status-board.ts';
@@ -54,7 +54,7 @@ export function stageStatus(
   const history = new HistoryBoard();
   const put = (name: string, own: readonly Trouble[]) => {
     const value = addSpans(null, name, spansOf(own, now));
-    history.hear({ key: historyKey(name), value });
+    history.apply({ key: historyKey(name), value });
     return value;
   };
   const components = names.map((name): ComponentStatus => {

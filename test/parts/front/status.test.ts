@@ -101,7 +101,7 @@ describe('the age of a report', () => {
   test('counts its own time when it was there before', () => {
     const old = board();
     old.expectReplay();
-    old.hear({ ...report(), at: clock.time - 60_000 });
+    old.apply({ ...report(), at: clock.time - 60_000 });
     clock.monotonic += 1000;
     expect(old.view().reportAgeMs).toBe(61_000);
   });
@@ -109,20 +109,20 @@ describe('the age of a report', () => {
   test('counts from its arrival when it comes live, whatever the clock of its writer says', () => {
     const live = board();
     live.expectReplay();
-    live.hear(report());
-    live.hear({ ...report(), at: clock.time - 600_000 });
+    live.apply(report());
+    live.apply({ ...report(), at: clock.time - 600_000 });
     clock.monotonic += 2000;
     expect(live.view().reportAgeMs).toBe(2000);
   });
 
   test('is not made young by the same report told again, nor by its deletion', () => {
     const again = board();
-    again.hear(report());
-    again.hear({ ...report(), at: at + 1 });
+    again.apply(report());
+    again.apply({ ...report(), at: at + 1 });
     clock.monotonic += 5000;
     again.expectReplay();
-    again.hear({ ...report(), at: at + 1 });
-    again.hear(null);
+    again.apply({ ...report(), at: at + 1 });
+    again.apply(null);
     expect(again.view()).toMatchObject({ reportAgeMs: 5000, report: { at: at + 1 } });
     expect(again.queued()).toEqual({ 'us-east': 3 });
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { EventParser } from '../../../services/client/event-stream.ts';
+import { WebcaptureError } from '../../../services/client/errors.ts';
+import { dataOfEvents, EventParser, readEvents } from '../../../services/client/event-stream.ts';
 
 describe('the format', () => {
   const text =
@@ -17,5 +18,39 @@ describe('the format', () => {
   test('is read character by character', () => {
     const parser = new EventParser();
     expect(Array.from(text).flatMap((character) => parser.push(character))).toEqual(events);
+  });
+});
+
+describe('what is read', () => {
+  /** Reads the events `capture` of a stream to its end. */
+  async function read(text: string): Promise<unknown[]> {
+    const headers = { 'content-type': 'text/event-stream' };
+    const response = new Response(null, { headers });
+    const open = async () => ({ data: new Response(text).body, response });
+    const all: unknown[] = [];
+    for await (const data of dataOfEvents('capture', readEvents(open))) all.push(data);
+    return all;
+  }
+
+  test('are the objects of the events of one name', async () => {
+    const text = 'event: capture\ndata: {"uuid":"a"}\n\nevent: later\ndata: no JSON\n\n';
+    expect(await read(text)).toEqual([{ uuid: 'a' }]);
+  });
+
+  test.each([
+    ['is cut', 'event: capture\ndata: {"uuid":"a\n\n', '"{\\"uuid\\":\\"a"'],
+    ['is no object', 'event: capture\ndata: null\n\n', '"null"'],
+    ['is a page of a proxy', 'event: error\ndata: <html>\n\n', '"<html>"'],
+    ['is an error without a code', 'event: error\ndata: {"message":"x"}\n\n', '"{\\"message\\":\\"x\\"}"'],
+  ])('data that %s ends the stream with an error of the client', async (_, text, shown) => {
+    const error: unknown = await read(text).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(WebcaptureError);
+    expect(error).toMatchObject({ code: 'UNEXPECTED_RESPONSE', retryable: false });
+    expect((error as Error).message).toContain(`not from a webcapture service: ${shown}.`);
+  });
+
+  test('an error of the service is one of its class', async () => {
+    const text = 'event: error\ndata: {"code":"FORBIDDEN","message":"No."}\n\n';
+    await expect(read(text)).rejects.toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN', message: 'No.' });
   });
 });

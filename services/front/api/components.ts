@@ -1,0 +1,227 @@
+import {
+  accountSchema,
+  changeAccountSchema,
+  createAccountSchema,
+  usageSchema,
+} from '@webcapture/shared/api/account.ts';
+import { adminCapturesSchema, deadLettersSchema, overviewSchema } from '@webcapture/shared/api/admin.ts';
+import {
+  createAccountKeySchema,
+  createKeySchema,
+  keySchema,
+  newKeySchema,
+  revokedKeySchema,
+  rotateKeySchema,
+} from '@webcapture/shared/api/api-key.ts';
+import { captureHistorySchema } from '@webcapture/shared/api/capture-history.ts';
+import { pageSchema } from '@webcapture/shared/api/capture-list.ts';
+import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
+import {
+  captureResultSchema,
+  captureStateSchema,
+  pendingCaptureSchema,
+  reportSchema,
+  webhookViewSchema,
+} from '@webcapture/shared/api/capture.ts';
+import { clientSchema } from '@webcapture/shared/api/client-schema.ts';
+import {
+  deliveriesSchema,
+  deliverySchema,
+  sentTestSchema,
+  testWebhookSchema,
+} from '@webcapture/shared/api/delivery.ts';
+import { extractedSchema } from '@webcapture/shared/api/extracted.ts';
+import { newSigningSecretSchema, rotateSigningSecretSchema } from '@webcapture/shared/api/signing-secret.ts';
+import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
+import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
+import { usageHistorySchema } from '@webcapture/shared/api/usage-history.ts';
+import { rotateWebhookSecretSchema, webhookSecretSchema } from '@webcapture/shared/api/webhook.ts';
+import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { deviceSchema } from './devices.ts';
+
+const { properties: options } = captureRequestSchema;
+const [, , failedCaptureSchema, deletedCaptureSchema] = captureStateSchema.anyOf;
+
+/**
+ * The names of schemas in the document, and with that of types in generated clients: they belong to the interface. None is for events to
+ * webhooks alone, since oapi-codegen leaves out what no path uses, and then misses it.
+ */
+export const components: Readonly<Record<string, object>> = {
+  CaptureRequest: captureRequestSchema,
+  Viewport: options.viewport,
+  Block: options.block,
+  PdfOptions: options.pdf,
+  ResponseCacheOptions: options.responseCache,
+  PersistenceOptions: options.persistence,
+  WebhookOptions: options.webhook,
+  WaitFor: options.waitFor,
+  Geolocation: options.geolocation,
+  Clip: options.clip,
+  Resize: options.resize,
+  FailOn: options.failOn,
+  Cookie: options.cookies.items,
+  BasicAuth: options.auth,
+
+  Capture: captureStateSchema,
+  CaptureResult: captureResultSchema,
+  PendingCapture: pendingCaptureSchema,
+  FailedCapture: failedCaptureSchema,
+  DeletedCapture: deletedCaptureSchema,
+  CaptureList: pageSchema(captureStateSchema),
+  CaptureReport: reportSchema,
+  CaptureMetadata: captureResultSchema.properties.metadata,
+  RequestMetadata: pendingCaptureSchema.properties.metadata,
+  CaptureError: failedCaptureSchema.properties.error,
+  Refresh: captureResultSchema.properties.refresh,
+  CaptureWebhook: webhookViewSchema,
+  Extracted: extractedSchema,
+  CaptureHistory: captureHistorySchema,
+  PastRefresh: captureHistorySchema.properties.refreshes.items,
+  Delivery: deliverySchema,
+  DeliveryList: deliveriesSchema,
+  Device: deviceSchema,
+
+  ApiKey: keySchema,
+  ApiKeyList: pageSchema(keySchema),
+  NewApiKey: newKeySchema,
+  RevokedApiKey: revokedKeySchema,
+  CreateKey: createKeySchema,
+  RotateKey: rotateKeySchema,
+  SigningSecret: newSigningSecretSchema,
+  RotateSigningSecret: rotateSigningSecretSchema,
+  WebhookSecret: webhookSecretSchema,
+  RotateWebhookSecret: rotateWebhookSecretSchema,
+  TestEventRequest: testWebhookSchema,
+  SentTestEvent: sentTestSchema,
+  Usage: usageSchema,
+  UsageHistory: usageHistorySchema,
+
+  Account: accountSchema,
+  AccountList: pageSchema(accountSchema),
+  CreateAccount: createAccountSchema,
+  ChangeAccount: changeAccountSchema,
+  CreateAccountKey: createAccountKeySchema,
+  Overview: overviewSchema,
+  RegionOverview: overviewSchema.properties.regions.items,
+  AdminCapture: adminCapturesSchema.properties.captures.items,
+  AdminCaptureList: adminCapturesSchema,
+  DeadLetter: deadLettersSchema.properties.deadLetters.items,
+  DeadLetterList: deadLettersSchema,
+
+  ServiceStatus: overallStatusSchema,
+  ComponentStatus: componentStatusSchema,
+  StatusHistory: statusHistorySchema,
+};
+
+type Json = Record<string, unknown>;
+
+interface Media {
+  schema?: object;
+}
+
+interface Operation {
+  readonly requestBody?: { readonly content?: Readonly<Record<string, Media>> };
+  readonly responses?: Readonly<Record<string, { readonly content?: Readonly<Record<string, Media>> }>>;
+}
+
+interface Document {
+  readonly paths?: unknown;
+  webhooks?: unknown;
+  components?: { schemas?: Json };
+}
+
+/**
+ * Moves the schemas that have a name out of the bodies and responses of a document. They are found by what they say: on its way into
+ * the document, a schema is copied several times. What validates stays as it is.
+ */
+export function nameSchemas(document: Document): void {
+  const schemas: Json = {};
+  const idOf = interner();
+  const names = new Map(
+    Object.entries(components).map(([name, schema]) => [idOf(asDocumented(clientSchema(schema))), name]),
+  );
+  const named = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(named);
+    if (value === null || typeof value !== 'object') return value;
+    const name = names.get(idOf(value));
+    if (name === undefined) return isFailure(value) ? failureOf(value) : partsNamed(value);
+    schemas[name] ??= partsNamed(value);
+    return refTo(name);
+  };
+  const partsNamed = (value: object) =>
+    Object.fromEntries(Object.entries(value).map(([key, part]) => [key, isSchemaPart(key) ? named(part) : part]));
+  /** Failures differ from response to response in their codes only, which stand beside the reference. */
+  const failureOf = (failure: FailureSchema): Json => {
+    const { error } = failure.properties;
+    const { code } = error.properties;
+    schemas['Error'] ??= { ...error, properties: { ...error.properties, code: { ...code, enum: errorCodes } } };
+    schemas['Failure'] ??= { ...failure, properties: { ...failure.properties, error: refTo('Error') } };
+    return { ...refTo('Failure'), properties: { error: { properties: { code: { enum: code.enum } } } } };
+  };
+  // It is the same object in every document of this process.
+  document.webhooks = structuredClone(document.webhooks);
+  for (const methods of [document.paths, document.webhooks]) {
+    for (const operations of Object.values(methods ?? {}) as Record<string, Operation>[]) {
+      for (const { requestBody, responses = {} } of Object.values(operations)) {
+        for (const { content } of [requestBody ?? {}, ...Object.values(responses)]) {
+          for (const media of Object.values(content ?? {})) media.schema = named(asDocumented(media.schema)) as object;
+        }
+      }
+    }
+  }
+  const sorted = Object.entries(schemas).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  document.components = { ...document.components, schemas: Object.fromEntries(sorted) };
+}
+
+/** As @fastify/swagger has the schemas of routes: a record of any name by its values alone. */
+function asDocumented(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(asDocumented);
+  if (value === null || typeof value !== 'object') return value;
+  const { patternProperties, ...rest } = value as { patternProperties?: Json };
+  const of = patternProperties?.['^.*$'];
+  const documented = of === undefined ? value : { ...rest, additionalProperties: of };
+  return Object.fromEntries(Object.entries(documented).map(([key, part]) => [key, asDocumented(part)]));
+}
+
+const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+/** The envelope of a failure, as the document has it. */
+interface FailureSchema {
+  readonly properties: {
+    readonly success: { readonly enum: readonly [false] };
+    readonly error: { readonly properties: { readonly code: { readonly enum: readonly string[] } } };
+  };
+}
+
+function isFailure(schema: object): schema is FailureSchema {
+  const { properties } = schema as { properties?: Partial<FailureSchema['properties']> };
+  return properties?.success?.enum?.[0] === false && properties.error?.properties.code !== undefined;
+}
+
+/** Values are not schemas, although they may look like some. */
+const isSchemaPart = (key: string) => !['default', 'enum', 'const', 'example', 'examples', 'required'].includes(key);
+
+/** Gives equal values equal numbers, whatever the order of their keys. */
+function interner(): (value: unknown) => number {
+  const ids = new Map<string, number>();
+  const known = new WeakMap<object, number>();
+  const idOf = (value: unknown): number => {
+    const isObject = value !== null && typeof value === 'object';
+    const found = isObject ? known.get(value) : undefined;
+    if (found !== undefined) return found;
+    const text = textOf(value);
+    const id = ids.get(text) ?? ids.size;
+    ids.set(text, id);
+    if (isObject) known.set(value, id);
+    return id;
+  };
+  const textOf = (value: unknown): string => {
+    if (Array.isArray(value)) return `[${value.map(idOf).join()}]`;
+    if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'undefined';
+    const entries = Object.entries(value)
+      .filter(([, part]) => part !== undefined)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1));
+    return `{${entries.map(([key, part]) => `${JSON.stringify(key)}:${idOf(part)}`).join()}}`;
+  };
+  return idOf;
+}

@@ -1,0 +1,94 @@
+import type { Cache } from '@webcapture/shared/captures/cache.ts';
+import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { begin } from '@webcapture/shared/captures/transitions.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
+import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { NatsLink } from '../nats.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { HtmlStore } from './publish-job.ts';
+import type { InFlight, RegionBoard } from './regions.ts';
+import { type ReceivedReply, ReplyInbox } from './reply-inbox.ts';
+import { ResultQueue } from './result-queue.ts';
+import { Settlements } from './settlement.ts';
+
+interface DispatcherParts {
+  readonly session: NatsSession;
+  readonly link: NatsLink;
+  readonly captures: Captures;
+  readonly jobs: Jobs;
+  readonly tickets: Tickets;
+  readonly followUps: FollowUps;
+  readonly cache: Cache;
+  readonly store: FileStore;
+  readonly parcels: HtmlStore;
+  readonly regions: RegionBoard;
+  readonly inFlight: InFlight;
+  readonly secretsKeys: SecretsKeys | undefined;
+  readonly queueTimeoutMs: number;
+  readonly onSettled: ConstructorParameters<typeof Settlements>[0]['onSettled'];
+  /** Told of what comes from a renderer and is no result. */
+  readonly onMalformed: () => void;
+  readonly log: Logger;
+}
+
+/** How jobs go out to renderers and their results come in: what a client waits for, and the queue of all other results. */
+export function createDispatcher(parts: DispatcherParts) {
+  const { session, link, captures, jobs, tickets, followUps, cache, store, parcels, log } = parts;
+  const { onSettled, onMalformed } = parts;
+  const settlements = new Settlements({
+    captures,
+    store,
+    cache,
+    tickets,
+    secretsKeys: parts.secretsKeys,
+    onSettled,
+    log,
+  });
+  const onStarted = async ({ result, region }: ReceivedReply) => {
+    const ticket = await tickets.open(result.ticket);
+    if (ticket?.region !== region) onSettled({ outcome: 'forged', region, tokens: 0 });
+    // A capture that a client waits for has no record yet.
+    else if (result.outcome.kind === 'started' && ticket.draft === undefined) {
+      await captures.change(ticket, begin(ticket.revision));
+    }
+  };
+  const inbox = new ReplyInbox(session, {
+    log,
+    onMalformed,
+    onStarted: (reply) =>
+      void onStarted(reply).catch((error: unknown) =>
+        log.debug({ err: error }, 'the start of a rendering could not be recorded'),
+      ),
+  });
+  const dispatcher = new Dispatcher({
+    captures,
+    jobs,
+    settlements,
+    inbox,
+    link,
+    regions: parts.regions,
+    inFlight: parts.inFlight,
+    parcels,
+    maxPayload: () => session.nc.info?.max_payload ?? 0,
+    queueTimeoutMs: parts.queueTimeoutMs,
+    now: () => session.now(),
+    log,
+  });
+  const removeHtml = (name: string) => parcels.remove(name);
+  const resultQueue = new ResultQueue({
+    session,
+    settlements,
+    captures,
+    followUps,
+    jobs,
+    removeHtml,
+    onMalformed,
+    log,
+  });
+  return { dispatcher, resultQueue };
+}

@@ -1,0 +1,29 @@
+import type { CaptureRequest } from './capture-request.ts';
+
+/** Options of POST /capture that belong together, under a heading. */
+interface OptionGroup {
+  readonly title: string;
+  readonly options: readonly (keyof CaptureRequest)[];
+}
+
+/**
+ * The groups that the form of the dashboard and the help of the command line show, in their order. Each option of the schema stands in
+ * exactly one of them, except those that say what is captured and how the answer comes.
+ */
+export const optionGroups = [
+  {
+    title: 'Image and file',
+    options: ['format', 'quality', 'isFullPage', 'selector', 'elementPadding', 'clip', 'resize', 'omitBackground'],
+  },
+  { title: 'Window and device', options: ['viewport', 'device', 'colorScheme', 'media', 'reducedMotion'] },
+  { title: 'PDF', options: ['pdf'] },
+  { title: 'Waiting', options: ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor'] },
+  { title: 'Page', options: ['block', 'hide', 'remove', 'click', 'javaScript', 'css', 'script', 'extract'] },
+  { title: 'Visitor', options: ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent'] },
+  { title: 'Credentials', options: ['headers', 'headersFor', 'cookies', 'auth'] },
+  { title: 'Cache and storage', options: ['responseCache', 'cdnTtl', 'persistence'] },
+  { title: 'Delivery', options: ['background', 'webhook', 'failOn'] },
+] as const satisfies readonly OptionGroup[];
+
+/** What the source, the output and the form of the answer decide: options of no group. */
+export const ungroupedOptions = ['url', 'html', 'responseType'] as const satisfies readonly (keyof CaptureRequest)[];
