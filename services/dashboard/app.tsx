@@ -9,6 +9,7 @@ import { UsagePage } from './pages/usage.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { DialogHost } from './widgets/dialog.tsx';
 import { ToastHost } from './widgets/toast.tsx';
+import { OutageNotice } from './shell/outage.tsx';
 import { Page } from './shell/page.tsx';
 import { linkTo, type Route, route, type SectionName, sections } from './shell/routes.ts';
 import { type Kind, serviceUrl, sessions, signOut, visit } from './shell/session.ts';
@@ -35,6 +36,7 @@ export function App() {
       <div class={isAnybody ? 'frame' : 'frame frame-bare'}>
         <Header hasNavigation={isAnybody} />
         <main id="main" tabIndex={-1}>
+          {isAnybody && <OutageNotice />}
           {isSignedIn ? <CurrentPage route={route.value} key={visit[kind].value} /> : <SignIn kind={kind} key={kind} />}
         </main>
       </div>

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Page } from 'playwright';
+import type { Locator, Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
@@ -395,15 +395,82 @@ describe('operator', () => {
 });
 
 /** Last, since it hurts the fleet. */
-test('without NATS a page says so, keeps what it has, and recovers by itself', async () => {
-  await fleet().api.captured({ url: `${site}/kept` });
-  const page = await open('/captures');
-  await page.locator('.capture-row').first().waitFor();
-  await live(page);
+test('without NATS every page says so, keeps what it has, and recovers by itself', async () => {
+  const { uuid } = await fleet().api.captured({ url: `${site}/kept` });
+  await fleet().operational();
+  const key = { key: fleet().key };
+  const isLive = (page: Page) => page.getByText('Live', { exact: true });
+  const pages: { name: string; visitor: OpenOptions; parts: (page: Page) => Locator[] }[] = [
+    { name: '/playground', visitor: key, parts: (page) => [page.getByLabel('Address', { exact: true })] },
+    { name: '/captures', visitor: key, parts: (page) => [isLive(page), page.getByText('Page kept').first()] },
+    { name: `/captures/${uuid}`, visitor: key, parts: (page) => [isLive(page), page.locator('.viewer img')] },
+    {
+      name: '/usage',
+      visitor: key,
+      parts: (page) => [
+        page.getByText('Tokens this month'),
+        page.getByRole('img', { name: 'Tokens by day' }).locator('canvas'),
+      ],
+    },
+    { name: '/keys', visitor: key, parts: (page) => [page.getByRole('row').nth(1)] },
+    {
+      name: '/webhooks',
+      visitor: key,
+      parts: (page) => [page.getByRole('region', { name: 'Recent deliveries' }).locator('table, p').first()],
+    },
+    {
+      name: '/operator',
+      visitor: { adminToken },
+      parts: (page) => [
+        isLive(page),
+        page.getByText('of 2 slots busy'),
+        page.getByRole('table', { name: 'Accounts' }),
+        page.getByText('operational', { exact: true }).first(),
+      ],
+    },
+  ];
+  const opened = await Promise.all(
+    pages.map(async ({ name, visitor, parts }) => ({ name, page: await open(name, visitor), parts })),
+  );
+  const all = async (what: string, check: (page: (typeof opened)[number]) => Promise<unknown>) => {
+    const told = await Promise.allSettled(opened.map(check));
+    const missing = told.flatMap(({ status }, index) => (status === 'rejected' ? [opened[index]?.name] : []));
+    expect(missing, what).toEqual([]);
+  };
+  const outage = (page: Page) => page.getByText(/^There is an outage of .*the queue/);
+  const isThere = ({ page, parts }: (typeof opened)[number]) =>
+    Promise.all(parts(page).map((part) => part.waitFor({ timeout: 60_000 })));
+  const isWell = async (one: (typeof opened)[number]) => {
+    await isThere(one);
+    await outage(one.page).waitFor({ state: 'detached', timeout: 60_000 });
+    await expect.poll(() => one.page.getByRole('alert').count(), { timeout: 60_000 }).toBe(0);
+  };
+  await all('shown before', isWell);
+
   await fleet().nats.kill();
-  await page.getByRole('alert').waitFor();
-  expect(await page.locator('.capture-row').first().isVisible()).toBe(true);
+  await all('outage said', ({ page }) => outage(page).waitFor({ timeout: 60_000 }));
+  await all('kept', async ({ page, parts }) => {
+    const stays = parts(page).filter((part) => !/Live|slots|operational/.test(String(part)));
+    for (const part of stays) expect(await part.isVisible()).toBe(true);
+  });
   await fleet().nats.start();
-  await page.getByRole('alert').waitFor({ state: 'detached' });
-  await live(page);
+  await all('recovered', isWell);
+
+  // As one finds them who comes meanwhile.
+  await fleet().nats.kill();
+  await all('outage said to a newcomer', async ({ page, name }) => {
+    await page.reload();
+    await outage(page).waitFor({ timeout: 60_000 });
+    if (name !== '/playground') await page.getByRole('alert').first().waitFor({ timeout: 60_000 });
+  });
+  const playground = opened[0]?.page;
+  await playground?.getByLabel('Address', { exact: true }).fill(`${site}/later`);
+  await playground?.keyboard.press('Control+Enter');
+  await playground?.getByRole('alert').waitFor();
+  await fleet().nats.start();
+  // Until the renderers are back, it would fail again.
+  await fleet().operational();
+  await playground?.getByRole('button', { name: 'Try again' }).click();
+  await all('recovered for a newcomer', isWell);
+  await playground?.getByRole('img', { name: 'Capture of Page later' }).waitFor();
 });

@@ -145,6 +145,18 @@ describe('the playground', () => {
     expect(troubles).toEqual([]);
   });
 
+  test('shows where a capture is that it waits for', async () => {
+    const { page, troubles } = await open({ key: fleet().key });
+    await page.getByLabel('Address', { exact: true }).fill(site().url('/slow', { delay: 3000 }));
+    await page.keyboard.press('Control+Enter');
+    const shown = page.getByRole('status').filter({ hasText: 'in us-east' });
+    await shown.waitFor();
+    await page.getByText('Rendering in us-east').waitFor();
+    await report(page).waitFor();
+    expect(await shown.count()).toBe(0);
+    expect(troubles).toEqual([]);
+  });
+
   test('follows a capture in the background, and signs a link that works', async () => {
     const { page, troubles } = await open({ key: fleet().key });
     await page.getByLabel('Address', { exact: true }).fill(site().url('/text'));
@@ -172,7 +184,7 @@ describe('the playground', () => {
     const width = page.getByRole('group', { name: 'Viewport' }).getByLabel('Width');
     await width.fill('3');
     await expect.poll(() => width.getAttribute('aria-invalid')).toBe('true');
-    await page.getByText('must be a whole number from 16 to 7680').waitFor();
+    await page.getByText('must be an integer from 16 to 7680').waitFor();
     await page.keyboard.press('Control+Enter');
     expect(captures).toBe(0);
 

@@ -20,8 +20,8 @@ import { Deliveries, Redeliver } from '../views/deliveries.tsx';
 import { Extracted } from '../views/extracted.tsx';
 import { Report } from '../views/report.tsx';
 import { useObjectUrl } from '../widgets/blob-image.tsx';
-import { neutralText, truncated } from '../widgets/foreign.ts';
-import { ForeignText } from '../widgets/foreign-text.tsx';
+import { neutralText, truncated } from '../widgets/neutral-text.ts';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
 import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
@@ -170,7 +170,7 @@ function Details({
   const { before, current } = pictures;
   return (
     <>
-      <Standing capture={capture} />
+      <StatusSummary capture={capture} />
       <div class="capture-columns">
         <PictureCard capture={capture} pictures={pictures} />
         <section class="card" aria-labelledby="facts">
@@ -193,17 +193,17 @@ function Details({
 }
 
 /** How the capture stands, in a sentence. */
-function Standing({ capture }: { readonly capture: Capture }) {
+function StatusSummary({ capture }: { readonly capture: Capture }) {
   const refreshError = 'refresh' in capture ? capture.refresh?.error : undefined;
   return (
     <>
-      <p class="standing" role="status">
-        <StatusBadge capture={capture} /> {standingInWords(capture)}
+      <p class="status-summary" role="status">
+        <StatusBadge capture={capture} /> {describeStatus(capture)}
       </p>
       {'error' in capture && (
         <div class="notice is-danger">
           <p>
-            <ForeignText text={capture.error.message} />
+            <UntrustedText text={capture.error.message} />
           </p>
           <p class="notice-detail">
             <code>{capture.error.code}</code> Failed captures cost nothing.
@@ -213,7 +213,7 @@ function Standing({ capture }: { readonly capture: Capture }) {
       {refreshError !== undefined && refreshError !== null && (
         <div class="notice is-warning">
           <p>
-            The last refresh failed, and the picture stayed as it was: <ForeignText text={refreshError.message} />
+            The last refresh failed, and the picture stayed as it was: <UntrustedText text={refreshError.message} />
           </p>
           <p class="notice-detail">
             <code>{refreshError.code}</code>
@@ -224,7 +224,7 @@ function Standing({ capture }: { readonly capture: Capture }) {
   );
 }
 
-function standingInWords(capture: Capture): string {
+function describeStatus(capture: Capture): string {
   switch (capture.status) {
     case 'queued':
       return `It waits for a free renderer in ${capture.region}.`;
@@ -341,7 +341,7 @@ const refreshColumns: readonly Column<CaptureHistory['refreshes'][number]>[] = [
     render: ({ state, error }) => (
       <>
         <Badge tone={state === 'completed' ? 'good' : state === 'failed' ? 'bad' : 'busy'}>{state}</Badge>{' '}
-        {error !== null && <ForeignText text={error.message} max={120} />}
+        {error !== null && <UntrustedText text={error.message} max={120} />}
       </>
     ),
   },

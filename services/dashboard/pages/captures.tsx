@@ -12,7 +12,7 @@ import { CaptureStore } from './captures/capture-store.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
 import { Thumbnail } from './captures/thumbnail.tsx';
 import { VirtualList } from './captures/virtual-list.tsx';
-import { ForeignLine } from '../widgets/foreign-text.tsx';
+import { UntrustedLine } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
 import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
@@ -219,10 +219,10 @@ function CaptureRow({ capture }: { readonly capture: Capture }) {
     <a class="capture-row" href={linkTo('captures', uuid)} onClick={rememberPlace}>
       <Thumbnail capture={capture} />
       <span class="capture-words">
-        <ForeignLine text={title.trim() || address} className="capture-title" />
+        <UntrustedLine text={title.trim() || address} className="capture-title" />
         <span class="capture-address muted">
-          {title.trim() !== '' && <ForeignLine text={address} />}
-          {'error' in capture && <ForeignLine text={`${capture.error.code}: ${capture.error.message}`} />}
+          {title.trim() !== '' && <UntrustedLine text={address} />}
+          {'error' in capture && <UntrustedLine text={`${capture.error.code}: ${capture.error.message}`} />}
         </span>
         <span class="capture-facts muted">
           <StatusBadge capture={capture} />

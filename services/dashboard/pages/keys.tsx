@@ -6,7 +6,7 @@ import { useQuery } from '../shell/query.ts';
 import { client, exchangeSecret } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge } from '../widgets/figures.tsx';
-import { ForeignText } from '../widgets/foreign-text.tsx';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { FormDialog, GraceField, graceSecondsOf } from '../widgets/form-dialog.tsx';
 import { SecretDialog } from '../widgets/secret-dialog.tsx';
 import { Empty, Loaded } from '../widgets/states.tsx';
@@ -82,7 +82,7 @@ const columns = (onStep: (step: Step) => void): readonly Column<ApiKey>[] => [
     render: ({ id, name }) => (
       <>
         <b>
-          <ForeignText text={name} max={80} />
+          <UntrustedText text={name} max={80} />
         </b>
         <br />
         <code class="muted">{id}</code>
@@ -188,7 +188,7 @@ function StepDialog({
           }}
         >
           <p>
-            A new key takes the place of “<ForeignText text={step.key.name} max={80} />
+            A new key takes the place of “<UntrustedText text={step.key.name} max={80} />
             ”, with the same scopes. A key that has leaked should end at once.
           </p>
           <GraceField label="The old key" initial="3600" />
@@ -206,7 +206,7 @@ function StepDialog({
           }}
         >
           <p>
-            It signs links that capture in the name of “<ForeignText text={step.key.name} max={80} />
+            It signs links that capture in the name of “<UntrustedText text={step.key.name} max={80} />
             ”, for pictures on web pages. It replaces the secret before, if there is one.
           </p>
           <GraceField label="The secret before" initial="86400" />
@@ -226,8 +226,8 @@ function StepDialog({
           }}
         >
           <p>
-            “<ForeignText text={step.key.name} max={80} />” stops working within a second, and its signed links with it.
-            This cannot be undone. If it is the key that you are signed in with, you are signed out.
+            “<UntrustedText text={step.key.name} max={80} />” stops working within a second, and its signed links with
+            it. This cannot be undone. If it is the key that you are signed in with, you are signed out.
           </p>
           <label class="check">
             <input type="checkbox" name="cascade" />

@@ -6,7 +6,7 @@ import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
-import { ForeignText } from '../widgets/foreign-text.tsx';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
 import { ErrorState, Loaded, Loading } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
@@ -99,7 +99,7 @@ const host: Column<AdminCapture> = {
   sortBy: (capture) => capture.host,
   render: (capture) => (
     <>
-      <ForeignText text={capture.host === 'about:blank' ? 'Supplied HTML' : capture.host} max={60} />
+      <UntrustedText text={capture.host === 'about:blank' ? 'Supplied HTML' : capture.host} max={60} />
       <br />
       <code class="muted">{capture.uuid}</code>
     </>
@@ -128,7 +128,7 @@ const failedColumns: readonly Column<AdminCapture>[] = [
       <>
         <code>{code}</code>
         <br />
-        <ForeignText text={message ?? ''} max={120} />
+        <UntrustedText text={message ?? ''} max={120} />
       </>
     ),
   },

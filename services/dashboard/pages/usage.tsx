@@ -7,7 +7,7 @@ import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { StatTile } from '../widgets/figures.tsx';
-import { ForeignText } from '../widgets/foreign-text.tsx';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { Loaded } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Chart, type Series } from './usage/chart.tsx';
@@ -219,6 +219,11 @@ const dayColumns: readonly Column<UsageDay>[] = [
 ];
 
 const keyColumns: readonly Column<UsageHistory['keys'][number]>[] = [
-  { key: 'name', title: 'Key', sortBy: ({ name }) => name, render: ({ name }) => <ForeignText text={name} max={80} /> },
+  {
+    key: 'name',
+    title: 'Key',
+    sortBy: ({ name }) => name,
+    render: ({ name }) => <UntrustedText text={name} max={80} />,
+  },
   ...counts,
 ];

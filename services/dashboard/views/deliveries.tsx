@@ -8,7 +8,7 @@ import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge, type Tone } from '../widgets/figures.tsx';
 import { toast } from '../widgets/toast.tsx';
-import { ForeignText } from '../widgets/foreign-text.tsx';
+import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { Ago } from '../widgets/time.tsx';
 
 const tones: Readonly<Record<Delivery['state'], Tone>> = { delivered: 'good', retrying: 'busy', failed: 'bad' };
@@ -31,7 +31,7 @@ export function Deliveries({
     { key: 'state', title: 'State', render: ({ state }) => <Badge tone={tones[state]}>{state}</Badge> },
     { key: 'event', title: 'Event', render: ({ event }) => <code>{event}</code> },
     { key: 'at', title: 'Sent', render: ({ at }) => <Ago at={at} /> },
-    { key: 'url', title: 'Address', render: ({ url }) => <ForeignText text={url} max={60} /> },
+    { key: 'url', title: 'Address', render: ({ url }) => <UntrustedText text={url} max={60} /> },
     { key: 'answer', title: 'Answer', render: (delivery) => <Answer {...delivery} /> },
     { key: 'attempt', title: 'Attempt', align: 'end', isMinor: true, render: ({ attempt }) => attempt },
   ];
@@ -63,7 +63,7 @@ export function Deliveries({
 function Answer({ status, error, durationMs }: Delivery) {
   return (
     <>
-      {status === null ? <ForeignText text={error ?? ''} max={80} /> : `HTTP ${status}`}
+      {status === null ? <UntrustedText text={error ?? ''} max={80} /> : `HTTP ${status}`}
       {durationMs !== null && <span class="muted no-wrap"> {formatDuration(durationMs)}</span>}
     </>
   );

@@ -1,7 +1,7 @@
 import type { CaptureResult } from '@webcapture/client';
 import { download } from '../shell/download.ts';
 import { formatBytes, formatNumber } from '../shell/format.ts';
-import { neutralLines, neutralText, truncated } from '../widgets/foreign.ts';
+import { neutralLines, neutralText, truncated } from '../widgets/neutral-text.ts';
 import './extracted.css';
 
 type ExtractedParts = NonNullable<CaptureResult['extracted']>;
@@ -58,7 +58,7 @@ function ExtractedPart({
           Download
         </button>
       </div>
-      <pre class="foreign" dir="auto" tabIndex={0} role="region" aria-label={title}>
+      <pre class="untrusted" dir="auto" tabIndex={0} role="region" aria-label={title}>
         {beginning ?? shown}
       </pre>
     </details>

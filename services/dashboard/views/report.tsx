@@ -1,4 +1,5 @@
 import type { CaptureResult } from '@webcapture/client';
+import { describeReport, type ReportFinding } from '@webcapture/shared/api/describe-report.ts';
 import type { ComponentChildren } from 'preact';
 import { formatDuration, formatNumber } from '../shell/format.ts';
 import { Bar, type BarPart } from '../widgets/figures.tsx';
@@ -38,47 +39,30 @@ export function Report({
   );
 }
 
-const softTimeouts: Readonly<Record<string, string>> = {
-  load: 'The load event did not come in time; the page was captured as it stood.',
-  domcontentloaded: 'The document was not parsed in time; the page was captured as it stood.',
-  networkidle: 'The network was not idle in time; the page was captured as it stood.',
-  waitFor: 'What waitFor names did not come in time.',
-  images: 'Not all images were in when imageTimeout ended.',
-  fonts: 'Not all fonts were in.',
-  settle: 'The page did not come to rest; it was captured as it stood.',
-  extract: 'Not all parts of the page could be extracted in time.',
+const tones: Readonly<Record<ReportFinding['severity'], Finding['tone']>> = {
+  ok: 'good',
+  info: 'plain',
+  warning: 'warning',
+  error: 'bad',
 };
 
-/** What a report says, in sentences: first what went wrong. Without the request it does not say what was waited for. */
+/** What the report says, and what is known of the capture beside it. Without the request it does not say what was waited for. */
 function findingsOf(
   { report, metadata, fromCache, tokenCost, region }: CaptureResult,
   request: Request | undefined,
 ): Finding[] {
-  const { httpStatus, finalUrl, title, images, blockedRequests, truncated, blank, challenge, scriptError } = report;
-  const findings: Finding[] = [];
-  const add = (tone: Finding['tone'], text: string, quote?: string) =>
-    findings.push({ tone, text, ...(quote !== undefined && { quote }) });
-
-  if (httpStatus !== null) {
-    add(httpStatus >= 400 ? 'bad' : 'good', `The page answered with status ${httpStatus}.`);
+  const findings: Finding[] = describeReport(report).map(({ severity, ...finding }) => ({
+    tone: tones[severity],
+    ...finding,
+  }));
+  if (report.softTimeouts.length === 0 && !fromCache) {
+    const text = request === undefined ? 'No wait timed out.' : `No wait timed out. Waited for: ${waits(request)}.`;
+    findings.push({ tone: 'good', text });
   }
-  if (challenge) add('bad', 'The page showed a bot check. The option antiBot may get past it.');
-  if (blank) add('bad', 'The picture has a single colour.');
-  if (truncated) add('warning', 'The page is not shown to its end.');
-  for (const each of report.softTimeouts) add('warning', softTimeouts[each] ?? `Timed out: ${each}.`);
-  if (scriptError !== undefined) add('bad', 'The script of the request failed:', scriptError);
-  if (images.failed > 0) add('warning', `${count(images.failed, 'image')} failed to load.`);
-  if (images.pending > 0) add('warning', `${count(images.pending, 'image')} had not loaded yet.`);
-  if (images.loaded > 0) add('good', `${count(images.loaded, 'image')} loaded.`);
-  if (report.softTimeouts.length === 0 && !fromCache)
-    add(
-      'good',
-      request === undefined ? 'All that was waited for came.' : `All that was waited for came: ${waits(request)}.`,
-    );
-  if (blockedRequests > 0) add('plain', `${count(blockedRequests, 'request')} blocked.`);
-  if (title !== '') add('plain', 'Title:', title);
-  if (metadata.url !== finalUrl) add('plain', 'The page redirected to:', finalUrl);
-  add('plain', `Rendered in ${region}. ${cost(fromCache, tokenCost)}`);
+  if (metadata.url !== report.finalUrl) {
+    findings.push({ tone: 'plain', text: 'The page redirected to:', quote: report.finalUrl });
+  }
+  findings.push({ tone: 'plain', text: `Rendered in ${region}. ${cost(fromCache, tokenCost)}` });
   return findings;
 }
 
@@ -91,10 +75,9 @@ function waits(request: Request): string {
 }
 
 function cost(fromCache: boolean, tokens: number): string {
-  return fromCache ? 'From the response cache, at no cost.' : `Cost: ${count(tokens, 'token')}.`;
+  if (fromCache) return 'From the response cache, at no cost.';
+  return `Cost: ${formatNumber(tokens)} token${tokens === 1 ? '' : 's'}.`;
 }
-
-const count = (number: number, noun: string) => `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 
 /** The steps of a capture, for a bar. */
 function timingsOf({ report: { timings } }: CaptureResult): readonly BarPart[] {

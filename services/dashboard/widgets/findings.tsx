@@ -1,4 +1,4 @@
-import { ForeignText } from './foreign-text.tsx';
+import { UntrustedText } from './untrusted-text.tsx';
 
 export interface Finding {
   readonly tone: 'good' | 'warning' | 'bad' | 'plain';
@@ -21,7 +21,7 @@ export function Findings({ findings }: { readonly findings: readonly Finding[] }
           <span>
             {tone === 'warning' && <span class="visually-hidden">Warning: </span>}
             {tone === 'bad' && <span class="visually-hidden">Problem: </span>}
-            {text} {quote !== undefined && <ForeignText text={quote} />}
+            {text} {quote !== undefined && <UntrustedText text={quote} />}
           </span>
         </li>
       ))}

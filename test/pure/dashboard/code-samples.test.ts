@@ -9,14 +9,14 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { samplesOf } from '../../../services/dashboard/pages/playground/code-samples.ts';
-import type { OptionSchema } from '../../../services/dashboard/pages/playground/schema.ts';
 import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
+import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
 import { success } from '../../../services/shared/api/envelope.ts';
 import { pendingExample, resultExample } from '../../../services/front/api/examples.ts';
 import { main } from '../../parts/cli/command.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 
-const schema = captureRequestSchema as unknown as OptionSchema;
+const schema = captureRequestSchema as unknown as JsonSchema;
 const base = 'https://capture.test/api';
 const nasty = `it's "$(touch /tmp/x)" \`x\` \\ ü 😀 \u2028 end\\`;
 const request = {

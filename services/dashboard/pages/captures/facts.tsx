@@ -2,7 +2,7 @@ import type { Capture } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { CopyButton } from '../../widgets/copy-button.tsx';
-import { ForeignText } from '../../widgets/foreign-text.tsx';
+import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { Ago, Time } from '../../widgets/time.tsx';
 
 /** What is known of a capture, as a list of names and values. */
@@ -15,7 +15,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
         <code>{uuid}</code> <CopyButton text={uuid} what="the UUID" />
       </Fact>
       <Fact name="Address">
-        <ForeignText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
+        <UntrustedText text={metadata.url === 'about:blank' ? 'Supplied HTML' : metadata.url} max={200} />
       </Fact>
       <Fact name="Format">
         {metadata.format.toUpperCase()}
@@ -61,7 +61,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
       {secrets !== undefined && <Fact name="Sent with">{secretsInWords(secrets)}</Fact>}
       {'webhook' in capture && capture.webhook !== undefined && (
         <Fact name="Webhook">
-          <ForeignText text={capture.webhook.url} max={120} /> ({capture.webhook.state})
+          <UntrustedText text={capture.webhook.url} max={120} /> ({capture.webhook.state})
         </Fact>
       )}
     </dl>

@@ -6,7 +6,7 @@ import { client } from '../../shell/session.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { confirm } from '../../widgets/dialog.tsx';
 import { Badge } from '../../widgets/figures.tsx';
-import { ForeignText } from '../../widgets/foreign-text.tsx';
+import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { FormDialog, textOf } from '../../widgets/form-dialog.tsx';
 import { SecretDialog } from '../../widgets/secret-dialog.tsx';
 import { Loaded } from '../../widgets/states.tsx';
@@ -72,7 +72,7 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
     render: ({ id, name }) => (
       <>
         <b>
-          <ForeignText text={name} max={80} />
+          <UntrustedText text={name} max={80} />
         </b>
         <br />
         <code class="muted">{id}</code>
@@ -154,7 +154,7 @@ async function changeSuspension({ id, name, suspended }: Account): Promise<void>
       title: 'Suspend this account?',
       body: (
         <>
-          All keys of “<ForeignText text={name} max={80} />” are refused until you resume it.
+          All keys of “<UntrustedText text={name} max={80} />” are refused until you resume it.
         </>
       ),
       action: 'Suspend',
@@ -203,18 +203,23 @@ function AccountFields({ account }: { readonly account?: Account }) {
         <label class="field">
           <span class="field-label">Isolation</span>
           <select class="input" name="isolation">
-            <option value="context" selected={account?.isolation !== 'browser'}>
-              Shares browsers
-            </option>
-            <option value="browser" selected={account?.isolation === 'browser'}>
-              A browser for each capture
-            </option>
+            {Object.entries(isolations).map(([value, title]) => (
+              <option key={value} value={value} selected={value === (account?.isolation ?? 'context')}>
+                {title}
+              </option>
+            ))}
           </select>
         </label>
       </div>
     </>
   );
 }
+
+const isolations: Readonly<Record<Account['isolation'], string>> = {
+  context: 'Shares browsers',
+  browser: 'A browser for each capture',
+  account: 'Shares browsers, and reuses pages of its own',
+};
 
 /** What the fields hold; limits that were left empty are the operator's defaults. */
 function accountBodyOf(data: FormData): CreateAccount {
@@ -224,7 +229,7 @@ function accountBodyOf(data: FormData): CreateAccount {
   });
   return {
     name: textOf(data, 'name'),
-    isolation: data.get('isolation') === 'browser' ? 'browser' : 'context',
+    isolation: textOf(data, 'isolation') as Account['isolation'],
     ...Object.fromEntries(given),
   };
 }
@@ -284,7 +289,7 @@ function StepDialog({
           }}
         >
           <p>
-            For “<ForeignText text={step.account.name} max={80} />
+            For “<UntrustedText text={step.account.name} max={80} />
             ”.
           </p>
           <KeyFields initialScopes={['capture', 'read', 'manage']} />

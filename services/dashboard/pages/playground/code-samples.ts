@@ -1,6 +1,7 @@
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
-import type { Body, OptionSchema } from './schema.ts';
+import type { Body } from './schema.ts';
 
 /** The request in the languages that people start with. The key comes from the environment: what is copied is passed on. */
 export interface Sample {
@@ -9,7 +10,7 @@ export interface Sample {
   readonly code: () => string;
 }
 
-export function samplesOf(serviceUrl: string, request: Body, schema: OptionSchema): readonly Sample[] {
+export function samplesOf(serviceUrl: string, request: Body, schema: JsonSchema): readonly Sample[] {
   const file = `capture.${typeof request['format'] === 'string' ? request['format'] : 'png'}`;
   const isBackground = request['background'] === true;
   return [
@@ -114,12 +115,7 @@ function pythonLiteral(value: unknown, indent: string): string {
 }
 
 /** @param file null: the capture is left in the background */
-function commandLine(
-  serviceUrl: string,
-  request: Body,
-  file: string | null,
-  { properties = {} }: OptionSchema,
-): string {
+function commandLine(serviceUrl: string, request: Body, file: string | null, { properties = {} }: JsonSchema): string {
   const { url, html: given, ...options } = request;
   const html = typeof given === 'string' ? plainHtml(given) : undefined;
   const flags = Object.entries(options).flatMap(([name, value]) => flagsOf([name], value, properties[name] ?? {}));
@@ -143,7 +139,7 @@ function plainHtml(html: string): string {
 }
 
 /** As services/cli reads them: a flag for each leaf, repeated for lists, `Name: value` for records, JSON for what has fields. */
-function flagsOf(path: readonly string[], value: unknown, schema: OptionSchema): string[] {
+function flagsOf(path: readonly string[], value: unknown, schema: JsonSchema): string[] {
   const flag = flagOf(path);
   if (typeof value === 'boolean') return [value ? flag : flag.replace('--', '--no-')];
   if (Array.isArray(value)) return value.map((each) => `${flag} ${word(textOf(each))}`);

@@ -1,5 +1,6 @@
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { client } from '../../shell/session.ts';
-import { type Body, type OptionSchema, validatorOf } from './schema.ts';
+import { type Body, validatorOf } from './schema.ts';
 
 interface Example {
   readonly summary: string;
@@ -8,19 +9,20 @@ interface Example {
 
 /** What the document says of POST /capture. */
 export interface CaptureDocument {
-  readonly schema: OptionSchema;
+  readonly schema: JsonSchema;
   readonly examples: readonly Example[];
   readonly validate: (body: Body) => ReadonlyMap<string, string>;
 }
 
 interface OpenApiDocument {
   readonly paths: Readonly<Record<string, { readonly post?: Operation }>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
 interface Operation {
   readonly requestBody?: {
     readonly content?: Readonly<
-      Record<string, { readonly schema: OptionSchema; readonly examples?: Record<string, Example> }>
+      Record<string, { readonly schema: JsonSchema; readonly examples?: Record<string, Example> }>
     >;
   };
 }
@@ -32,6 +34,20 @@ export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument
   const document = data as OpenApiDocument;
   const content = document.paths['/capture']?.post?.requestBody?.content?.['application/json'];
   if (content === undefined) throw new Error('The description of the API has no POST /capture.');
-  const { schema, examples } = content;
+  const { examples } = content;
+  const schema = withoutRefs(content.schema, document) as JsonSchema;
   return { schema, examples: Object.values(examples ?? {}), validate: validatorOf(schema) };
+}
+
+const refPrefix = '#/components/schemas/';
+
+/** With the schemas that it refers to in their places. None of them refers to itself. */
+function withoutRefs(value: unknown, document: OpenApiDocument): unknown {
+  if (Array.isArray(value)) return value.map((part) => withoutRefs(part, document));
+  if (value === null || typeof value !== 'object') return value;
+  const { $ref, ...rest } = value as { readonly $ref?: unknown };
+  const own = Object.fromEntries(Object.entries(rest).map(([key, part]) => [key, withoutRefs(part, document)]));
+  if (typeof $ref !== 'string') return own;
+  const referred = document.components.schemas[$ref.slice(refPrefix.length)];
+  return { ...(withoutRefs(referred, document) as object), ...own };
 }

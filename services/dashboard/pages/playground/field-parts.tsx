@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext } from 'preact/hooks';
-import { labelOf, type OptionSchema, type Path, pathKey } from './schema.ts';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { labelOf, type Path, pathKey } from './schema.ts';
 
 /** What is wrong, by the keys of paths, and what texts are suggested for a field. */
 export const FormContext = createContext<{
@@ -10,7 +11,7 @@ export const FormContext = createContext<{
 
 export interface FieldProps {
   readonly path: Path;
-  readonly schema: OptionSchema;
+  readonly schema: JsonSchema;
   /** Undefined: not touched, and not sent. */
   readonly value: unknown;
   readonly onChange: (path: Path, value: unknown) => void;
@@ -79,7 +80,7 @@ export function valueOf(text: string, isNumber: boolean): unknown {
   return isNumber && /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : text;
 }
 
-export function placeholderOf({ default: initial, examples, anyOf }: OptionSchema): string {
+export function placeholderOf({ default: initial, examples, anyOf }: JsonSchema): string {
   if (initial !== undefined) return textOf(initial);
   const example = examples?.[0] ?? anyOf?.flatMap((each) => each.examples ?? [])[0];
   return example === undefined ? '' : `such as ${textOf(example)}`;

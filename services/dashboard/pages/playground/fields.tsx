@@ -1,4 +1,5 @@
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
+import { describeSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { CodeEditor } from './code-editor.tsx';
 import {
   describedBy,
@@ -12,7 +13,7 @@ import {
   valueOf,
 } from './field-parts.tsx';
 import { ListField, RecordField } from './lists.tsx';
-import { labelOf, pathKey, rule } from './schema.ts';
+import { labelOf, pathKey } from './schema.ts';
 
 /** A text of so many characters is code, or a page. */
 const codeLength = 65_536;
@@ -35,9 +36,7 @@ export function Field(props: FieldProps) {
       return <BooleanField {...props} />;
     case 'string':
       return (schema.maxLength ?? 0) >= codeLength ? <CodeField {...props} /> : <TextField {...props} />;
-    case 'integer':
-    case 'number':
-    case undefined:
+    default:
       return <TextField {...props} />;
   }
 }
@@ -65,7 +64,7 @@ function TextField(props: FieldProps) {
     <Frame
       {...props}
       id={id}
-      help={isNumber && schema.description !== undefined ? `${capital(rule(schema))}.` : undefined}
+      help={isNumber && schema.description !== undefined ? `${capital(describeSchema(schema))}.` : undefined}
     >
       <input
         id={id}

@@ -50,7 +50,13 @@ export function RequestForm({
       </div>
       {found.length === 0 && <p class="muted">No option matches “{search}”.</p>}
       {found.map((group) => (
-        <OptionGroup key={group.title} group={group} isSearched={search.trim() !== ''} messages={messages} />
+        <OptionGroup
+          key={group.title}
+          group={group}
+          isFirst={group === groups[0]}
+          isSearched={search.trim() !== ''}
+          messages={messages}
+        />
       ))}
     </FormContext.Provider>
   );
@@ -67,14 +73,16 @@ export const isNarrow = () => matchMedia('(max-width: 1080px)').matches;
 
 function OptionGroup({
   group: { title, fields },
+  isFirst,
   isSearched,
   messages,
 }: {
   readonly group: Group;
+  readonly isFirst: boolean;
   readonly isSearched: boolean;
   readonly messages: ReadonlyMap<string, string>;
 }) {
-  const [isOpened, setOpened] = useState(title === 'Picture' && !isNarrow());
+  const [isOpened, setOpened] = useState(isFirst && !isNarrow());
   const set = fields.filter(([name]) => body.value[name] !== undefined).length;
   const isWrong = fields.some(([name]) =>
     [...messages.keys()].some((key) => key === name || key.startsWith(`${name}.`)),

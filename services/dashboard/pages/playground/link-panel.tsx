@@ -109,7 +109,7 @@ export function LinkPanel({ request }: { readonly request: Body }) {
       {link !== undefined && (
         <div class="sample">
           <CopyButton text={link} what="the link" />
-          <pre class="foreign is-wrapped" tabIndex={0}>
+          <pre class="untrusted is-wrapped" tabIndex={0}>
             {link}
           </pre>
         </div>

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
-import { labelOf, type OptionSchema, type Path } from './schema.ts';
+import { labelOf, type Path } from './schema.ts';
 
 /** A list of texts, numbers or objects, a row each. */
 export function ListField(props: FieldProps & { readonly renderObject: (item: FieldProps) => ComponentChildren }) {
@@ -71,7 +72,7 @@ function AddButton({ name, disabled = false, onClick }: AddButtonProps) {
 
 interface RowProps {
   readonly path: Path;
-  readonly schema: OptionSchema;
+  readonly schema: JsonSchema;
   readonly label: string;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;

@@ -16,7 +16,7 @@ export function PresetBar({ document: { examples, schema } }: { readonly documen
   const remove = async (name: string) => {
     const isSure = await confirm({
       title: 'Remove the preset?',
-      body: <p class="foreign">{name}</p>,
+      body: <p class="untrusted">{name}</p>,
       action: 'Remove',
       isDangerous: true,
     });
@@ -107,7 +107,7 @@ function PresetNames({
         <ul class="preset-list" aria-label="Presets">
           {presets.value.map((preset) => (
             <li key={preset.name}>
-              <span class="foreign">{preset.name}</span>
+              <span class="untrusted">{preset.name}</span>
               <button type="button" class="button is-small is-danger" onClick={() => onRemove(preset.name)}>
                 Remove
               </button>

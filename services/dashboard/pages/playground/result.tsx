@@ -1,4 +1,4 @@
-import { type CaptureResult, ValidationError } from '@webcapture/client';
+import { type CaptureProgress, type CaptureResult, ValidationError } from '@webcapture/client';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAgo, formatBytes, formatDuration, formatNumber } from '../../shell/format.ts';
 import { download } from '../../shell/download.ts';
@@ -64,14 +64,24 @@ function Idle() {
   );
 }
 
+const steps = {
+  queued: 'Queued in',
+  rendering: 'Rendering in',
+  storing: 'Storing the file in',
+} as const satisfies Record<CaptureProgress['step'], string>;
+
+/** Where the capture is, as far as the service has told. */
+function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running' }>): string {
+  if (progress !== undefined) return `${steps[progress.step]} ${progress.region}`;
+  if (uuid === undefined) return 'Capturing…';
+  return status === 'queued' ? 'Queued' : 'Rendering';
+}
+
 /** From then on it is worth a hint that a capture can go on without a page that waits. */
 const longMs = 8000;
 
-function Running({
-  run: { startedAt, request, uuid, status, estimatedWaitSeconds },
-}: {
-  readonly run: Extract<Run, { state: 'running' }>;
-}) {
+function Running({ run: running }: { readonly run: Extract<Run, { state: 'running' }> }) {
+  const { startedAt, request, uuid, status, estimatedWaitSeconds } = running;
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 100);
@@ -90,7 +100,7 @@ function Running({
       <div class="state">
         <span class="spinner" aria-hidden="true" />
         <p class="state-title" role="status">
-          {uuid === undefined ? 'Capturing…' : status === 'queued' ? 'Queued' : 'Rendering'}
+          {stepInWords(running)}
         </p>
         <p class="elapsed">{(elapsed / 1000).toFixed(1)} s</p>
         {uuid !== undefined && (
@@ -182,7 +192,7 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
   if (isBroken) {
     return (
       <Empty title="The picture cannot be shown here">
-        The browser could not load it from <span class="foreign">{new URL(fileUrl).origin}</span>, or it is too large
+        The browser could not load it from <span class="untrusted">{new URL(fileUrl).origin}</span>, or it is too large
         for it. Open or download it instead.
       </Empty>
     );

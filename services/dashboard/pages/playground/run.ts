@@ -1,4 +1,4 @@
-import type { CaptureOptions, CaptureResult } from '@webcapture/client';
+import type { CaptureOptions, CaptureProgress, CaptureResult } from '@webcapture/client';
 import { signal } from '@preact/signals';
 import { isAbort } from '../../shell/errors.ts';
 import { client, onKeyChange } from '../../shell/session.ts';
@@ -12,6 +12,8 @@ export type Run =
       /** Unix milliseconds. */
       readonly startedAt: number;
       readonly request: Body;
+      /** The last step of a capture that is waited for, once the service has told of one. */
+      readonly progress?: CaptureProgress;
       /** Of a background capture, once it has been accepted. */
       readonly uuid?: string;
       readonly status?: string;
@@ -39,7 +41,10 @@ export async function start(request: Body): Promise<void> {
   const elapsed = () => Date.now() - startedAt;
   run.value = { state: 'running', startedAt, request };
   try {
-    const accepted = await client().capture(request as CaptureOptions, { signal });
+    const onProgress = (progress: CaptureProgress) => {
+      if (!signal.aborted) run.value = { state: 'running', startedAt, request, progress };
+    };
+    const accepted = await client().capture(request as CaptureOptions, { signal, onProgress });
     const result = 'report' in accepted ? accepted : await followed(accepted, { request, startedAt, signal });
     if (!signal.aborted) run.value = { state: 'done', request, result, elapsedMs: elapsed() };
   } catch (error) {

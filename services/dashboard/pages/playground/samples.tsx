@@ -1,12 +1,13 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
+import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { serviceUrl } from '../../shell/session.ts';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { samplesOf } from './code-samples.ts';
 import { LinkPanel } from './link-panel.tsx';
-import type { Body, OptionSchema } from './schema.ts';
+import type { Body } from './schema.ts';
 
 /** The request to copy, by languages, and as a link. */
-export function Samples({ request, schema }: { readonly request: Body; readonly schema: OptionSchema }) {
+export function Samples({ request, schema }: { readonly request: Body; readonly schema: JsonSchema }) {
   const [chosen, setChosen] = useState(0);
   const samples = samplesOf(serviceUrl, request, schema);
   const titles = [...samples.map(({ title }) => title), 'Link'];
@@ -56,7 +57,7 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
           <div class="sample">
             <CopyButton text={code} what={`the request for ${sample.title}`} />
             {/* Long lines scroll; the keyboard needs to reach them for that. */}
-            <pre class="foreign" tabIndex={0}>
+            <pre class="untrusted" tabIndex={0}>
               {code}
             </pre>
           </div>

@@ -1,25 +1,6 @@
 import { Validator, type Schema } from '@cfworker/json-schema';
-
-/** What the form reads of a JSON schema of the OpenAPI document. */
-export interface OptionSchema {
-  readonly type?: 'object' | 'array' | 'string' | 'number' | 'integer' | 'boolean';
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly string[];
-  readonly examples?: readonly unknown[];
-  readonly minimum?: number;
-  readonly exclusiveMinimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly maxItems?: number;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, OptionSchema>>;
-  readonly additionalProperties?: boolean | OptionSchema;
-  readonly items?: OptionSchema;
-  readonly anyOf?: readonly OptionSchema[];
-  readonly writeOnly?: boolean;
-}
+import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { optionGroups, ungroupedOptions } from '@webcapture/shared/api/option-groups.ts';
 
 /** A request body, as far as it has been filled in. */
 export type Body = Readonly<Record<string, unknown>>;
@@ -29,35 +10,19 @@ export type Path = readonly (string | number)[];
 
 export const pathKey = (path: Path) => path.join('.');
 
-/** Groups of the form, in order, by the names of the fields in them. A field that none names stands in the last group. */
-const groups: readonly (readonly [title: string, fields: readonly string[]])[] = [
-  ['Picture', ['format', 'quality', 'isFullPage', 'selector', 'elementPadding', 'clip', 'resize', 'omitBackground']],
-  ['Window and device', ['viewport', 'device', 'colorScheme', 'media', 'reducedMotion']],
-  ['PDF', ['pdf']],
-  ['Waiting', ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor']],
-  ['Page', ['block', 'hide', 'remove', 'click', 'javaScript', 'css', 'script', 'extract']],
-  ['Visitor', ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent']],
-  ['Sign-in of the page', ['headers', 'headersFor', 'cookies', 'auth']],
-  ['Cache and storage', ['responseCache', 'cdnTtl', 'persistence']],
-  ['Delivery', ['background', 'webhook', 'failOn']],
-  ['More', []],
-];
-
-/** The source has its own fields, and the dashboard needs the answer as JSON. */
-const ownFields = new Set(['url', 'html', 'responseType']);
-
 export interface Group {
   readonly title: string;
-  readonly fields: readonly (readonly [name: string, schema: OptionSchema])[];
+  readonly fields: readonly (readonly [name: string, schema: JsonSchema])[];
 }
 
-export function groupFields({ properties = {} }: OptionSchema): readonly Group[] {
-  const named = new Set(groups.flatMap(([, fields]) => fields));
-  const others = Object.keys(properties).filter((name) => !named.has(name) && !ownFields.has(name));
-  return groups
-    .map(([title, names]) => ({
+/** The fields of the form, by groups. What no group names, which only a service of another version has, stands in a last one. */
+export function groupFields({ properties = {} }: JsonSchema): readonly Group[] {
+  const named = new Set<string>([...ungroupedOptions, ...optionGroups.flatMap(({ options }) => options)]);
+  const more = { title: 'More', options: Object.keys(properties).filter((name) => !named.has(name)) };
+  return [...optionGroups, more]
+    .map(({ title, options }) => ({
       title,
-      fields: (title === 'More' ? others : names).flatMap((name) => {
+      fields: options.flatMap((name) => {
         const schema = properties[name];
         return schema === undefined ? [] : [[name, schema] as const];
       }),
@@ -77,7 +42,7 @@ export function labelOf(name: string): string {
 }
 
 /** Whether a search finds a field: by its name, its label, or what is said of it, at any depth. */
-export function isFound(name: string, schema: OptionSchema, search: string): boolean {
+export function isFound(name: string, schema: JsonSchema, search: string): boolean {
   const text = `${name} ${labelOf(name)} ${schema.description ?? ''} ${(schema.enum ?? []).join(' ')}`.toLowerCase();
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.every((word) => text.includes(word))) return true;
@@ -86,34 +51,8 @@ export function isFound(name: string, schema: OptionSchema, search: string): boo
   );
 }
 
-/** What a value may be, to stand after “must be”. */
-export function rule(schema: OptionSchema): string {
-  const { type, minimum, exclusiveMinimum, maximum, minLength = 0, maxLength, examples, anyOf } = schema;
-  if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
-  if (anyOf !== undefined) return anyOf.map(rule).join(', or ');
-  switch (type) {
-    case 'integer':
-    case 'number': {
-      const noun = type === 'integer' ? 'a whole number' : 'a number';
-      if (exclusiveMinimum !== undefined) return `${noun} greater than ${exclusiveMinimum}, at most ${maximum}`;
-      return minimum === undefined ? noun : `${noun} from ${minimum} to ${maximum}`;
-    }
-    case 'string':
-      if (examples !== undefined) return `text such as “${String(examples[0])}”`;
-      return maxLength === undefined ? 'text' : `text of ${minLength} to ${maxLength} characters`;
-    case 'array':
-      return schema.maxItems === undefined ? 'a list' : `a list of at most ${schema.maxItems}`;
-    case 'boolean':
-      return 'true or false';
-    case 'object':
-      return `an object of ${Object.keys(schema.properties ?? {}).join(', ')}`;
-    default:
-      return 'another value';
-  }
-}
-
 /** Checks a body by the schema that the service validates with; the messages stand under the keys of their paths. */
-export function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<string, string> {
+export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<string, string> {
   // It interprets the schema: the policy of the page allows no code that is made of text.
   const validator = new Validator(schema as Schema, '2020-12', false);
   return (body) => {
@@ -131,7 +70,7 @@ export function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<s
           if (!Object.hasOwn(given, name)) messages.set(pathKey([...path, name]), 'is required');
         }
       } else if (!messages.has(pathKey(path))) {
-        messages.set(pathKey(path), `must be ${rule(at)}`);
+        messages.set(pathKey(path), `must be ${describeSchema(at)}`);
       }
     }
     return messages;
@@ -141,8 +80,8 @@ export function validatorOf(schema: OptionSchema): (body: Body) => ReadonlyMap<s
 /** A part of a JSON pointer in the fragment of an address. */
 const unescape = (part: string) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
 
-function schemaAt(schema: OptionSchema, path: Path): OptionSchema | undefined {
-  let at: OptionSchema | undefined = schema;
+function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined {
+  let at: JsonSchema | undefined = schema;
   for (const part of path) {
     if (at?.type === 'array') at = at.items;
     else
@@ -180,7 +119,7 @@ function changed(container: unknown, [part, ...rest]: Path, value: unknown): unk
  * What the service says of a request, by the fields that it names: “viewport.width must be …; pdf.margin must be …”. What
  * begins with no field stands under the empty key.
  */
-export function messagesByField(schema: OptionSchema, message: string): ReadonlyMap<string, string> {
+export function messagesByField(schema: JsonSchema, message: string): ReadonlyMap<string, string> {
   const messages = new Map<string, string>();
   for (const part of message.split('; ')) {
     const [word = '', rest = ''] = /^(\S+) (.*)$/s.exec(part)?.slice(1) ?? [];

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { neutralLines, neutralText, truncated } from '../../../services/dashboard/widgets/foreign.ts';
+import { neutralLines, neutralText, truncated } from '../../../services/dashboard/widgets/neutral-text.ts';
 
 describe('a text of a page', () => {
   test('cannot turn the direction of its surroundings, break a line or ring a bell', () => {

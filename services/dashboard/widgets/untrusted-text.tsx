@@ -1,22 +1,22 @@
 import { useId, useState } from 'preact/hooks';
-import { neutralText, truncated } from './foreign.ts';
+import { neutralText, truncated } from './neutral-text.ts';
 
 /** A text that somebody else wrote, such as the title of a page: never markup, isolated, and cut with the rest one click away. */
-export function ForeignText({ text, max = 300 }: { readonly text: string; readonly max?: number }) {
+export function UntrustedText({ text, max = 300 }: { readonly text: string; readonly max?: number }) {
   const [isWhole, setWhole] = useState(false);
   const id = useId();
   const neutral = neutralText(text);
   const beginning = truncated(neutral, max);
   if (beginning === null) {
     return (
-      <bdi class="foreign" dir="auto">
+      <bdi class="untrusted" dir="auto">
         {neutral}
       </bdi>
     );
   }
   return (
     <>
-      <bdi class="foreign" dir="auto" id={id}>
+      <bdi class="untrusted" dir="auto" id={id}>
         {isWhole ? neutral : beginning}
       </bdi>{' '}
       <button
@@ -33,10 +33,10 @@ export function ForeignText({ text, max = 300 }: { readonly text: string; readon
 }
 
 /** The same on one line of a list, cut where the line ends. */
-export function ForeignLine({ text, className = '' }: { readonly text: string; readonly className?: string }) {
+export function UntrustedLine({ text, className = '' }: { readonly text: string; readonly className?: string }) {
   const neutral = neutralText(text);
   return (
-    <bdi class={`foreign one-line ${className}`} dir="auto">
+    <bdi class={`untrusted one-line ${className}`} dir="auto">
       {truncated(neutral, 200) ?? neutral}
     </bdi>
   );
