@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, constants, type FileHandle, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, type FileHandle, lstat, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CliError, fileError, isFileError } from './errors.ts';
 import type { Terminal } from './terminal.ts';
@@ -21,19 +21,34 @@ export async function writeAtomically(
   content: Content,
   options: { mode?: number } = {},
 ): Promise<number> {
-  return withFileErrors(path, async () => {
-    if (await isSpecial(path)) return writeAll(await open(path, 'w'), content, { sync: false });
-    const temporary = join(dirname(path), `.webcapture-${randomBytes(6).toString('hex')}.tmp`);
-    const file = await open(temporary, 'wx', options.mode ?? 0o666);
-    try {
-      const bytes = await writeAll(file, content, { sync: true });
-      await rename(temporary, path);
-      return bytes;
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
-  });
+  return withFileErrors(path, async () =>
+    (await isSpecial(path))
+      ? writeAll(await open(path, 'w'), content, { sync: false })
+      : replaceFile(path, content, options.mode),
+  );
+}
+
+/**
+ * The same for a file that its folder, and not the user, names: a link or a device that has its name is left alone.
+ *
+ * @throws CliError `file`
+ */
+export async function writeRegularFile(path: string, content: Content): Promise<number> {
+  await checkRegular(path);
+  return withFileErrors(path, () => replaceFile(path, content));
+}
+
+async function replaceFile(path: string, content: Content, mode = 0o666): Promise<number> {
+  const temporary = join(dirname(path), `.webcapture-${randomBytes(6).toString('hex')}.tmp`);
+  const file = await open(temporary, 'wx', mode);
+  try {
+    const bytes = await writeAll(file, content, { sync: true });
+    await rename(temporary, path);
+    return bytes;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** Closes the file. */
@@ -63,6 +78,22 @@ async function* chunksOf(content: Content): AsyncIterable<Uint8Array> {
   if (typeof content === 'string') yield Buffer.from(content);
   else if (content instanceof Uint8Array) yield content;
   else yield* content;
+}
+
+/** Whether a path is that of a regular file itself, with no link in its place. Undefined: there is nothing. */
+const isRegular = (path: string): Promise<boolean | undefined> =>
+  lstat(path).then(
+    (found) => found.isFile(),
+    () => undefined,
+  );
+
+/** Refuses what {@link writeRegularFile} would not write. @throws CliError `file` */
+export async function checkRegular(path: string): Promise<void> {
+  if ((await isRegular(path)) !== false) return;
+  throw new CliError(
+    'file',
+    `${path} is not a regular file, but a link, a device or a folder. Remove it, or choose another folder.`,
+  );
 }
 
 /** Finds out before a capture is paid for whether its file can be written. @throws CliError `file` */

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process';
+import { stopOrders } from '@webcapture/shared/runtime/stop-orders.ts';
 import { CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, errorLine, exitCodes, toCliError } from './errors.ts';
@@ -7,8 +8,15 @@ import { createProgram } from './program.ts';
 import { plainText } from './text.ts';
 
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort(new CliError('interrupted', 'Interrupted.')));
-process.once('SIGTERM', () => stop.abort(new CliError('terminated', 'Terminated.')));
+const reasons = {
+  SIGINT: new CliError('interrupted', 'Interrupted.'),
+  SIGTERM: new CliError('terminated', 'Terminated.'),
+} as const;
+const onSignal = stopOrders<keyof typeof reasons>(
+  (signal) => stop.abort(reasons[signal]),
+  () => process.exit(exitCodes.interrupted),
+);
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal));
 // Whoever reads has enough, as head has: that is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.success);

@@ -7,11 +7,20 @@ import { addConnectionFlags, type ConnectionFlags, connect } from '../connection
 import type { Context } from '../context.ts';
 import { CliError, toCliError } from '../errors.ts';
 import { integer } from '../flag-values.ts';
-import { readUserFile, temporaryName, withFileErrors, writeAtomically } from '../files.ts';
+import { checkRegular, readUserFile, temporaryName, withFileErrors, writeRegularFile } from '../files.ts';
 import { readAll } from '../terminal.ts';
 import { json } from '../json.ts';
 import { plainText } from '../text.ts';
-import { type Entry, formOf, type ListForm, makeEntries, notForBatches, type RawEntry, readList } from './entries.ts';
+import {
+  type Entry,
+  formOf,
+  isWebAddress,
+  type ListForm,
+  makeEntries,
+  notForBatches,
+  type RawEntry,
+  readList,
+} from './entries.ts';
 import { chooseFiles, indexFile, lockFile } from './file-names.ts';
 import { renderIndexPage } from './index-page.ts';
 import { hasJournal, Journal } from './journal.ts';
@@ -23,6 +32,7 @@ interface BatchFlags extends ConnectionFlags {
   readonly output: string;
   readonly concurrency: number;
   readonly retries: number;
+  readonly sitemapOrigin?: string;
   readonly json?: boolean;
 }
 
@@ -47,6 +57,10 @@ export function batchCommand(context: Context): Command {
     .option('-o, --output <folder>', 'folder for the pictures and index.html', 'captures')
     .option('--concurrency <number>', 'most captures at a time; limits of the service lower it', integer(1, 100), 8)
     .option('--retries <number>', 'how often a capture that failed is tried again', integer(0, 10), 2)
+    .option(
+      '--sitemap-origin <url>',
+      'origin whose sitemaps a sitemap file may name; without it that of the first, if its address is public',
+    )
     .option('--json', 'print the summary as JSON');
   return addConnectionFlags(addCaptureFlags(command, { without: notForBatches }))
     .addHelpText('after', examples)
@@ -56,11 +70,12 @@ export function batchCommand(context: Context): Command {
 async function batch(context: Context, list: string, flags: BatchFlags): Promise<void> {
   const { terminal, signal } = context;
   const common = await readCaptureFlags(flags as unknown as Record<string, unknown>);
-  const entries = makeEntries(await readEntries(context, list), common);
+  const entries = makeEntries(await readEntries(context, list, flags.sitemapOrigin), common);
   // A batch waits for limits in its own way, and repeats what failed.
   const { client, url: service } = await connect(context, flags, { maxRetries: 0 });
   const folder = flags.output;
   await prepareFolder(folder);
+  await checkRegular(join(folder, indexFile));
   await using journal = await Journal.open(folder, service);
   await removeTemporaryFiles(folder);
   const earlier = new Map([...journal.states].map(([id, { file }]) => [id, file]));
@@ -120,7 +135,7 @@ interface BatchSummary {
 async function writeIndex(folder: string, entries: readonly Entry[], journal: Journal): Promise<BatchSummary> {
   const { states } = journal;
   const done = await findDone(journal, folder, entries);
-  await writeAtomically(join(folder, indexFile), renderIndexPage(entries, states, { done, at: new Date() }));
+  await writeRegularFile(join(folder, indexFile), renderIndexPage(entries, states, { done, at: new Date() }));
   const failures = entries.flatMap(({ id, url, place }) => {
     const failed = states.get(id)?.failed;
     return failed === undefined || done.has(id) ? [] : [{ url, place, ...failed }];
@@ -149,7 +164,7 @@ function describe({ total, saved, failures }: BatchSummary, folder: string): str
   return lines.map((line) => `${plainText(line)}\n`).join('');
 }
 
-async function readEntries(context: Context, list: string): Promise<RawEntry[]> {
+async function readEntries(context: Context, list: string, sitemapOrigin: string | undefined): Promise<RawEntry[]> {
   const { terminal, signal } = context;
   const isRemote = /^https?:\/\//i.test(list);
   const name = list === '-' ? 'Standard input' : list;
@@ -158,9 +173,15 @@ async function readEntries(context: Context, list: string): Promise<RawEntry[]> 
   const bytes = await read;
   const warn = (sentence: string) => void terminal.stderr.write(`Note: ${plainText(sentence)}\n`);
   const plain = unpack(bytes, name);
-  if (isSitemap(plain)) return readSitemap(plain, name, { signal, warn });
+  if (isSitemap(plain)) return readSitemap(plain, name, { signal, warn, origin: originOf(sitemapOrigin) });
   const text = decode(plain, name);
   return readList(text, formsByExtension[extname(list).toLowerCase()] ?? formOf(text));
+}
+
+function originOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (isWebAddress(text)) return new URL(text).origin;
+  throw new CliError('usage', `--sitemap-origin must be an http or https URL, not "${text.slice(0, 200)}".`);
 }
 
 const formsByExtension: Readonly<Record<string, ListForm>> = {

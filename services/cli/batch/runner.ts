@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { lstat, mkdir, stat } from 'node:fs/promises';
+import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Webcapture, WebcaptureError } from '@webcapture/client';
@@ -7,10 +7,10 @@ import { backoffMs } from '@webcapture/shared/runtime/deadline.ts';
 import { remarks } from '../capture/command.ts';
 import { asCaptureOptions } from '../capture/options.ts';
 import { CliError, type ExitKind, kindOf, toCliError } from '../errors.ts';
-import { withFileErrors, writeAtomically } from '../files.ts';
+import { checkRegular, withFileErrors, writeRegularFile } from '../files.ts';
 import type { Entry } from './entries.ts';
 import type { CapturedPage, EntryState, Journal } from './journal.ts';
-import { Pace } from './pace.ts';
+import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
 
 /** How a batch stands. */
 export interface BatchProgress {
@@ -55,7 +55,7 @@ const maxBackoffMs = 10_000;
 /** Captures what is missing, and puts each file into its place. One per run of the command. */
 export class BatchRun {
   readonly #options: BatchRunOptions;
-  readonly #pace: Pace;
+  readonly #concurrency: AdaptiveConcurrency;
   readonly #stop = new AbortController();
   readonly #signal: AbortSignal;
   readonly #waiting: Entry[];
@@ -66,7 +66,7 @@ export class BatchRun {
 
   constructor(options: BatchRunOptions, done: ReadonlySet<string>) {
     this.#options = options;
-    this.#pace = new Pace(options.maxConcurrency);
+    this.#concurrency = new AdaptiveConcurrency(options.maxConcurrency);
     this.#signal = AbortSignal.any([options.signal, this.#stop.signal]);
     this.#waiting = options.entries.filter(({ id }) => !done.has(id));
     this.#saved = done.size;
@@ -78,7 +78,7 @@ export class BatchRun {
       saved: this.#saved,
       failed: this.#failed.size,
       underWay: this.#underWay,
-      pauseMs: this.#pace.pauseMs,
+      pauseMs: this.#concurrency.pauseMs,
     };
   }
 
@@ -88,8 +88,8 @@ export class BatchRun {
     try {
       while (this.#waiting.length > 0 || running.size > 0) {
         this.#signal.throwIfAborted();
-        const mayStart = this.#waiting.length > 0 && running.size < this.#pace.limit;
-        const { pauseMs } = this.#pace;
+        const mayStart = this.#waiting.length > 0 && running.size < this.#concurrency.limit;
+        const { pauseMs } = this.#concurrency;
         if (mayStart && pauseMs === 0) {
           // A race that another task has won would not see its error.
           const task: Promise<void> = this.#start()
@@ -98,7 +98,7 @@ export class BatchRun {
           running.add(task);
           continue;
         }
-        // What ends meanwhile may change the pace.
+        // What ends meanwhile may change the limit.
         const wake = new AbortController();
         const pause = mayStart ? sleep(pauseMs, undefined, { signal: wake.signal }).catch(() => undefined) : undefined;
         await Promise.race(
@@ -127,6 +127,8 @@ export class BatchRun {
 
   async #attempt(entry: Entry): Promise<void> {
     const { maxRetries, journal } = this.#options;
+    // Before the capture is paid for.
+    await checkRegular(this.#pathOf(entry));
     for (let attempt = 0; ; attempt++) {
       this.#signal.throwIfAborted();
       const sentAt = Date.now();
@@ -162,9 +164,9 @@ export class BatchRun {
   /** A limit refused it: it is the next one when the time has come. */
   #refuse(entry: Entry, sentAt: number, retryAfterMs: number | null): void {
     this.#waiting.unshift(entry);
-    const wasPaused = this.#pace.pauseMs > 0;
-    this.#pace.onRefusal(sentAt, retryAfterMs);
-    if (!wasPaused) this.#options.onEvent({ type: 'paused', ms: this.#pace.pauseMs }, this.progress);
+    const wasPaused = this.#concurrency.pauseMs > 0;
+    this.#concurrency.onRefusal(sentAt, retryAfterMs);
+    if (!wasPaused) this.#options.onEvent({ type: 'paused', ms: this.#concurrency.pauseMs }, this.progress);
   }
 
   /** What an earlier run has captured is not captured again. */
@@ -179,7 +181,7 @@ export class BatchRun {
       { ...request, background: false },
       { idempotencyKey: key, signal: this.#signal },
     );
-    this.#pace.onSuccess();
+    this.#concurrency.onSuccess();
     this.#unserved = 0;
     const { uuid, fileUrl, metadata, report } = answer;
     const captured: CapturedPage = {
@@ -212,20 +214,29 @@ export class BatchRun {
   }
 
   async #begin(entry: Entry): Promise<Pick<EntryState, 'key' | 'file'>> {
-    const file = this.#options.files.get(entry.id);
-    if (file === undefined) throw new Error(`no file was chosen for ${entry.id}`);
-    const begun = { id: entry.id, key: `batch-${randomUUID()}`, file, url: entry.url };
+    const begun = { id: entry.id, key: `batch-${randomUUID()}`, file: this.#fileOf(entry), url: entry.url };
     await this.#options.journal.write({ type: 'begun', ...begun });
     return begun;
   }
 
+  /** Its path in the output folder. */
+  #fileOf({ id }: Entry): string {
+    const file = this.#options.files.get(id);
+    if (file === undefined) throw new Error(`no file was chosen for ${id}`);
+    return file;
+  }
+
+  #pathOf(entry: Entry): string {
+    return join(this.#options.folder, this.#fileOf(entry));
+  }
+
   async #save(entry: Entry, { fileUrl }: CapturedPage): Promise<void> {
-    const { client, journal, folder, files } = this.#options;
-    const file = files.get(entry.id) ?? '';
-    const path = join(folder, file);
+    const { client, journal, folder } = this.#options;
+    const file = this.#fileOf(entry);
+    const path = this.#pathOf(entry);
     const { stream, size } = await this.#fetch(entry, fileUrl, client);
     await withFileErrors(path, () => makeFolders(folder, file));
-    const bytes = await writeAtomically(path, complete(stream, size));
+    const bytes = await writeRegularFile(path, complete(stream, size));
     await journal.write({ type: 'saved', id: entry.id, bytes });
     this.#saved++;
     this.#options.onEvent({ type: 'saved', entry, file }, this.progress);
@@ -288,8 +299,8 @@ export async function findDone(journal: Journal, folder: string, entries: readon
   for (const { id } of entries) {
     const state = journal.states.get(id);
     if (state?.saved === undefined) continue;
-    const size = await stat(join(folder, state.file)).then(
-      (found) => found.size,
+    const size = await lstat(join(folder, state.file)).then(
+      (found) => (found.isFile() ? found.size : -1),
       () => -1,
     );
     if (size === state.saved) done.add(id);

@@ -1,5 +1,7 @@
+import { lookup } from 'node:dns/promises';
 import { gunzipSync } from 'node:zlib';
 import { XMLParser } from 'fast-xml-parser';
+import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { byField, findProblems } from '../capture/options.ts';
 import { CliError } from '../errors.ts';
 import type { RawEntry } from './entries.ts';
@@ -43,17 +45,22 @@ export function unpack(bytes: Buffer, name: string): Buffer {
  * The pages of a sitemap, and of those that it names, each once. `warn` is told of what is left out.
  *
  * As sitemaps.org asks, a sitemap names only those of its own origin: a site must not choose which addresses of this machine's
- * network are asked. A file has the origin of the first sitemap that it names.
+ * network are asked. A file, which a site may have made just as well, has the given origin, else that of the first sitemap that it
+ * names, unless that is an address of this network.
  */
 export async function readSitemap(
   bytes: Buffer,
   name: string,
-  { signal, warn }: { signal: AbortSignal; warn: (sentence: string) => void },
+  {
+    signal,
+    warn,
+    origin: given,
+  }: { signal: AbortSignal; warn: (sentence: string) => void; origin?: string | undefined },
 ): Promise<RawEntry[]> {
   const pages = new Set<string>();
   const read = new Set<string>([name]);
   const waiting = [{ name, depth: 0 }];
-  let origin = isWebAddress(name) ? new URL(name).origin : undefined;
+  let origin = isWebAddress(name) ? new URL(name).origin : given;
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const packed = next.depth === 0 ? bytes : await fetchBytes(next.name, signal);
     const { urls, sitemaps } = parseSitemap(packed, next.name);
@@ -64,9 +71,18 @@ export async function readSitemap(
     if (pages.size > maxEntries) throw new CliError('usage', `${name} names more than ${maxEntries} pages. Split it.`);
     for (const url of sitemaps) {
       if (read.has(url)) continue;
-      if (!isWebAddress(url) || new URL(url).origin !== (origin ??= new URL(url).origin)) {
-        const rule = origin === undefined ? 'it is not an http or https URL' : `only those of ${origin} are read`;
-        warn(`${next.name}: left out the sitemap "${url.slice(0, 200)}": ${rule}.`);
+      const leaveOut = (rule: string) => warn(`${next.name}: left out the sitemap "${url.slice(0, 200)}": ${rule}.`);
+      if (!isWebAddress(url)) {
+        leaveOut(origin === undefined ? 'it is not an http or https URL' : `only those of ${origin} are read`);
+        continue;
+      }
+      const { origin: own } = new URL(url);
+      if (origin === undefined && !(await isPublic(new URL(url)))) {
+        leaveOut(`it is not on the public internet. If you trust that address, use --sitemap-origin ${own}`);
+        continue;
+      }
+      if (own !== (origin ??= own)) {
+        leaveOut(`only those of ${origin} are read`);
         continue;
       }
       if (next.depth >= maxDepth)
@@ -77,6 +93,19 @@ export async function readSitemap(
     }
   }
   return [...pages].map((url) => ({ place: url.slice(0, 200), request: { url } }));
+}
+
+/** Whether an address, and all that its name leads to, is one of the public internet. */
+async function isPublic(url: URL): Promise<boolean> {
+  const policy = createEgressPolicy({ allow: [] });
+  try {
+    policy.checkLiteral(url);
+    // By the same resolver as fetch.
+    const found = await lookup(url.hostname.replaceAll(/^\[|\]$/g, ''), { all: true });
+    return found.every(({ address }) => policy.checkAddress(address).allowed);
+  } catch {
+    return false;
+  }
 }
 
 function parseSitemap(packed: Buffer, name: string): { urls: string[]; sitemaps: string[] } {

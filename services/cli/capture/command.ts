@@ -2,7 +2,9 @@ import { extname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { CaptureResult, PendingCapture, Webcapture } from '@webcapture/client';
 import { Command } from 'commander';
+import { describeReport, isProblem } from '@webcapture/shared/api/describe-report.ts';
 import { formats, type Format } from '@webcapture/shared/api/formats.ts';
+import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -139,20 +141,11 @@ function describe(answer: CaptureResult | PendingCapture, output: string | undef
     .join('')}`;
 }
 
-/** What of a report a person should know. */
+/** What of a report a person should know. Texts of the page are among it: they are made plain where they are printed. */
 export function remarks(report: CaptureResult['report']): string[] {
-  const { httpStatus, images, softTimeouts } = report;
-  return [
-    httpStatus !== null && httpStatus >= 400 ? `The page answered with status ${httpStatus}.` : '',
-    softTimeouts.length === 0 ? '' : `Not finished in time, captured as it was: ${softTimeouts.join(', ')}.`,
-    images.failed + images.pending === 0
-      ? ''
-      : `Images without content: ${images.failed} failed, ${images.pending} pending.`,
-    report.blank ? 'The image has a single colour.' : '',
-    report.challenge ? 'The page showed a bot check; --anti-bot may help.' : '',
-    report.truncated ? 'The page is longer than what is shown.' : '',
-    report.scriptError === undefined ? '' : `--script failed: ${report.scriptError}`,
-  ].filter((remark) => remark !== '');
+  return describeReport(report, (option) => flagOf([option]))
+    .filter(isProblem)
+    .map(({ text, quote }) => (quote === undefined ? text : `${text} ${quote}`));
 }
 
 function bytes(count: number): string {

@@ -1,22 +1,10 @@
 import { Check } from 'typebox/schema';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { describeRange, describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { flagOf } from '@webcapture/shared/api/option-flags.ts';
-import { pageOptions } from '@webcapture/shared/api/page-options.ts';
-import { secretOptions } from '@webcapture/shared/api/secret-options.ts';
-import { visitorOptions } from '@webcapture/shared/api/visitor-options.ts';
+import { optionGroups } from '@webcapture/shared/api/option-groups.ts';
 import type { CaptureOptions } from '@webcapture/client';
 import { isObject, parseJson } from '../json.ts';
-
-/** A schema as it stands in captureRequestSchema: what descriptions and checks are made of. */
-interface OptionSchema extends JsonSchema {
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, OptionSchema>>;
-  readonly items?: OptionSchema;
-  readonly anyOf?: readonly OptionSchema[];
-}
 
 /** How the text of a flag becomes a value: one value, one of a list for each time the flag is given, `Name: value`, or JSON. */
 type Reading = 'boolean' | 'single' | 'list' | 'record' | 'json';
@@ -28,53 +16,25 @@ export interface CaptureOption {
   /** Such as `--viewport-width`. */
   readonly flag: string;
   readonly group: string;
-  readonly schema: OptionSchema;
+  readonly schema: JsonSchema;
   readonly reading: Reading;
 }
 
-const root = captureRequestSchema as unknown as OptionSchema;
-
-/** What the source, the output and the form of the answer of a command decide. */
-const notOptions = new Set(['url', 'html', 'responseType']);
-
-/** Groups of the help, in their order, and the fields of the request that they start with. What no group names stands in the last one. */
-const groups: readonly (readonly [heading: string, fields: readonly string[]])[] = [
-  [
-    'Image and file',
-    ['format', 'isFullPage', 'viewport', 'quality', 'selector', 'elementPadding', 'clip', 'resize', 'omitBackground'],
-  ],
-  ['PDF', ['pdf']],
-  ['Waiting', ['waitUntil', 'timeout', 'imageTimeout', 'delay', 'waitFor']],
-  ['Visitor', ['device', 'colorScheme', ...Object.keys(visitorOptions), 'antiBot', 'region']],
-  ['Credentials and code', [...Object.keys(secretOptions), 'headersFor']],
-  ['Cache and storage', ['responseCache', 'cdnTtl', 'persistence']],
-  ['Delivery', ['background', 'webhook']],
-  ['Page', ['block', ...Object.keys(pageOptions)]],
-];
-
-const groupOf = (field: string) => groups.find(([, fields]) => fields.includes(field))?.[0] ?? 'Other options';
+const root = captureRequestSchema as unknown as JsonSchema;
 
 /** Every option that has a flag, by groups. */
-export const captureOptions: readonly CaptureOption[] = leaves(root, []).toSorted(
-  (a, b) => rankOf(a.group) - rankOf(b.group),
+export const captureOptions: readonly CaptureOption[] = optionGroups.flatMap(({ title, options }) =>
+  options.flatMap((name) => leaves(schemaAt([name]) ?? {}, [name], title)),
 );
 
-function rankOf(group: string): number {
-  const rank = groups.findIndex(([heading]) => heading === group);
-  return rank === -1 ? groups.length : rank;
+function leaves(schema: JsonSchema, path: readonly string[], group: string): CaptureOption[] {
+  if (schema.type === 'object' && schema.properties !== undefined) {
+    return Object.entries(schema.properties).flatMap(([name, child]) => leaves(child, [...path, name], group));
+  }
+  return [{ path, flag: flagOf(path), group, schema, reading: readingOf(schema) }];
 }
 
-function leaves(schema: OptionSchema, path: readonly string[]): CaptureOption[] {
-  return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
-    const here = [...path, name];
-    if (path.length === 0 && notOptions.has(name)) return [];
-    if (child.type === 'object' && child.properties !== undefined) return leaves(child, here);
-    const group = groupOf(here[0] ?? '');
-    return [{ path: here, flag: flagOf(here), group, schema: child, reading: readingOf(child) }];
-  });
-}
-
-function readingOf(schema: OptionSchema): Reading {
+function readingOf(schema: JsonSchema): Reading {
   if (schema.type === 'boolean') return 'boolean';
   if (schema.type === 'object') return 'record';
   if (schema.type !== 'array') return 'single';
@@ -97,7 +57,7 @@ export function helpOf({ schema, reading, path }: CaptureOption): string {
   const one = reading === 'list' ? (schema.items ?? {}) : schema;
   const facts = [
     one.enum !== undefined && `<${one.enum.join('|')}>`.length > 40 ? one.enum.join(', ') : undefined,
-    rangeOf(one),
+    describeRange(one),
     ['list', 'record', 'json'].includes(reading) ? 'can be repeated' : undefined,
     schema.default === undefined ? undefined : `default: ${JSON.stringify(schema.default)}`.replaceAll('"', ''),
   ].filter((fact) => fact !== undefined);
@@ -107,16 +67,10 @@ export function helpOf({ schema, reading, path }: CaptureOption): string {
 
 const parentOf = (path: readonly string[]) => schemaAt(path.slice(0, -1));
 
-function schemaAt(path: readonly string[]): OptionSchema | undefined {
-  let schema: OptionSchema | undefined = root;
+function schemaAt(path: readonly string[]): JsonSchema | undefined {
+  let schema: JsonSchema | undefined = root;
   for (const name of path) schema = schema?.properties?.[name];
   return schema;
-}
-
-function rangeOf({ minimum, exclusiveMinimum, maximum }: OptionSchema): string | undefined {
-  if (exclusiveMinimum !== undefined) return `more than ${exclusiveMinimum}, at most ${maximum}`;
-  if (minimum !== undefined && maximum !== undefined) return `${minimum} to ${maximum}`;
-  return undefined;
 }
 
 /**
@@ -158,7 +112,7 @@ function readRecord(texts: readonly string[]): unknown {
   return record;
 }
 
-function readScalar(schema: OptionSchema, text: string): unknown {
+function readScalar(schema: JsonSchema, text: string): unknown {
   const types = (schema.anyOf ?? [schema]).map(({ type }) => type);
   if (types.includes('object') && text.startsWith('{')) return readJson(text) ?? text;
   const isNumber = /^-?\d+(\.\d+)?$/.test(text) && (types.includes('integer') || types.includes('number'));
@@ -211,7 +165,7 @@ export function findProblems(request: Record<string, unknown>, nameOption: NameO
 }
 
 function* problemsIn(
-  schema: OptionSchema,
+  schema: JsonSchema,
   value: unknown,
   path: readonly string[],
   nameOption: NameOption,
@@ -243,13 +197,13 @@ function* problemsIn(
 }
 
 /** An object of the client's own names is given as lines of them. */
-const describeOne = (schema: OptionSchema) =>
+const describeOne = (schema: JsonSchema) =>
   schema.type === 'object' && schema.properties === undefined
     ? 'lines of the form "Name: value"'
     : describeSchema(schema);
 
 /** A list for people who give one element at a time. */
-function describeList({ items = {}, maxItems }: OptionSchema): string {
+function describeList({ items = {}, maxItems }: JsonSchema): string {
   return `${describeSchema(items)}, up to ${maxItems ?? 'any number of'} times`;
 }
 

@@ -125,6 +125,31 @@ describe('a batch captures each entry once', () => {
     await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
     expect((await account.usage()).tokensUsed).toBe(30);
   });
+
+  test('when under a rate limit the disk is full first, and then its process is killed', async () => {
+    const account = await cli.openAccount({ ratePerMinute: 240, burst: 2 });
+    const out = join(cli.folder, 'all');
+    const args = ['batch', '-', '-o', out, '--concurrency', '4'];
+    const input = addresses(16, 'all');
+    await mkdir(out);
+    await using disk = await smallDisk(out, 150);
+    cli.stand.renderer.bytes = Buffer.alloc(20_000);
+    const full = await account.run(args, { input, program: disk.program });
+    expect(full.code).toBe(10);
+    await disk.grow();
+
+    const { child, result } = account.start(args, { input });
+    await until('more of the batch to be done', async () => (await pictures(out)).length >= 9);
+    child.kill('SIGKILL');
+    expect((await result).signal).toBe('SIGKILL');
+    const again = await account.run(args, { input });
+    expect(again.stderr).toMatch(/^Going on: \d+ of 16 are done\./);
+    expect(again.code).toBe(0);
+    expect(full.stderr + again.stderr).toContain('for the rate limit');
+    expect(await pictures(out)).toHaveLength(16);
+    await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
+    expect((await account.usage()).tokensUsed).toBe(16);
+  });
 });
 
 test('a picture that was removed meanwhile is missing', async () => {
@@ -278,8 +303,8 @@ describe('a list', () => {
       else if (pathname === '/own.xml') response.end('<urlset><url><loc>https://example.com/own</loc></url></urlset>');
       else response.writeHead(302, { location: `${inner.url}/redirect` }).end();
     });
-    const run = (list: string, name: string, input = '') =>
-      account.run(['batch', list, '-o', join(cli.folder, name)], { input });
+    const run = (list: string, name: string, input = '', ...flags: string[]) =>
+      account.run(['batch', list, '-o', join(cli.folder, name), ...flags], { input });
 
     const named = await run(`${site.url}/index.xml`, 'site-index');
     expect({ code: named.code, stdout: named.stdout.toString() }).toEqual({
@@ -294,8 +319,15 @@ describe('a list', () => {
       `${site.url}/away redirects to another site, ${inner.url}/redirect. If you trust`,
     );
 
-    const piped = await run('-', 'site-piped', index(`${site.url}/own.xml`, `${inner.url}/child`));
+    const list = index(`${site.url}/own.xml`, `${inner.url}/child`);
+    const piped = await run('-', 'site-piped', list, '--sitemap-origin', site.url);
     expect({ code: piped.code, stderr: piped.stderr }).toMatchObject({ code: 0 });
+    // Without a word of the user's, a file chooses no address of this network.
+    const unasked = await run('-', 'site-unasked', index(`${inner.url}/child`));
+    expect(unasked.code).toBe(2);
+    expect(unasked.stderr).toContain(
+      `left out the sitemap "${inner.url}/child": it is not on the public internet. If you trust that address, use --sitemap-origin ${inner.url}.`,
+    );
     expect(asked).toEqual([]);
   });
 });
@@ -392,6 +424,40 @@ describe('an output folder of somebody else', () => {
     expect({ code, stderr }).toMatchObject({ code: 10, stderr: expect.stringContaining('sub is a link') as string });
     expect(await readdir(outside)).toEqual(['.webcapture-0123456789ab.tmp']);
     expect(asked).toEqual([]);
+  });
+
+  test('has no file that is written through a link, to a device or another file', async () => {
+    const account = await cli.openAccount();
+    const out = join(cli.folder, 'through-links');
+    const batch = (file: string) =>
+      account.run(['batch', '-', '-o', out], { input: `{"url": "https://example.com/${file}", "file": "${file}"}\n` });
+    expect(await batch('first')).toMatchObject({ code: 0 });
+    const { tokensUsed } = await account.usage();
+
+    const target = join(cli.folder, 'of-somebody');
+    await writeFile(target, 'as it was');
+    for (const [file, to] of [
+      ['device', '/dev/null'],
+      ['linked', target],
+    ] as const) {
+      const path = join(out, `${file}.png`);
+      await symlink(to, path);
+      const { code, stderr } = await batch(file);
+      expect({ code, stderr }).toMatchObject({
+        code: 10,
+        stderr: expect.stringContaining(`${path} is not a regular file`) as string,
+      });
+    }
+    await rm(join(out, 'index.html'));
+    await symlink('/dev/null', join(out, 'index.html'));
+    const { code, stderr } = await batch('second');
+    expect({ code, stderr }).toMatchObject({
+      code: 10,
+      stderr: expect.stringContaining('index.html is not a regular file') as string,
+    });
+    expect(await readFile(target, 'utf8')).toBe('as it was');
+    // All of it is found out before a capture is paid for.
+    expect((await account.usage()).tokensUsed).toBe(tokensUsed);
   });
 });
 

@@ -145,6 +145,23 @@ describe('a sitemap', () => {
   });
 
   test.each([
+    'localhost:8080',
+    '127.1',
+    '[::1]',
+    '169.254.169.254',
+    '10.0.0.1',
+    'metadata.localhost',
+    'no-such.invalid',
+  ])('in a file does not choose the address %s', async (host) => {
+    const text = `<sitemapindex><sitemap><loc>http://${host}/a.xml</loc></sitemap></sitemapindex>`;
+    const { urls, warnings } = await read(text);
+    expect(urls).toEqual([]);
+    expect(warnings).toEqual([
+      `sitemap.xml: left out the sitemap "http://${host}/a.xml": it is not on the public internet. If you trust that address, use --sitemap-origin ${new URL(`http://${host}`).origin}.`,
+    ]);
+  });
+
+  test.each([
     ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'has a document type'],
     ['<html></html>', 'is not a sitemap'],
   ])('%s is refused', async (text, message) => {

@@ -5,13 +5,13 @@ const defaultPauseMs = 1000;
  * How many captures are under way at a time: one more after as many successes as there were places, half as many when the
  * service refuses one, and none before the time that the refusal names.
  */
-export class Pace {
+export class AdaptiveConcurrency {
   readonly #max: number;
   readonly #now: () => number;
   #limit: number;
   #successes = 0;
   #pausedUntil = 0;
-  /** Refusals of requests that were sent before the last one was heard tell nothing new. */
+  /** Refusals of requests that were sent before the limit was halved tell nothing new. */
   #halvedAt = -Infinity;
 
   constructor(max: number, now: () => number = Date.now) {
