@@ -37,10 +37,9 @@ function runFile(node, command) {
   });
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
 
-  process.on('SIGTERM', () => child.kill('SIGTERM'));
-  process.on('SIGHUP', () => child.kill('SIGHUP'));
-  // Ctrl-C in a terminal reaches the whole group, the child included; a second one from here would mean "at once".
-  process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
+  // Whether a signal was sent to this process alone, nobody can tell: Ctrl-C in a terminal reaches the whole group, and so the child twice.
+  // What ends in an orderly way takes what arrives together for one signal.
+  for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
   // npm cannot tell us when it is killed.
   if (process.env.npm_lifecycle_event !== undefined) onOrphaned(() => child.kill('SIGTERM'));
 }

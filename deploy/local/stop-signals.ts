@@ -1,5 +1,4 @@
-/** One Ctrl-C may arrive several times: from the terminal, and handed on by each process above. */
-const sameKeystrokeMs = 400;
+import { stopOrders } from '@webcapture/shared/runtime/stop-orders.ts';
 
 /**
  * Calls `onStop` when this process is told to end (Ctrl-C, SIGTERM, a closed terminal, or the end of the process that
@@ -14,21 +13,4 @@ export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () =>
   if (process.channel) process.once('disconnect', () => told('the process that started it is gone'));
   // The channel alone shall not keep this process running.
   process.channel?.unref();
-}
-
-/** For each order to stop: the first one stops, what comes by the same keystroke is none, any other means at once. */
-export function stopOrders(
-  onStop: (why: string) => void,
-  onStopAtOnce: () => void,
-  now: () => number = () => performance.now(),
-): (why: string) => void {
-  let first: number | undefined;
-  return (why) => {
-    if (first === undefined) {
-      first = now();
-      onStop(why);
-    } else if (now() - first > sameKeystrokeMs) {
-      onStopAtOnce();
-    }
-  };
 }

@@ -1,6 +1,8 @@
 import { execFile, spawn } from 'node:child_process';
+import type { EventEmitter } from 'node:events';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { patient, processesNaming, tempDir } from './support.ts';
@@ -39,7 +41,7 @@ const npm = (cwd: string, ...args: string[]) =>
 const bootstrap = (root: string, ...args: string[]) => told(start(root, ...args)).end;
 
 /** What a process has said up to now, and its end. */
-function told(child: ReturnType<typeof start>) {
+function told(child: { readonly stdout: Readable; readonly stderr: Readable } & EventEmitter) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
   const end = new Promise<{ code: number | null; text: string }>((resolve) =>
@@ -53,6 +55,16 @@ const start = (root: string, ...args: string[]) =>
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+
+/** The same with a terminal of its own, whose keyboard is the child's standard input. */
+function startInTerminal(cwd: string, command: readonly string[]) {
+  const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command.join(' '), '/dev/null'], {
+    cwd,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
 
 // npm takes its time.
 describe('bootstrap', { timeout: 180_000 }, () => {
@@ -135,5 +147,28 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     }
     child.kill('SIGKILL');
     await expect.poll(() => processesNaming(root), patient).toEqual([]);
+  });
+
+  test('in a terminal, stops what it runs by a signal to it alone, and once by Ctrl-C', async () => {
+    const root = await repository();
+    const stopSignals = new URL('stop-signals.ts', localFolder).href;
+    await writeFile(
+      join(root, 'orderly.ts'),
+      `import { onStopSignals } from '${stopSignals}';
+       onStopSignals((why) => { console.log('stop ' + why); setTimeout(() => process.exit(0), 600); }, () => console.log('at once'));
+       setInterval(() => {}, 1000);
+       console.log('up ' + process.ppid);`,
+    );
+    await bootstrap(root, 'task.ts');
+    const command = [process.execPath, join(root, 'deploy/local/bootstrap.mjs'), 'orderly.ts'];
+    for (const stop of ['a signal', 'Ctrl-C']) {
+      const terminal = startInTerminal(root, command);
+      const { text, end } = told(terminal);
+      await expect.poll(text, patient).toMatch(/^up \d+\s*$/);
+      if (stop === 'Ctrl-C') terminal.stdin.write('\u0003');
+      else process.kill(Number(/\d+/.exec(text())?.[0]), 'SIGINT');
+      expect((await end).text.replaceAll('^C', '').trim().split(/\s*\n/).slice(1), stop).toEqual(['stop SIGINT']);
+    }
+    expect(await processesNaming(root)).toEqual([]);
   });
 });
