@@ -211,7 +211,7 @@ class FleetLink {
       callback: (error, message) => {
         if (error !== null || message.data.length > maxHeartbeatBytes) return;
         // Each message is a heartbeat of its own.
-        this.#fleet.hear(message.subject.slice(bucket.length), valueOf(message.data), ++this.#heartbeats);
+        this.#fleet.apply(message.subject.slice(bucket.length), valueOf(message.data), ++this.#heartbeats);
       },
     });
   }

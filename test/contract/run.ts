@@ -1,5 +1,6 @@
 // `npm run test:contract`: what the OpenAPI document promises, tried with tools of others against a real front: Schemathesis, and the
-// clients that generators make of it. They need python3 with venv, Go, and the registries of both.
+// clients that generators make of it; and the tools of agents, looked at with the MCP inspector. They need python3 with venv, Go, and the
+// registries of both and of npm.
 //   npm run test:contract -- schemathesis              one of them
 //   SCHEMATHESIS_ARGS='--seed 2' npm run test:contract more for the command line of Schemathesis
 import process from 'node:process';

@@ -1,6 +1,6 @@
 import { execFile, spawn, type SpawnOptions } from 'node:child_process';
 import { once } from 'node:events';
-import { access, rm, writeFile } from 'node:fs/promises';
+import { access, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -15,19 +15,41 @@ const cache = fileURLToPath(new URL('../../.cache/contract/', import.meta.url));
  * @param requirement such as `schemathesis==4.32.5`
  */
 export async function pythonTool(requirement: string): Promise<string> {
-  const folder = join(cache, requirement);
+  const folder = await keptFolder(requirement, async (made) => {
+    await run('python3', ['-m', 'venv', made]);
+    await run(join(made, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', requirement]);
+  });
+  return join(folder, 'bin');
+}
+
+/**
+ * The folder of an npm package with packages of its own under .cache, which would be many among those of the project: made when it
+ * is not there yet.
+ *
+ * @param specifier such as `@modelcontextprotocol/inspector@2.12.0`
+ */
+export async function npmTool(specifier: string): Promise<string> {
+  const folder = await keptFolder(specifier.replaceAll('/', '+'), async (made) => {
+    await mkdir(made, { recursive: true });
+    await writeFile(join(made, 'package.json'), '{ "private": true }');
+    await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', specifier], { cwd: made });
+  });
+  return join(folder, 'node_modules', specifier.slice(0, specifier.lastIndexOf('@')));
+}
+
+/** A folder under .cache, which is filled anew until that has been completed once. */
+async function keptFolder(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
+  const folder = join(cache, name);
   const complete = join(folder, 'complete');
   const isComplete = await access(complete).then(
     () => true,
     () => false,
   );
-  if (!isComplete) {
-    await rm(folder, { recursive: true, force: true });
-    await run('python3', ['-m', 'venv', folder]);
-    await run(join(folder, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', requirement]);
-    await writeFile(complete, '');
-  }
-  return join(folder, 'bin');
+  if (isComplete) return folder;
+  await rm(folder, { recursive: true, force: true });
+  await fill(folder);
+  await writeFile(complete, '');
+  return folder;
 }
 
 /** Runs a program with the output of this process, and gives its exit code. */

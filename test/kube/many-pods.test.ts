@@ -130,7 +130,7 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
   const beat = (at: number) => {
     for (let index = 0; index < podCount; index++) {
       const region = regionOf(index);
-      fleet.hear(`fleet.${region}.${podOf(index)}`, heartbeat(podOf(index), { region, busy: 0 }), at);
+      fleet.apply(`fleet.${region}.${podOf(index)}`, heartbeat(podOf(index), { region, busy: 0 }), at);
     }
   };
   const clusters = new ClusterReports(true);

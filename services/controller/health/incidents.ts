@@ -1,12 +1,12 @@
+import { historyDays } from '@webcapture/shared/api/status-history.ts';
 import {
   addTime,
   type ComponentHistory,
-  dateOf,
-  historyDays,
   historyFormat,
   type StoredIncident,
-} from '@webcapture/shared/api/status-history.ts';
+} from '@webcapture/shared/statistics/component-history.ts';
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
+import { dateOf } from '@webcapture/shared/captures/times.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 import { badness } from './verdict.ts';
 

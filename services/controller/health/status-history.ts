@@ -4,7 +4,7 @@ import {
   historyIntervalMs,
   historyKey,
   observedTo,
-} from '@webcapture/shared/api/status-history.ts';
+} from '@webcapture/shared/statistics/component-history.ts';
 import { type ComponentStatus, statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';

@@ -66,7 +66,7 @@ export class DeadRenderers {
     this.#now = deps.now ?? (() => performance.now());
     const subscription = deps.session.nc.subscribe('held.*.*', {
       callback: (error, message) => {
-        if (error === null) this.#hear(message.subject, message.string());
+        if (error === null) this.#onMessage(message.subject, message.string());
       },
     });
     this.#stopListening = () => subscription.unsubscribe();
@@ -93,7 +93,7 @@ export class DeadRenderers {
     await Promise.all(lost.map((job) => this.#return(job, term)));
   }
 
-  #hear(subject: string, text: string): void {
+  #onMessage(subject: string, text: string): void {
     const name = subject.slice('held.'.length);
     if (parseHeldJob(text) === null || !allRegions.some((region) => name.startsWith(`${region}.`))) return;
     const now = this.#now();

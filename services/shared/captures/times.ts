@@ -39,16 +39,22 @@ export function deadlineOf(options: RenderOptions, startBy: number): number {
 const dayMs = 86_400_000;
 
 /** Writing a date takes longer than most of what is done with it: the last one is remembered. */
-let lastDay = { number: Number.NaN, name: '' };
+let lastDay = { number: Number.NaN, date: '', name: '' };
 
-/** `yyyymmdd` in UTC. */
-export function dayOf(time: number): string {
+function dayAt(time: number): typeof lastDay {
   const number = Math.floor(time / dayMs);
   if (number !== lastDay.number) {
-    lastDay = { number, name: new Date(time).toISOString().slice(0, 10).replaceAll('-', '') };
+    const date = new Date(time).toISOString().slice(0, 10);
+    lastDay = { number, date, name: date.replaceAll('-', '') };
   }
-  return lastDay.name;
+  return lastDay;
 }
+
+/** The day of a time, `yyyymmdd` in UTC, as it stands in keys. */
+export const dayOf = (time: number): string => dayAt(time).name;
+
+/** The day of a time, `yyyy-mm-dd` in UTC, as the API has it. */
+export const dateOf = (time: number): string => dayAt(time).date;
 
 /** `yyyymm` in UTC. */
 export function monthOf(time: number): string {

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 import type { CaptureRecord } from '../captures/capture-record.ts';
-import { dayOf } from '../captures/times.ts';
+import { dateOf, dayOf } from '../captures/times.ts';
 import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
@@ -88,7 +88,7 @@ export class UsageHistory {
     const keys = times.map((time) => dayKey(account, time));
     const found = await readMany<UsageDay>(this.#session, 'db', keys);
     return times.map((time, index) => ({
-      date: new Date(time).toISOString().slice(0, 10),
+      date: dateOf(time),
       day: found.get(keys[index] ?? '') ?? newDay(),
     }));
   }

@@ -18,14 +18,14 @@ func main() {
 	client := must(NewClientWithResponses(url, WithRequestEditorFn(withKey)))
 
 	status := must(client.GetStatusWithResponse(ctx))
-	page, webp := "https://example.com/", CreateCaptureJSONBodyFormat("webp")
+	page, webp := "https://example.com/", CaptureRequestFormat("webp")
 	params := &CreateCaptureParams{}
-	created := must(client.CreateCaptureWithResponse(ctx, params, CreateCaptureJSONRequestBody{Url: &page, Format: &webp}))
-	result := must(created.JSON200.Data.AsCreateCapture200JSONResponseBodyData0())
+	created := must(client.CreateCaptureWithResponse(ctx, params, CaptureRequest{Url: &page, Format: &webp}))
+	result := must(created.JSON200.Data.AsCaptureResult())
 	read := must(client.GetCaptureWithResponse(ctx, result.Uuid.String()))
-	same := must(read.JSON200.Data.AsGetCapture200JSONResponseBodyData0())
+	same := must(read.JSON200.Data.AsCaptureResult())
 	nowhere := "nowhere"
-	refused := must(client.CreateCaptureWithResponse(ctx, params, CreateCaptureJSONRequestBody{Url: &nowhere}))
+	refused := must(client.CreateCaptureWithResponse(ctx, params, CaptureRequest{Url: &nowhere}))
 
 	seen := []any{status.JSON200 != nil || status.JSON503 != nil, same.Metadata.Format, refused.JSON400.Error.Code}
 	must(0, json.NewEncoder(os.Stdout).Encode(seen))

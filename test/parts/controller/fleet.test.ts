@@ -22,7 +22,7 @@ describe('the fleet in memory', () => {
 
   test('a heartbeat is fresh for five seconds, then its renderer is missed by name', () => {
     const heard = fleet();
-    heard.hear(key('a'), heartbeat('a'), 1);
+    heard.apply(key('a'), heartbeat('a'), 1);
     clock.ms = 5000;
     expect([pods(heard), heard.silent()]).toEqual([['a'], []]);
     clock.ms = 5001;
@@ -34,24 +34,24 @@ describe('the fleet in memory', () => {
 
   test('one that says goodbye is not missed, one whose last word expired is', () => {
     const heard = fleet();
-    heard.hear(key('a'), heartbeat('a'), 1);
-    heard.hear(key('b'), heartbeat('b'), 2);
+    heard.apply(key('a'), heartbeat('a'), 1);
+    heard.apply(key('b'), heartbeat('b'), 2);
     clock.ms = 3000;
-    heard.hear(key('a'), null, 3);
+    heard.apply(key('a'), null, 3);
     clock.ms = 10_000;
-    heard.hear(key('b'), null, 4);
+    heard.apply(key('b'), null, 4);
     expect([pods(heard), heard.silent().map(({ pod }) => pod)]).toEqual([[], ['b']]);
   });
 
   test('one whose pod has another process is told of for a while, whether it had fallen silent or not; two at once are no successors', () => {
     const heard = fleet();
     const [first, second] = [{ instance: 'first', jobs: ['interactive:1:2:3'] }, { instance: 'second' }];
-    for (const pod of ['a', 'b']) heard.hear(key(pod), heartbeat(pod, first), 1);
+    for (const pod of ['a', 'b']) heard.apply(key(pod), heartbeat(pod, first), 1);
     clock.ms = 2000;
-    heard.hear(key('a'), heartbeat('a', second), 2);
+    heard.apply(key('a'), heartbeat('a', second), 2);
     clock.ms = 7000;
-    heard.hear(key('b'), heartbeat('b', second), 2);
-    heard.hear(key('a'), heartbeat('a', first), 3);
+    heard.apply(key('b'), heartbeat('b', second), 2);
+    heard.apply(key('a'), heartbeat('a', first), 3);
     expect(heard.replaced()).toMatchObject([
       { pod: 'a', ...first, forMs: 7000, successorForMs: 5000 },
       { pod: 'b', ...first, forMs: 7000, successorForMs: 0 },
@@ -62,22 +62,22 @@ describe('the fleet in memory', () => {
 
   test('a heartbeat that is told once more is no sign of life, a new one is', () => {
     const heard = fleet();
-    heard.hear(key('a'), heartbeat('a'), 1);
+    heard.apply(key('a'), heartbeat('a'), 1);
     clock.ms = 4000;
-    heard.hear(key('a'), heartbeat('a'), 1);
+    heard.apply(key('a'), heartbeat('a'), 1);
     clock.ms = 6000;
-    heard.hear(key('a'), heartbeat('a'), 1);
+    heard.apply(key('a'), heartbeat('a'), 1);
     expect(pods(heard)).toEqual([]);
-    heard.hear(key('a'), heartbeat('a'), 2);
+    heard.apply(key('a'), heartbeat('a'), 2);
     expect(pods(heard)).toEqual(['a']);
   });
 });
 
 describe('heartbeats are not trusted', () => {
-  const faultsOf = (hear: (fleet: Fleet) => void) => {
+  const faultsOf = (change: (fleet: Fleet) => void) => {
     const faults: [HeartbeatFault, string][] = [];
     const fleet = new Fleet(undefined, (fault, key) => faults.push([fault, key]));
-    hear(fleet);
+    change(fleet);
     return { fleet, faults };
   };
   const key = 'fleet.us-east.a';
@@ -106,7 +106,7 @@ describe('heartbeats are not trusted', () => {
     ['a version of a megabyte', { ...heartbeat('a'), version: 'v'.repeat(1e6) }],
     ['an instance of a megabyte', { ...heartbeat('a'), instance: 'v'.repeat(1e6) }],
   ])('%s: ignored, and told', (_name, value) => {
-    const { fleet, faults } = faultsOf((of) => of.hear(key, value, 1));
+    const { fleet, faults } = faultsOf((of) => of.apply(key, value, 1));
     expect(faults).toEqual([['malformed', key]]);
     expect([fleet.fresh(), fleet.load('us-east').renderers]).toEqual([[], 0]);
   });
@@ -118,7 +118,7 @@ describe('heartbeats are not trusted', () => {
         page: 'x'.repeat(1e6),
         recent: { ...quiet, queueWaitP95Ms: -9 },
       };
-      of.hear(key, more, 1);
+      of.apply(key, more, 1);
     });
     expect(faults).toEqual([]);
     expect(fleet.fresh()).toEqual([heartbeat('a', { at: -1e12 })]);
@@ -126,9 +126,9 @@ describe('heartbeats are not trusted', () => {
 
   test('a region has so many pods and no more', () => {
     const { fleet, faults } = faultsOf((of) => {
-      for (let index = 0; index < 12_000; index++) of.hear(`fleet.us-east.p${index}`, heartbeat(`p${index}`), index);
-      of.hear('fleet.us-east.p0', heartbeat('p0', { busy: 1 }), 20_000);
-      of.hear('fleet.eu-west.other', heartbeat('other', { region: 'eu-west' }), 20_001);
+      for (let index = 0; index < 12_000; index++) of.apply(`fleet.us-east.p${index}`, heartbeat(`p${index}`), index);
+      of.apply('fleet.us-east.p0', heartbeat('p0', { busy: 1 }), 20_000);
+      of.apply('fleet.eu-west.other', heartbeat('other', { region: 'eu-west' }), 20_001);
     });
     expect(faults).toHaveLength(2000);
     expect(new Set(faults.map(([fault]) => fault))).toEqual(new Set(['too_many']));
@@ -139,7 +139,7 @@ describe('heartbeats are not trusted', () => {
   test('two processes under one name are told of, a successor is not', () => {
     const instances = ['one', 'one', 'two', 'two', 'three', 'two', 'three'];
     const { fleet, faults } = faultsOf((of) => {
-      for (const [index, instance] of instances.entries()) of.hear(key, heartbeat('a', { instance }), index);
+      for (const [index, instance] of instances.entries()) of.apply(key, heartbeat('a', { instance }), index);
     });
     expect(faults).toEqual([
       ['conflict', key],
@@ -154,26 +154,26 @@ describe('the load of a region', () => {
     let now = 0;
     let revision = 0;
     const fleet = new Fleet(() => now);
-    const hear = (pod: string, fields: Partial<RendererHeartbeat> | null) =>
-      fleet.hear(`fleet.us-east.${pod}`, fields === null ? null : heartbeat(pod, fields), ++revision);
+    const change = (pod: string, fields: Partial<RendererHeartbeat> | null) =>
+      fleet.apply(`fleet.us-east.${pod}`, fields === null ? null : heartbeat(pod, fields), ++revision);
     const recent = (ended: number, meanRenderMs: number) => ({ ended, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs });
-    hear('a', { slots: 2, busy: 1, recent: recent(3, 100) });
-    hear('b', { slots: 4, busy: 4, recent: recent(1, 500) });
-    hear('draining', { slots: 8, draining: true });
-    hear('starting', { slots: 8, browser: 'starting' });
+    change('a', { slots: 2, busy: 1, recent: recent(3, 100) });
+    change('b', { slots: 4, busy: 4, recent: recent(1, 500) });
+    change('draining', { slots: 8, draining: true });
+    change('starting', { slots: 8, browser: 'starting' });
     expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 6, busy: 5, renderMs: 200 });
-    hear('b', { slots: 4, busy: 0, draining: true });
-    hear('starting', { slots: 8 });
+    change('b', { slots: 4, busy: 0, draining: true });
+    change('starting', { slots: 8 });
     expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 10, busy: 1, renderMs: 100 });
-    hear('starting', null);
+    change('starting', null);
     expect(fleet.load('us-east')).toMatchObject({ renderers: 1, slots: 2 });
     now = 3000;
-    hear('b', { slots: 4 });
+    change('b', { slots: 4 });
     now = 5251;
     expect(fleet.load('us-east')).toEqual({ renderers: 1, slots: 4, busy: 0, renderMs: null });
     now = 9000;
     expect(fleet.load('us-east')).toEqual({ renderers: 0, slots: 0, busy: 0, renderMs: null });
-    hear('a', { slots: 2 });
+    change('a', { slots: 2 });
     expect(fleet.load('us-east').slots).toBe(2);
     expect(fleet.load('eu-west').slots).toBe(0);
   });
@@ -182,7 +182,7 @@ describe('the load of a region', () => {
     const fleet = new Fleet();
     for (let index = 0; index < 5000; index++) {
       const region = index % 2 === 0 ? 'us-east' : 'eu-west';
-      fleet.hear(`fleet.${region}.p${index}`, heartbeat(`p${index}`, { region }), index);
+      fleet.apply(`fleet.${region}.p${index}`, heartbeat(`p${index}`, { region }), index);
     }
     const board = new RegionBoard({
       installed: [

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type ComponentHistory, historyKey } from '@webcapture/shared/api/status-history.ts';
+import { type ComponentHistory, historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import type { StatusReport, StatusValue } from '@webcapture/shared/api/status.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';

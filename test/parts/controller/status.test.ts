@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ComponentHistory, historyKey } from '@webcapture/shared/api/status-history.ts';
+import { type ComponentHistory, historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { heartbeatFreshMs } from '@webcapture/shared/queue/heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';

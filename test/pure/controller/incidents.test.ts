@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addTime, type ComponentHistory, observedTo } from '@webcapture/shared/api/status-history.ts';
+import { addTime, type ComponentHistory, observedTo } from '@webcapture/shared/statistics/component-history.ts';
 import { statusValues, type StatusValue } from '@webcapture/shared/api/status.ts';
 import {
   addSpans,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ComponentHistory } from '@webcapture/shared/api/status-history.ts';
+import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { historyView } from '../../../services/front/status-history.ts';
 import { atomFeed } from '../../../services/front/status-page/feed.ts';

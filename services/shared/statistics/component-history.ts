@@ -1,0 +1,86 @@
+import { type StatusValue, statusValues } from '../api/status.ts';
+import { dateOf } from '../captures/times.ts';
+
+const dayMs = 86_400_000;
+
+/** How often the leader writes the history of a component when its state does not change. */
+export const historyIntervalMs = 5 * 60_000;
+
+/** What the leader of the fleet keeps of a component, under `status.<component>` in `KV_db`. Times are Unix milliseconds. */
+export interface ComponentHistory {
+  /** A reader leaves out what has another one. */
+  readonly format: typeof historyFormat;
+  readonly name: string;
+  /** The state at `observedUntil`. */
+  readonly status: StatusValue;
+  readonly observedUntil: number;
+  /** Oldest first; a day on which nobody looked may be missing. */
+  readonly days: readonly ObservedDay[];
+  /** Newest first. */
+  readonly incidents: readonly StoredIncident[];
+}
+
+export const historyFormat = 1;
+
+export interface ObservedDay {
+  /** `yyyy-mm-dd`. */
+  readonly date: string;
+  /** Milliseconds in each state, in the order of `statusValues`. What is missing of the day, nobody has seen. */
+  readonly ms: readonly number[];
+}
+
+/** A time in which a component was not operational. */
+export interface StoredIncident {
+  readonly startedAt: number;
+  /** Null while it lasts. */
+  readonly endedAt: number | null;
+  /** The worst state, and what was said of it. */
+  readonly status: StatusValue;
+  readonly message: string;
+  /** The states that it went through, oldest first. */
+  readonly updates: readonly { readonly at: number; readonly status: StatusValue; readonly message: string }[];
+  /** How often the component recovered and failed again meanwhile. */
+  readonly interruptions: number;
+}
+
+const historyKeyPrefix = 'status';
+
+/** Where the history of a component is kept, in the bucket `db`. */
+export const historyKey = (component: string) => `${historyKeyPrefix}.${component}`;
+
+/** The histories of all components. */
+export const historyKeys = `${historyKeyPrefix}.>`;
+
+/** Adds a time in one state to the days that it belongs to. */
+export function addTime(
+  days: readonly ObservedDay[],
+  state: StatusValue,
+  { from, to }: { readonly from: number; readonly to: number },
+): readonly ObservedDay[] {
+  const byDate = new Map(days.map(({ date, ms }) => [date, ms]));
+  const index = statusValues.indexOf(state);
+  for (let start = from; start < to;) {
+    const end = Math.min(to, (Math.floor(start / dayMs) + 1) * dayMs);
+    const date = dateOf(start);
+    const before = byDate.get(date) ?? statusValues.map(() => 0);
+    byDate.set(
+      date,
+      before.map((ms, each) => (each === index ? ms + end - start : ms)),
+    );
+    start = end;
+  }
+  return [...byDate].map(([date, ms]) => ({ date, ms })).toSorted((a, b) => a.date.localeCompare(b.date));
+}
+
+/** Longer than what is observed stays unwritten. */
+const maxUnwrittenMs = 2 * historyIntervalMs;
+
+/**
+ * The history of a component of which somebody is known to have looked until then without seeing a change: what the last status says
+ * that was published, since a change is written at once, and an unchanged state every few minutes.
+ */
+export function observedTo(history: ComponentHistory, until: number): ComponentHistory {
+  const { observedUntil, days, status: state } = history;
+  if (until <= observedUntil || until - observedUntil > maxUnwrittenMs) return history;
+  return { ...history, observedUntil: until, days: addTime(days, state, { from: observedUntil, to: until }) };
+}

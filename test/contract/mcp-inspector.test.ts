@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { presetKey, startStand, type Stand } from '../parts/front/stand.ts';
+import { npmTool } from './tools.ts';
+
+const run = promisify(execFile);
+
+let stand: Stand;
+let inspector: string;
+beforeAll(async () => {
+  inspector = join(await npmTool('@modelcontextprotocol/inspector@2.12.0'), 'clients/launcher/build/index.js');
+  stand = await startStand();
+  const page = sharp({ create: { width: 1280, height: 720, channels: 3, background: 'red' } });
+  const bytes = await page.png().toBuffer();
+  stand.renderer.fileOf = () => bytes;
+});
+afterAll(() => stand[Symbol.asyncDispose]());
+
+const cli = fileURLToPath(new URL('../../services/cli/main.ts', import.meta.url));
+
+/** What the inspector is told of the server: its address, or the program that stands before it. */
+const ways: Readonly<Record<string, () => readonly string[]>> = {
+  'over HTTP': () => [`${stand.url}/mcp`, '--header', `Authorization: Bearer ${presetKey}`],
+  'by `webcapture mcp`': () => [
+    process.execPath,
+    cli,
+    'mcp',
+    '-e',
+    `WEBCAPTURE_URL=${stand.url}`,
+    '-e',
+    `WEBCAPTURE_API_KEY=${presetKey}`,
+  ],
+};
+
+interface Answer {
+  /** Of the program: 6 for a schema that not every model takes. */
+  readonly code: number;
+  readonly result: {
+    readonly tools?: readonly { readonly name: string }[];
+    readonly isError?: boolean;
+    readonly content?: readonly { readonly type: string; readonly text?: string; readonly mimeType?: string }[];
+  };
+}
+
+describe.each(Object.keys(ways))('the inspector of the Model Context Protocol, %s', (way) => {
+  async function inspect(...args: string[]): Promise<Answer> {
+    // It keeps a catalog of servers.
+    await using home = await mkdtempDisposable(join(tmpdir(), 'inspector-'));
+    const env = { PATH: process.env['PATH'], HOME: home.path };
+    const all = [inspector, '--cli', ...(ways[way]?.() ?? []), ...args];
+    return run(process.execPath, all, { env, timeout: 120_000 }).then(
+      ({ stdout }) => ({ code: 0, result: JSON.parse(stdout) as Answer['result'] }),
+      ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
+        if (!stdout.startsWith('{')) throw new Error(`the inspector ended with ${code}: ${stderr}`);
+        return { code, result: JSON.parse(stdout) as Answer['result'] };
+      },
+    );
+  }
+  const call = (name: string, ...pairs: string[]) =>
+    inspect('--method', 'tools/call', '--tool-name', name, ...pairs.flatMap((pair) => ['--tool-arg', pair]));
+
+  test('lists the tools, and finds their schemas to be those that every model takes', async () => {
+    const { code, result } = await inspect('--method', 'tools/list', '--strict');
+    expect([code, result.tools?.map(({ name }) => name)]).toEqual([0, mcpTools.map(({ name }) => name)]);
+  });
+
+  test('captures a page', async () => {
+    const { code, result } = await call('capture_page', 'url=https://example.com/', 'viewport={"width":1280}');
+    expect([code, result.isError ?? false]).toEqual([0, false]);
+    expect(result.content).toContainEqual(expect.objectContaining({ type: 'image' }));
+    expect(result.content?.map(({ text }) => text).join('\n')).toContain('file: https://cdn.test/');
+  });
+
+  test('is told which address it may not open', async () => {
+    const { result } = await call('capture_page', 'url=http://10.0.0.1/');
+    expect(result.isError).toBe(true);
+    expect(result.content?.[0]?.text).toMatch(/^URL_BLOCKED: /);
+  });
+});
