@@ -60,8 +60,12 @@ function clientOf(kind: Kind, secret: string): Webcapture {
     fetch: async (url, init) => {
       // A refresh replaces pictures under their addresses: the browser asks whether those that it has are the current ones.
       const response = await fetch(url, { ...init, cache: 'no-cache' });
-      if (response.status === 401 && secrets[kind].peek() === secret) {
-        signOut(kind, await reasonOf(response.clone()));
+      if (response.status === 401) {
+        const reason = await reasonOf(response.clone());
+        // While it was read, the event stream may have signed out and said why, or another key may have signed in. And when the
+        // page that asked has gone away, there is no reason to read: the next request gets one.
+        const isAborted = init?.signal?.aborted === true;
+        if (!isAborted && secrets[kind].peek() === secret) signOut(kind, reason);
       }
       return response;
     },
