@@ -1,9 +1,17 @@
-import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite, type ShotOptions } from '../harness/engine.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
-import { look, plant, plantWorker, type Found } from './reuse-pages.ts';
+import {
+  lookAfterWipe,
+  plantingHeaders,
+  plantReused,
+  plantWorker,
+  queryOf,
+  statePage,
+  StateReports,
+  type Found,
+} from '../harness/state-pages.ts';
 
 const secret = 'planted-77c1d0';
 
@@ -11,53 +19,28 @@ let engine: TestEngine;
 let site: TestSite;
 let captures = 0;
 
-const reports = new Map<string, Found>();
-const waiting = new Map<string, () => void>();
+const reports = new StateReports();
 /** Requests whose answers come when their page is gone. */
 const late: (() => void)[] = [];
 let letLoop: (() => void) | undefined;
-
-const queryOf = (request: IncomingMessage, name: string) =>
-  new URL(request.url ?? '/', 'http://x').searchParams.get(name) ?? '';
-
-/** The image holds the load event until the script has reported. */
-const page = (call: string, body = '') =>
-  html(
-    `${body}<script>
-      const by = new URLSearchParams(location.search).get('by');
-      const send = fetch;
-      document.write('<img src="/reported?by=' + by + '">');
-      (${call}).catch((error) => ({ error: String(error) }))
-        .then((facts) => send('/report?by=' + by, { method: 'POST', body: JSON.stringify(facts) }));
-    </script>`,
-    '<style>a { display: block; width: 100px; height: 100px; background: #0a0 } a:visited { background: #f00 }</style>',
-  );
-
-const script = (text: string) => ({ 'content-type': 'text/javascript', text });
+const loops = Promise.withResolvers<void>();
 
 beforeAll(async () => {
-  const workers = {
-    '/worker.js': script(`oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
-      onfetch = (event) => { if (event.request.url.endsWith('/from-worker')) event.respondWith(new Response('worker')); };`),
-    '/echo.js': script('(self.onconnect = ({ ports: [port] }) => port.postMessage(1)), self.postMessage?.(1);'),
-  };
   site = await TestSite.start({
+    ...reports.routes,
     '/plant': (_, response) => {
-      response.writeHead(200, {
-        'content-type': 'text/html',
-        'accept-ch': 'Sec-CH-UA-Platform-Version',
-        'set-cookie': [
-          `http-only=${secret}; HttpOnly; Max-Age=9999`,
-          `partitioned=${secret}; Secure; SameSite=None; Partitioned; Max-Age=9999`,
-        ],
-      });
-      response.end(page(`(${plant.toString()})('${secret}')`));
+      response.writeHead(200, plantingHeaders(secret));
+      response.end(statePage(`(${plantReused.toString()})('${secret}')`));
     },
     '/plant-worker': (request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
-      response.end(page(`(${plantWorker.toString()})('${secret}', '${queryOf(request, 'kind')}')`));
+      response.end(statePage(`(${plantWorker.toString()})('${secret}', '${queryOf(request, 'kind')}')`));
     },
-    '/look': page(`(${look.toString()})()`, '<a href="/plant?by=planter">x</a>'),
+    '/look': statePage(`(${lookAfterWipe.toString()})()`, '<a href="/plant?by=planter">x</a>'),
+    '/echo.js': (_, response) =>
+      response
+        .writeHead(200, { 'content-type': 'text/javascript' })
+        .end('(self.onconnect = ({ ports: [port] }) => port.postMessage(1)), self.postMessage?.(1);'),
     '/store': html(`<script>localStorage.setItem('x', location.search)</script>`),
     '/go-on': html(`<script>sessionStorage.setItem('x', 'y'); location.port || 0;
       location.replace(location.href.replace('127.0.0.1', 'localhost').replace('go-on', 'plain'))</script>`),
@@ -67,37 +50,12 @@ beforeAll(async () => {
     </script>`),
     '/loop': (_, response) => void (letLoop = () => response.end()),
     '/looping': (_, response) => {
-      waiting.get('looping')?.();
+      loops.resolve();
       response.end();
-    },
-    '/headers': (request, response) => {
-      const { cookie = '', authorization = '' } = request.headers;
-      const hint = request.headers['sec-ch-ua-platform-version'] ?? null;
-      response.end(JSON.stringify({ cookie, authorization, hint }));
     },
     '/never': () => undefined,
     '/late': (_, response) => {
       late.push(() => response.writeHead(200, { 'set-cookie': `late=${secret}; Max-Age=9999` }).end());
-    },
-    ...Object.fromEntries(
-      Object.entries(workers).map(([path, { text, ...headers }]) => [
-        path,
-        (_: unknown, response: { writeHead(status: number, headers: object): { end(text: string): void } }) =>
-          response.writeHead(200, headers).end(text),
-      ]),
-    ),
-    '/report': (request, response) => {
-      const by = queryOf(request, 'by');
-      void request.toArray().then((parts) => {
-        reports.set(by, JSON.parse(parts.join('')) as Found);
-        response.end();
-        waiting.get(by)?.();
-      });
-    },
-    '/reported': (request, response) => {
-      const by = queryOf(request, 'by');
-      if (reports.has(by)) response.writeHead(404).end();
-      else waiting.set(by, () => response.writeHead(404).end());
     },
   });
   engine = await TestEngine.start({ slots: 1 });
@@ -202,12 +160,11 @@ describe('a page that is used again', () => {
     const failing = capture('/plain', 'hangs', { failOn: { status: [200] } });
     await expect(failing).rejects.toThrow();
     const answered = Promise.withResolvers<void>();
-    const looping = new Promise<void>((resolve) => waiting.set('looping', resolve));
     const before = engine.pages.length;
     await engine.render(site.url('/loops'), {}, { reuseFor: 'hangs', answered: answered.promise });
     await until('its script to wait', () => letLoop !== undefined);
     letLoop?.();
-    await looping;
+    await loops.promise;
     answered.resolve();
     await until('its page to be closed', () => engine.pages.length > before);
     expect(engine.pages.slice(before)).toEqual(['failed']);

@@ -82,9 +82,10 @@ export class Journal implements AsyncDisposable {
   static async open(folder: string, service: string): Promise<Journal> {
     const path = join(folder, stateFile);
     await lock(folder);
+    let file: FileHandle | undefined;
     try {
       return await withFileErrors(path, async () => {
-        const file = await openRegular(path);
+        file = await openRegular(path);
         const { lines, whole, size } = readLines(await file.readFile(), path);
         const states = new Map<string, EntryState>();
         for (const line of lines) {
@@ -100,6 +101,7 @@ export class Journal implements AsyncDisposable {
         return journal;
       });
     } catch (error) {
+      await file?.close();
       await unlock(folder);
       throw error;
     }

@@ -4,9 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { TestEngine, TestSite } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
-import { lookForState, nothing, plantState, talk, type Found } from './state-pages.ts';
+import {
+  lookForState,
+  nothing,
+  plantingHeaders,
+  plantState,
+  queryOf,
+  statePage,
+  StateReports,
+  talk,
+  type Found,
+} from '../../harness/state-pages.ts';
 
 /** Nothing else holds this text: found in a file, it was written by a page. */
 const secret = 'planted-5f2c91d07b';
@@ -16,55 +26,34 @@ let site: TestSite;
 let folder: string;
 let before: string | undefined;
 
-/** What pages report, by the name that they were given, and the connections that each came over. */
-const reports = new Map<string, unknown>();
+const reports = new StateReports();
+/** That a page came over, by the name that it was given. */
 const connections = new Map<string, Set<unknown>>();
-const waiting = new Map<string, () => void>();
+/** Answers to pages that wait for each other. */
+const both: (() => void)[] = [];
 let served = 0;
 
 const nameOf = (request: IncomingMessage) =>
-  new URL(request.url ?? '/', 'http://x').searchParams.get('by') ??
-  new URL(request.headers.referer ?? 'http://x').searchParams.get('by') ??
-  '';
+  (queryOf(request, 'by') || new URL(request.headers.referer ?? 'http://x').searchParams.get('by')) ?? '';
 
-/** The image holds the load event until the script has reported. */
 const page = (script: (by: string, secret: string) => unknown, body = '') =>
-  html(
-    `${body}<script>
-      const by = new URLSearchParams(location.search).get('by');
-      document.write('<img src="/reported?by=' + by + '">');
-      (${script.toString()})(by, '${secret}').catch((error) => ({ error: String(error) }))
-        .then((facts) => fetch('/report?by=' + by, { method: 'POST', body: JSON.stringify(facts) }));
-    </script>`,
-    '<style>a { display: block; width: 100px; height: 100px; background: #0a0 } a:visited { background: #f00 }</style>',
-  );
+  statePage(`(${script.toString()})(by, '${secret}')`, body);
 
 beforeAll(async () => {
   before = process.env.TMPDIR;
   folder = await mkdtemp(join(tmpdir(), 'wc-'));
   process.env.TMPDIR = folder;
   site = await TestSite.start({
+    ...reports.routes,
     '/plant': (request, response) => {
       note(request);
-      response.writeHead(200, {
-        'content-type': 'text/html',
-        'accept-ch': 'Sec-CH-UA-Platform-Version',
-        'set-cookie': [
-          `http-only=${secret}; HttpOnly; Max-Age=9999`,
-          `partitioned=${secret}; Secure; SameSite=None; Partitioned; Max-Age=9999`,
-        ],
-      });
+      response.writeHead(200, plantingHeaders(secret));
       response.end(page(plantState));
     },
     '/look': (request, response) => {
       note(request);
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(page(lookForState, '<a href="/plant?by=planter">x</a>'));
-    },
-    '/headers': (request, response) => {
-      const { cookie = '', authorization = '', 'x-given': given = '' } = request.headers;
-      const hint = request.headers['sec-ch-ua-platform-version'] ?? null;
-      response.end(JSON.stringify({ cookie, authorization, given, hint }));
     },
     '/talk': page(talk),
     '/cached': (request, response) => {
@@ -74,39 +63,16 @@ beforeAll(async () => {
     },
     '/auth': ({ headers: { authorization } }, response) =>
       response.writeHead(authorization ? 200 : 401, { 'www-authenticate': 'Basic realm="x"' }).end(),
-    '/worker.js': (_, response) =>
-      response.writeHead(200, { 'content-type': 'text/javascript' }).end(
-        `oninstall = () => skipWaiting(); onactivate = (event) => event.waitUntil(clients.claim());
-           onfetch = (event) => { if (event.request.url.endsWith('/from-worker')) event.respondWith(new Response('worker')); };`,
-      ),
     '/shared-worker.js': (_, response) =>
       response
         .writeHead(200, { 'content-type': 'text/javascript' })
         .end(
           `const heard = []; onconnect = ({ ports: [port] }) => port.onmessage = ({ data }) => { heard.push(data); port.postMessage(heard); };`,
         ),
-    '/report': (request, response) => {
-      const by = nameOf(request);
-      void request.toArray().then((parts) => {
-        reports.set(by, JSON.parse(parts.join('')));
-        response.end();
-        waiting.get(by)?.();
-      });
-    },
-    '/reported': (request, response) => {
-      const by = nameOf(request);
-      if (reports.has(by)) response.writeHead(404).end();
-      else waiting.set(by, () => response.writeHead(404).end());
-    },
     // Answers when both have come.
-    '/both': (request, response) => {
-      waiting.set(`both ${nameOf(request)}`, () => response.end());
-      const both = [...waiting].filter(([name]) => name.startsWith('both '));
-      if (both.length < 2) return;
-      for (const [name, go] of both) {
-        waiting.delete(name);
-        go();
-      }
+    '/both': (_, response) => {
+      both.push(() => response.end());
+      if (both.length === 2) for (const go of both.splice(0)) go();
     },
   });
   engine = await TestEngine.start({ slots: 2 });
@@ -127,7 +93,7 @@ function note(request: IncomingMessage): void {
 
 async function capture<T>(path: string, by: string, options = {}, secrets: CaptureSecrets = {}) {
   const rendering = await engine.render(`${site.url(path)}?by=${by}`, options, { secrets });
-  if (!reports.has(by)) throw new Error(`${by} did not report`);
+  if (reports.get(by) === undefined) throw new Error(`${by} did not report`);
   return { facts: reports.get(by) as T, picture: await Picture.of(rendering.bytes) };
 }
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-
-type Session = typeof import('../../../services/dashboard/shell/session.ts');
+import type * as Session from '../../../services/dashboard/shell/session.ts';
 
 const encoder = new TextEncoder();
 const refusal = encoder.encode(
@@ -9,7 +8,7 @@ const refusal = encoder.encode(
 
 /** Answers of the service: the head at once, the body when told. */
 let bodies: ReadableStreamDefaultController<Uint8Array>[];
-let session: Session;
+let session: typeof Session;
 
 beforeEach(async () => {
   bodies = [];
@@ -43,8 +42,8 @@ async function asked(
     .client()
     .getUsage({ signal })
     .catch(() => undefined);
-  await vi.waitUntil(() => bodies.length > before);
-  return { answer, body: bodies.at(-1)! };
+  const body = await vi.waitUntil(() => bodies[before]);
+  return { answer, body };
 }
 
 function refuse(body: ReadableStreamDefaultController): void {
