@@ -58,6 +58,8 @@ interface Place {
   readonly version: number;
 }
 
+const emptyPlace: Place = { head: null, sequence: 0, version: 0 };
+
 /**
  * The embedded store: files as messages of a JetStream stream, so that a laptop needs no bucket. Renderers write the parts,
  * under a generation of their own; a trusted service then writes the head that makes them a file. The server removes what
@@ -100,7 +102,9 @@ export class EmbeddedStore implements FileStore {
       const early = expected.isRefresh ? null : this.#verify(upload, location, { ...expected, deadline }, false);
       early?.catch(() => undefined);
       let isSame = false;
-      const file = await this.#place(upload, location, expected, deadline, async (head) => {
+      // The name of a first file is new, but for a job that was delivered twice.
+      const known = expected.isRefresh ? undefined : emptyPlace;
+      const decide = async (head: Head | null) => {
         if (head !== null && (isSameLocation(head.location, location) || !expected.isRefresh)) return 'keep';
         const isCompared = head !== null && upload.etag !== head.etag && mayShowSame(head, upload);
         const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isCompared));
@@ -115,7 +119,8 @@ export class EmbeddedStore implements FileStore {
                 async () => bytes,
               ))));
         return placementOf(head, expected, isSame);
-      });
+      };
+      const file = await this.#place(upload, location, expected, deadline, decide, known);
       return { file, isSame };
     }, limits);
   }
@@ -183,6 +188,8 @@ export class EmbeddedStore implements FileStore {
   /**
    * Makes an upload the file of a name, where `decide` says so of the file in place: `keep` that, `write` the upload in
    * its place, or `extend` the life of its bytes. Decides anew when another file has come meanwhile.
+   *
+   * @param known what is under the name, as far as is known; the server refuses the write when that is not so, and it is looked at
    */
   async #place(
     upload: Upload,
@@ -190,9 +197,9 @@ export class EmbeddedStore implements FileStore {
     wanted: Wanted,
     deadline: number,
     decide: (head: Head | null) => 'keep' | 'write' | 'extend' | Promise<'keep' | 'write' | 'extend'>,
+    known?: Place,
   ): Promise<Head> {
-    const attempt = async (): Promise<Head | null> => {
-      const place = await this.#placeOf(wanted.name, deadline);
+    const attempt = async (place: Place): Promise<Head | null> => {
       const { head } = place;
       const decision = await decide(head);
       if (decision === 'keep' && head !== null) return head;
@@ -200,12 +207,16 @@ export class EmbeddedStore implements FileStore {
         decision === 'extend' && head !== null
           ? await this.#rewrite(head, location, wanted)
           : newHead(upload, location, wanted, head, this.#now());
-      const sequence = await this.#writeHead(next, place, deadline);
-      if (sequence === null) return null;
-      if (place.version > 0 || head !== null) await this.#dropFormer(next, sequence, head?.previous);
-      return next;
+      const written = await this.#writeHead(next, place, deadline);
+      if (written === null) return null;
+      if (place.version > 0 || head !== null) await this.#dropFormer(written.head, written.sequence, head?.previous);
+      return written.head;
     };
-    return untilPlaced(attempt, () => this.#now() >= deadline);
+    // Whatever is wrong with what is known, or with an upload where there is a file already, is found by the look.
+    const asKnown = known === undefined ? null : await attempt(known).catch(() => null);
+    if (asKnown !== null) return asKnown;
+    const look = async () => attempt(await this.#placeOf(wanted.name, deadline));
+    return untilPlaced(look, () => this.#now() >= deadline);
   }
 
   async #placeOf(name: string, deadline: number): Promise<Place> {
@@ -220,20 +231,25 @@ export class EmbeddedStore implements FileStore {
     return { head: headOf(former, this.#now()), sequence: 0, version: 0 };
   }
 
-  /** The sequence of the head once it is in place; null when another one is. */
-  async #writeHead(head: Head, place: Place, deadline: number): Promise<number | null> {
+  /** The head as it is in place, with its sequence; null when that of another upload is. */
+  async #writeHead(
+    head: Head,
+    place: Place,
+    deadline: number,
+  ): Promise<{ readonly head: Head; readonly sequence: number } | null> {
     const until = localDeadline(deadline, this.#now());
-    const written = await this.#messages.swap(headSubject(head.name, place.version + 1), JSON.stringify(head), {
+    const sequence = await this.#messages.swap(headSubject(head.name, place.version + 1), JSON.stringify(head), {
       ttlSeconds: Math.max(1, Math.ceil((head.expiresAt - this.#now()) / 1000)),
       deadline: until,
       filter: headVersions(head.name),
       expected: place.sequence,
     });
-    if (written !== null) return written;
+    if (sequence !== null) return { head, sequence };
     const message = await this.#messages.lastOfLeader(headVersions(head.name), until);
     const found = headOf(message, this.#now());
-    // Our own, whose acknowledgement was lost.
-    return isSameLocation(found?.location, head.location) ? (message?.seq ?? null) : null;
+    if (message === null || found === null || !isSameLocation(found.location, head.location)) return null;
+    // Of an earlier attempt, whose acknowledgement was lost, or an earlier delivery.
+    return { head: found, sequence: message.seq };
   }
 
   /** The parts of the file before stay for those who are reading them; those of the file before it have had their time. */

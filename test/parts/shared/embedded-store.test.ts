@@ -32,3 +32,17 @@ test('a second file of a name leaves nothing behind, and a removed one takes its
   await store.remove(first.name);
   expect(await messagesOf(first.name)).toBe(0);
 });
+
+test('the first file of a name is put in place without asking whether there is one', async () => {
+  const file = newFile(part);
+  const upload = await new EmbeddedUploader(nats.session).upload(file).stored;
+  let questions = 0;
+  const { jsm, nc } = nats.session;
+  const heard = nc.subscribe(`$JS.API.STREAM.MSG.GET.${streamNames.files}`, { callback: () => void questions++ });
+  await nc.flush();
+  const accepted = await store.accept(upload, { ...file, isRefresh: false });
+  await jsm.streams.info(streamNames.files);
+  heard.unsubscribe();
+  expect(accepted).toMatchObject({ file: { name: file.name }, isSame: false });
+  expect(questions).toBe(0);
+});
