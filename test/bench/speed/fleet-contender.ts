@@ -73,8 +73,9 @@ export async function postCapture(
       ...(html === undefined ? { url: target } : { html }),
       format,
       responseType: 'file',
-      // On paper the others print many pages, too.
+      // On paper the others print many pages, too, and leave out the tags that the service adds for screen readers.
       isFullPage: page.isFullPage && format !== 'pdf',
+      ...(format === 'pdf' ? { pdf: { tagged: false } } : {}),
       viewport: benchViewport,
       quality: benchQuality,
     }),

@@ -38,6 +38,7 @@ answerRequests(
       if (format === 'pdf') {
         const { data } = await cdp.send('Page.printToPDF', {
           printBackground: true,
+          generateTaggedPDF: false,
           paperWidth: 8.27,
           paperHeight: 11.7,
         });

@@ -10,7 +10,11 @@ type Send = (address: URL, task: BenchTask) => Promise<Response | undefined>;
 const kinds: Readonly<Record<string, Send>> = {
   browserless: (address, { page, url, format }) =>
     format === 'pdf'
-      ? postJson(new URL('pdf', address), { url, options: { printBackground: true, format: 'A4' } }, address)
+      ? postJson(
+          new URL('pdf', address),
+          { url, options: { printBackground: true, format: 'A4', tagged: false } },
+          address,
+        )
       : postJson(
           new URL('screenshot', address),
           {

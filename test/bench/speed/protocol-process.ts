@@ -126,7 +126,13 @@ answerRequests(
 type Send = <T>(method: string, params?: object) => Promise<T>;
 
 async function take(send: Send, format: 'png' | 'jpeg' | 'pdf', isFullPage: boolean): Promise<{ data: string }> {
-  if (format === 'pdf') return send('Page.printToPDF', { printBackground: true, paperWidth: 8.27, paperHeight: 11.7 });
+  if (format === 'pdf')
+    return send('Page.printToPDF', {
+      printBackground: true,
+      generateTaggedPDF: false,
+      paperWidth: 8.27,
+      paperHeight: 11.7,
+    });
   const how = format === 'png' ? { format, optimizeForSpeed: true } : { format, quality: benchQuality };
   const shoot = async () => {
     if (!isFullPage) return send<{ data: string }>('Page.captureScreenshot', how);

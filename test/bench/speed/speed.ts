@@ -53,12 +53,12 @@ interface Plan {
 
 const full: Plan = {
   blocks: 5,
-  warmUps: 3,
+  warmUps: 6,
   saturation: { rounds: 3, seconds: 4, minCaptures: 20 },
   takes: () => true,
 };
 
-/** Two minutes on two cores at rest. */
+/** Two minutes on two cores at rest; much of the code of all contenders is not compiled by then. */
 const quick: Plan = {
   blocks: 2,
   warmUps: 1,
