@@ -141,6 +141,8 @@ test('the node that leads the database partitioned from the others for twelve se
 
 test('all three restarted, one after the other: nothing is lost', async () => {
   const { cluster } = fleet();
+  const before = cluster.pids;
   const answers = await answersDuring(() => cluster.rollingRestart());
+  expect(cluster.pids.filter((pid) => before.includes(pid))).toEqual([]);
   await expectNothingLost('a rolling restart', answers);
 });
