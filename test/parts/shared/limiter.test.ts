@@ -85,7 +85,8 @@ describe('clocks that differ', () => {
     return { admitted, tookMs: performance.now() - start };
   }
 
-  test.each<[string, readonly [number, number]]>([
+  // Side by side: each asks for as long.
+  test.concurrent.each<[string, readonly [number, number]]>([
     ['by a second', [1000, 0]],
     ['by a second, the other one', [0, 1000]],
     ['by some tens of milliseconds, as estimates of the server are', [20, -20]],
@@ -303,7 +304,8 @@ test('an admission that the server wrote, but whose answer was lost, is counted 
   await until('it to be released', async () => (await front.inFlight('lost')) === 0);
 });
 
-test.each([
+// Side by side, each on a server of its own: clients wait most of the time for one that is starting.
+test.concurrent.each([
   ['far from the limits', { ...wide, tokenQuota: 1e9 }],
   ['near a limit', { ...wide, maxInFlight: 150 }],
 ])(
