@@ -76,7 +76,7 @@ test('a front killed between publish and answer: the same Idempotency-Key finds 
 test('a front killed while background captures pour in: all that it answered complete, the rest ends too', async () => {
   const { api, fronts, urls } = fleet();
   const accepted: Answer[] = [];
-  const answers = Array.from({ length: 60 }, () =>
+  const answers = Array.from({ length: 40 }, () =>
     api.capture({ url: site().url('/colour'), viewport, background: true }, { base: first(urls, 1) }).then(
       (answer) => answer.status === 200 && accepted.push(answer),
       () => 'connection lost',
