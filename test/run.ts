@@ -22,7 +22,11 @@ async function main(): Promise<Counts> {
   }
   const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
   const preparing = new AbortController();
-  if (filter.length === 0 || filter.some((name) => name.includes('kube'))) prepareControlPlane(preparing.signal);
+  const isAll = filter.length === 0;
+  if (isAll || filter.some((name) => name.includes('kube'))) {
+    prepare(['control-plane', 'kube-controller-manager', 'operator-crds'], preparing.signal);
+  }
+  if (isAll) prepare(['php'], preparing.signal);
   const vitest = await startVitest('test', filter, { ...options, watch: false });
   preparing.abort();
   const counts = count(vitest);
@@ -30,17 +34,20 @@ async function main(): Promise<Counts> {
   return counts;
 }
 
-/** It may be built for minutes: beside the tests that do not need it. Those that do wait for it, and say why it is not there. */
-function prepareControlPlane(signal: AbortSignal): void {
-  const prepare = async () => {
-    for (const tool of ['control-plane', 'kube-controller-manager', 'operator-crds']) {
+/**
+ * Tools that may be built for minutes, or installed, one after the other: beside the tests that do not need them. Those that
+ * do wait for them, and say why they are not there.
+ */
+function prepare(tools: readonly string[], signal: AbortSignal): void {
+  const prepareAll = async () => {
+    for (const tool of tools) {
       await ensureTool(tool, { log: say, signal }).catch((error: unknown) => {
         if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
       });
       if (signal.aborted) return;
     }
   };
-  void prepare();
+  void prepareAll();
 }
 
 /** A file that could not be read, and an error outside of every test, count as a failed test each. */

@@ -145,7 +145,10 @@ test('hung, with its connections up: status says so soon, and what waits meanwhi
 test('killed again and again under load: every capture that was answered is there, and charged once', async () => {
   const { api, nats } = fleet();
   const answers = Array.from({ length: 16 }, (_, index) =>
-    api.capture({ url: site().url('/images', { list: `slow:${100 + index * 40}` }) }),
+    api.capture({
+      url: site().url('/images', { list: `slow:${100 + index * 40}` }),
+      viewport: { width: 160, height: 90 },
+    }),
   );
   for (let round = 0; round < 2; round++) {
     await sleep(700);

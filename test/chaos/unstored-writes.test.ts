@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
-import { connectNats } from '@webcapture/shared/nats/connect.ts';
+import { setTimeout } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from 'vitest';
+import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { FileMessages } from '@webcapture/shared/files/file-messages.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
 import { silentLog, streamSettings } from '../harness/nats-session.ts';
+import { until } from '../harness/until.ts';
 import { provision } from '../../services/controller/streams.ts';
 
 let cluster: NatsCluster;
@@ -20,17 +22,13 @@ beforeAll(async () => {
   await cluster.ready();
 });
 
-afterEach(() => cluster.repair());
-
 afterAll(() => cluster.stop());
 
-/** Connected to the leader of a stream, which then is cut off from its followers: it takes writes and can store none. */
-async function besideLonelyLeader(stream: string) {
-  const leader = await cluster.leaderOf(stream);
-  const { url } = cluster.node(leader);
+/** Connected to some nodes of the cluster. */
+async function connectTo(indexes: readonly number[]): Promise<NatsSession> {
+  const url = indexes.map((index) => cluster.node(index).url).join(',');
   const session = await connectNats({ url, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
   onTestFinished(() => session.nc.close());
-  cluster.partition(leader);
   return session;
 }
 
@@ -39,42 +37,53 @@ const partitionMs = 15_000;
 
 const attemptMs = 500;
 
-/** What a promise has become when the partition has lasted: a leader that takes writes, and then one that knows it is none. */
-const afterPartition = async <T>(promise: Promise<T>) =>
-  Promise.race([promise, new Promise<'waits'>((resolve) => setTimeout(resolve, partitionMs, 'waits'))]);
+const fileSubject = () => `files.part.us-east.${randomUUID()}.${randomUUID()}.0`;
 
-test('a message of a file counts as written when it is stored, not when it was proposed', async () => {
-  const session = await besideLonelyLeader(streamNames.files);
+test('messages of files and a job count as written when they are stored, not when a leader without followers proposed them', async () => {
+  // One that leads both streams: it takes writes and can store none.
+  const leader = await cluster.leaderOf(streamNames.files);
+  await cluster.makeLeader(streamNames.captures, leader);
+  const session = await connectTo([leader]);
+  const others = await connectTo([0, 1, 2].filter((index) => index !== leader));
+  expect(await cluster.leaderOf(streamNames.files)).toBe(leader);
+  cluster.partition(leader);
+  const partitionEnds = setTimeout(partitionMs);
+
   const messages = new FileMessages(session);
   const limits = { ttlSeconds: 60, timeout: attemptMs, deadline: Date.now() + 60_000 };
-  const own = `files.part.us-east.${randomUUID()}.${randomUUID()}.0`;
+  const own = fileSubject();
   const shared = `files.html.us-east.${randomUUID()}.head`;
-  const writing = Promise.all([
+  const retries = { deadline: Date.now() + 60_000, attemptTimeoutMs: attemptMs };
+  const msgID = randomUUID();
+  const writes = [
     messages.create(own, 'bytes', limits),
     messages.create(shared, 'bytes', { ...limits, isShared: true }),
     messages.create(shared, 'bytes', { ...limits, isShared: true }),
-  ]);
-  expect(await afterPartition(writing)).toBe('waits');
+    retryTransient(
+      (timeout) => session.js.publish(captureSubject('us-east', 'interactive'), 'job', { msgID, timeout }),
+      retries,
+    ),
+  ];
+  let written = 0;
+  const writing = Promise.all(writes.map((write) => write.then(() => written++)));
+  // A rejection is of interest when all are awaited.
+  writing.catch(() => undefined);
+
+  const meanwhile = fileSubject();
+  await until('the others to have a leader that stores', () =>
+    others.js.publish(meanwhile, 'bytes', { msgID: meanwhile, timeout: attemptMs }),
+  );
+  // What was a leader that takes writes has come to know that it is none.
+  await partitionEnds;
+  expect(written).toBe(0);
+
   cluster.heal();
   await writing;
   await cluster.ready();
   const { jsm } = await cluster.session();
-  for (const subject of [own, shared]) {
+  for (const subject of [own, shared, meanwhile]) {
     const stored = await jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
     expect(stored?.string()).toBe('bytes');
   }
-});
-
-test('a job that was proposed and never stored is published again until it is', async () => {
-  const session = await besideLonelyLeader(streamNames.captures);
-  const msgID = randomUUID();
-  const publishing = retryTransient(
-    (timeout) => session.js.publish(captureSubject('us-east', 'interactive'), 'job', { msgID, timeout }),
-    { deadline: Date.now() + 60_000, attemptTimeoutMs: attemptMs },
-  );
-  expect(await afterPartition(publishing)).toBe('waits');
-  cluster.heal();
-  await publishing;
-  const { jsm } = await cluster.session();
   expect((await jsm.streams.info(streamNames.captures)).state.messages).toBe(1);
 });

@@ -106,6 +106,22 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return this.#leader(`a leader of the consumer ${durable} of ${stream}`, `CONSUMER.INFO.${stream}.${durable}`);
   }
 
+  /** Has a node lead a stream. */
+  async makeLeader(stream: string, index: number): Promise<void> {
+    const { nc } = await this.session();
+    const { name } = this.node(index);
+    const order = JSON.stringify({ placement: { preferred: name } });
+    await until(
+      `${name} to lead ${stream}`,
+      async () => {
+        if ((await this.leaderOf(stream)) === index) return true;
+        await nc.request(`$JS.API.STREAM.LEADER.STEPDOWN.${stream}`, order, { timeout: 2000 });
+        return false;
+      },
+      { intervalMs: 100 },
+    );
+  }
+
   /** The names of all streams. */
   async streams(): Promise<readonly string[]> {
     const session = await this.session();

@@ -12,7 +12,7 @@ import { plainReport } from '../../harness/records.ts';
 import { serveFolder } from '../../harness/static-site.ts';
 import { until } from '../../harness/until.ts';
 import { startCliStand, type CliStand } from './cli-stand.ts';
-import { type CommandOptions, main } from './command.ts';
+import { type CommandOptions, fromSources } from './command.ts';
 
 let cli: CliStand;
 beforeAll(async () => {
@@ -52,6 +52,7 @@ describe('a batch captures each entry once', () => {
     const out = join(cli.folder, 'rate');
     const { code, stderr, stdout } = await account.run(['batch', '-', '-o', out, '--concurrency', '30'], {
       input: addresses(6, 'rate'),
+      program: fromSources,
     });
     expect({ code, stdout: stdout.toString() }).toEqual({
       code: 0,
@@ -210,13 +211,13 @@ async function smallDisk(folder: string, kibibytes: number): Promise<SmallDisk> 
   } catch {
     const limit = `ulimit -f 4; exec "$0" "$@"`;
     return {
-      program: ['bash', '-c', limit, process.execPath, main],
+      program: ['bash', '-c', limit, ...cli.program],
       grow: async () => undefined,
       [Symbol.asyncDispose]: async () => undefined,
     };
   }
   return {
-    program: undefined,
+    program: cli.program,
     grow: async () => void (await run('mount', ['-o', 'remount,size=10m', folder])),
     async [Symbol.asyncDispose]() {
       await run('umount', [folder]);

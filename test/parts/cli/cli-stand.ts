@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import type { UsageView } from '@webcapture/shared/api/account.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -12,6 +14,8 @@ import { type CommandOptions, type CommandResult, runCommand, startCommand } fro
 export interface CliStand extends AsyncDisposable {
   readonly stand: Stand;
   readonly folder: string;
+  /** The bundle that users get, away from the packages of the repository: what accounts run. */
+  readonly program: NonNullable<CommandOptions['program']>;
   /** An account of its own: its key, and what it has used. */
   openAccount(limits?: object): Promise<CliAccount>;
 }
@@ -24,6 +28,8 @@ export interface CliAccount {
   suspend(): Promise<void>;
 }
 
+const root = new URL('../../..', import.meta.url);
+
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
 
 export async function startCliStand(): Promise<CliStand> {
@@ -34,13 +40,17 @@ export async function startCliStand(): Promise<CliStand> {
     WEBCAPTURE_CDN_URL: `http://127.0.0.1:${port}/files`,
   });
   const folder = await mkdtemp(join(inject('tempFolder'), 'cli-'));
+  await promisify(execFile)(process.execPath, ['services/cli/build.ts', folder], { cwd: root });
+  const program = [process.execPath, join(folder, 'webcapture.mjs')] as const;
   return {
     stand,
     folder,
+    program,
     async openAccount(limits = {}) {
       const { account, first } = await openAccount(stand.url, { ...wide, ...limits });
       const withEnv = ({ env, ...options }: CommandOptions = {}): CommandOptions => ({
         cwd: folder,
+        program,
         ...options,
         env: { WEBCAPTURE_URL: stand.url, WEBCAPTURE_API_KEY: first.key, ...env },
       });

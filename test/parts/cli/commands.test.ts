@@ -9,24 +9,18 @@ import { until } from '../../harness/until.ts';
 import { startCliStand, type CliAccount, type CliStand } from './cli-stand.ts';
 import { type CommandOptions, runCommand, startCommand } from './command.ts';
 
-const root = new URL('../../..', import.meta.url);
-
 let cli: CliStand;
 let account: CliAccount;
-/** The bundle, away from the packages of the repository. */
-let program: CommandOptions['program'];
 beforeAll(async () => {
   cli = await startCliStand();
   account = await cli.openAccount();
-  await promisify(execFile)(process.execPath, ['services/cli/build.ts', cli.folder], { cwd: root });
-  program = [process.execPath, join(cli.folder, 'webcapture.mjs')];
 });
 afterAll(() => cli[Symbol.asyncDispose]());
 beforeEach(() => {
   cli.stand.renderer.behaviour = (job, renderer) => renderer.complete(job);
 });
 
-const run = (args: readonly string[], options: CommandOptions = {}) => account.run(args, { program, ...options });
+const run = (args: readonly string[], options?: CommandOptions) => account.run(args, options);
 const lastJob = () => cli.stand.renderer.jobs.at(-1) ?? expect.fail('no job came');
 const page = 'https://example.com/';
 
@@ -84,7 +78,7 @@ describe('capture', () => {
     };
     const jobs = cli.stand.renderer.jobs.length;
     const own = await cli.openAccount();
-    const { child, result } = own.start(['capture', page, '-o', 'never.png'], { program });
+    const { child, result } = own.start(['capture', page, '-o', 'never.png']);
     await until('the job to be taken', () => cli.stand.renderer.jobs.length > jobs);
     child.kill('SIGINT');
     expect(await result).toMatchObject({ code: 130, stderr: 'webcapture: Interrupted.\n' });
@@ -139,7 +133,7 @@ describe('an error has an exit code by its kind, and a sentence', () => {
       stderr: 'webcapture: The page is \\u{1b}[31mtoo large.\n',
     });
     const poor = await cli.openAccount({ tokenQuota: 0 });
-    const { code, stderr } = await poor.run(['capture', page], { program });
+    const { code, stderr } = await poor.run(['capture', page]);
     expect(stderr).toContain('quota');
     expect(code).toBe(5);
   });
@@ -157,7 +151,7 @@ describe('an error has an exit code by its kind, and a sentence', () => {
 describe('profiles', () => {
   const home = (name: string) => join(cli.folder, name);
   const bare = (args: readonly string[], env: Record<string, string>, input = '') =>
-    runCommand(args, { env, input, cwd: cli.folder, program });
+    runCommand(args, { env, input, cwd: cli.folder, program: cli.program });
 
   test('are checked, kept for the owner only, and used by name', async () => {
     const env = { XDG_CONFIG_HOME: home('xdg') };
@@ -208,7 +202,7 @@ describe('profiles', () => {
 describe('what an account has', () => {
   test('its captures: listed, shown, refreshed, deleted', async () => {
     const { key: _key, ...mine } = await cli.openAccount();
-    const own = (...args: string[]) => mine.run(args, { program });
+    const own = (...args: string[]) => mine.run(args);
     const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
     cli.stand.renderer.behaviour = async (job, renderer) => {
       const upload = await renderer.upload(job);
@@ -265,9 +259,7 @@ test('a shell completes commands, flags and values', async () => {
 test('status is shown again and again until Ctrl-C', async () => {
   const { child, result } = startCommand(
     ['status', '--watch', '--json', '--interval', '1', '--server', cli.stand.url],
-    {
-      program,
-    },
+    { program: cli.program },
   );
   let lines = 0;
   child.stdout?.on('data', (chunk: Buffer) => (lines += chunk.toString().split('\n').length - 1));

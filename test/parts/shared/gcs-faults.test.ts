@@ -205,8 +205,10 @@ test('connections are kept: many calls take few of them', async () => {
 test('an answer of something else than the bucket is no answer: no file is missing by it', async () => {
   const page: Fault = { kind: 'answer', status: 200, body: '<html>Sign in</html>' };
   on().proxy.always(() => true, page);
-  expect(await causeOf(on().store.stat(newFile(1).name))).toMatchObject({ failure: 'connection' });
-  expect(await causeOf(on().store.list(null, 10))).toMatchObject({ failure: 'connection' });
+  const limits = { deadline: Date.now() + 3000 };
+  const [stat, list] = [on().store.stat(newFile(1).name, limits), on().store.list(null, 10, limits)];
+  for (const cause of await Promise.all([stat, list].map(causeOf)))
+    expect(cause).toMatchObject({ failure: 'connection' });
 });
 
 test('a bucket that is not there any more is no missing file', async () => {

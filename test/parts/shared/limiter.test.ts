@@ -303,7 +303,8 @@ test('an admission that the server wrote, but whose answer was lost, is counted 
   await until('it to be released', async () => (await front.inFlight('lost')) === 0);
 });
 
-test.each([
+// Side by side, each on a server of its own: clients wait most of the time for one that is starting.
+test.concurrent.each([
   ['far from the limits', { ...wide, tokenQuota: 1e9 }],
   ['near a limit', { ...wide, maxInFlight: 150 }],
 ])(
