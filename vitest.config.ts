@@ -2,18 +2,16 @@ import { defineConfig } from 'vitest/config';
 import { Sequencer } from './test/harness/sequencer.ts';
 
 /**
- * One group, so that files which wait for most of their time (elections, expiries, what is to be given up) go beside those
- * that keep the processors busy, up to the last: five files at a time suit two cores. The sequencer says in which order
- * they begin. The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
+ * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
+ * them last, so that no time limit is missed for want of a processor. Four files at a time suit two cores, since many of them
+ * wait for most of their time, and three of those that start whole fleets; the sequencer says in which order they begin.
+ * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
  */
-const maxWorkers = 5;
-
 export default defineConfig({
   test: {
     globalSetup: 'test/harness/global-setup.ts',
     sequence: { sequencer: Sequencer },
-    maxWorkers,
     // What is waited for ends with its coming: the limits are for what never comes, also on a machine that stalls for a while.
     testTimeout: 300_000,
     hookTimeout: 300_000,
@@ -26,17 +24,19 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'pure', include: ['test/pure/**/*.test.ts'] },
+        test: { name: 'pure', include: ['test/pure/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
-        test: { name: 'parts', include: ['test/parts/**/*.test.ts'] },
+        test: { name: 'parts', include: ['test/parts/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -45,6 +45,8 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -52,8 +54,10 @@ export default defineConfig({
         test: {
           name: 'kube',
           include: ['test/kube/**/*.test.ts'],
+          maxWorkers: 3,
           // Before the first start of a control plane its programs may have to be built.
           hookTimeout: 30 * 60_000,
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -62,6 +66,8 @@ export default defineConfig({
           name: 'chaos',
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
+          maxWorkers: 3,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -1,47 +1,37 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** These take a minute or two and wait for most of them (elections, expiries): beside those that keep the processors busy. */
+/** These take minutes and wait for most of them (elections, expiries): beside all the others of their group. */
 const ahead: readonly string[] = ['/chaos/three-nodes.test.ts', '/chaos/front-and-controller.test.ts'];
 
-/**
- * They go in this order, not mixed: a worker, with what its files share, is kept as long as the next file is of its project.
- * Those of the chaos tests that wait are beside the end-to-end tests, which keep the processors busy and end with short files.
- */
-const projects: readonly string[] = ['corpus', 'parts', 'pure', 'kube', 'chaos', 'e2e'];
+/** They go in this order, not mixed: a worker, with what its files share, is kept as long as the next file is of its project. */
+const projects: readonly string[] = ['corpus', 'parts', 'pure', 'kube', 'e2e', 'chaos'];
 
 /**
- * The longest files of each project, but for the answers of the front, which take one capture after another and are to get
- * them soon. Of the end-to-end tests those that wait (the life of an account, regions and status) come between busy ones.
+ * The longest files of each project. Those that keep the processors busy come before those that wait (the life of an
+ * account, regions and status), which go beside them then; before both the answers of the front, which take one capture
+ * after another and are to get them soon.
  */
 const longest: readonly string[] = [
   '/corpus/hostile.test.ts',
   '/corpus/lazy-images.test.ts',
   '/corpus/consent.test.ts',
   '/corpus/appearing.test.ts',
-  '/chart/chart.test.ts',
-  '/chart/backup.test.ts',
-  '/browser/troubles.test.ts',
-  '/browser/neighbours.test.ts',
   '/controller/upgrade.test.ts',
   '/webhooks/fairness.test.ts',
   '/egress/payloads/payloads.test.ts',
   '/deploy/run.test.ts',
-  '/chaos/nats.test.ts',
-  '/chaos/renderer.test.ts',
-  '/chaos/consumer-leader.test.ts',
-  '/chaos/background.test.ts',
-  '/e2e/dashboard-pages.test.ts',
-  '/e2e/account-life.test.ts',
-  '/e2e/dashboard.test.ts',
-  '/e2e/regions-and-status.test.ts',
+  '/kube/kube.test.ts',
   '/e2e/answer.test.ts',
   '/e2e/limits.test.ts',
-  '/e2e/timing.test.ts',
-  '/e2e/behind-a-login.test.ts',
   '/e2e/picture-options.test.ts',
+  '/e2e/timing.test.ts',
+  '/e2e/account-life.test.ts',
+  '/e2e/regions-and-status.test.ts',
   '/e2e/real-sites.test.ts',
   '/e2e/load.test.ts',
   '/e2e/errors.test.ts',
+  '/chaos/renderer.test.ts',
+  '/chaos/background.test.ts',
 ];
 
 /** Files by their projects, and the longest of each before the others: what begins last is to end soon. */
@@ -55,9 +45,10 @@ export class Sequencer extends BaseSequencer {
   }
 }
 
-function rankOf({ moduleId, project: { name } }: TestSpecification): number {
+function rankOf({ moduleId, project: { config, name } }: TestSpecification): number {
+  const group = config.sequence.groupOrder * 10_000;
   const first = ahead.findIndex((path) => moduleId.endsWith(path));
-  if (first >= 0) return first;
+  if (first >= 0) return group + first;
   const at = longest.findIndex((path) => moduleId.endsWith(path));
-  return (projects.indexOf(name) + 1) * 1000 + (at < 0 ? longest.length : at);
+  return group + (projects.indexOf(name) + 1) * 1000 + (at < 0 ? longest.length : at);
 }
