@@ -103,13 +103,18 @@ export class Seen {
 const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
 /** Pages that are captured at the same time: most of them wait for most of their time. An engine has as many browsers. */
-const lanes = 2;
+const sideBySide = 2;
 
 /**
  * Tests of every page in each of its formats: on an engine of the file's own with a configuration or a hostile page, else
- * on the one that files share. Pages go side by side, hostile ones alone. Called once in a file.
+ * on the one that files share. Pages go side by side, hostile ones alone, and those of a file whose pictures depend on what
+ * moves in real time in one lane. Called once in a file.
  */
-export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEngineConfig>): void {
+export function testCorpus(
+  pages: readonly HardPage[],
+  config?: Partial<RenderEngineConfig>,
+  lanes: number = sideBySide,
+): void {
   const isShared = config === undefined && !pages.some(({ isHostile }) => isHostile);
   let engine: TestEngine;
   beforeAll(async () => {
