@@ -176,13 +176,12 @@ test('without antiBot BotD says bot', async () => {
 describe('with antiBot nobody is waited for', () => {
   const green = 'body{background:#0a0}';
   const pages = {
-    'a page that prints itself': `<script>print()</script>`,
-    'a page behind a login': '',
-    'a picture behind a login': `<img src="/login">`,
+    'a page that prints itself, asks for permission, and has a picture behind a login': `<img src="/login"><script>
+      print(); Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => 0)</script>`,
+    'a page that opens windows and dialogs, and leaves for another program': `<script>
+      open('/'); alert('hello'); confirm('sure?'); location.href = 'mailto:somebody@site.test'</script>`,
     'a page that closes itself': `<script>onload = () => close()</script>`,
-    'a page that opens windows': `<script>open('/'); alert('hello'); confirm('sure?')</script>`,
-    'a page that asks for permission': `<script>Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => 0)</script>`,
-    'a page that leaves for another program': `<script>location.href = 'mailto:somebody@site.test'</script>`,
+    'a page behind a login': '',
   };
 
   test.each(Object.entries(pages))('%s', async (name, body) => {
@@ -210,8 +209,9 @@ describe('with antiBot nobody is waited for', () => {
 test('with antiBot all else works as it does without', async () => {
   const site = await TestSite.start({ '/': html('<div style="height:9000px;background:#0a0"></div>') });
   try {
-    const whole = await engine.shoot(site.url(), { antiBot: true, isFullPage: true });
-    expect(whole.picture.size).toBe('640x9000');
+    const viewport = { width: 160 };
+    const whole = await engine.shoot(site.url(), { antiBot: true, isFullPage: true, viewport });
+    expect(whole.picture.size).toBe('160x9000');
     expect(whole.picture.share('#00aa00')).toBe(1);
     const paper = await engine.render(site.url(), { antiBot: true, format: 'pdf' });
     expect(paper.bytes.subarray(0, 5).toString()).toBe('%PDF-');

@@ -107,7 +107,7 @@ const pages: readonly HardPage[] = [
     window.Promise = window.requestAnimationFrame = window.setTimeout = window.getComputedStyle = null;
     JSON.stringify = () => 'no'; Object.defineProperty(document, 'querySelectorAll', { value: null });
     Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } })`,
-    { formats: ['png', 'webp'], options: { isFullPage: true } },
+    { options: { isFullPage: true } },
   ),
   does('goes to another fragment, again and again', `setInterval(() => (location.hash = Math.random()), 20)`, {
     options: { delay: 200 },

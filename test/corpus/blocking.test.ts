@@ -128,7 +128,7 @@ const pages: readonly HardPage[] = [
     name: 'advertising is not asked for, and leaves no hole',
     host,
     site: advertising,
-    formats: ['png', 'jpeg', 'webp', 'pdf'],
+    formats: both,
     options: { block: only('ads') },
     check: (seen) => {
       expect(asked(seen, ads)).toEqual([]);

@@ -4,7 +4,7 @@ import { html } from '../harness/engine.ts';
 import { answer, pngOf } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { layouts, whole } from './whole.ts';
+import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 
@@ -53,7 +53,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [[20, red], [60, row(0)[1]], row(3), row(9)]);
@@ -71,7 +70,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => seen.expectColumn(160, [[5, red], [55, red], [65, row(0)[1]], row(2)]),
   },
   {
@@ -84,7 +82,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 900);
       seen.expectColumn(200, [[25, red], row(0, 50), row(3, 50), [475, red], row(0, 500), row(3, 500)]);
@@ -102,7 +99,6 @@ const pages: readonly HardPage[] = [
       '/': html(`${rowsOf(8)}<footer style="position:sticky;bottom:0;height:50px;background:${red}"></footer>`),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 850);
       seen.expectColumn(160, [row(0), row(1), row(2), row(7), [825, red]]);
@@ -126,7 +122,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
@@ -137,7 +132,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
@@ -147,7 +141,6 @@ const pages: readonly HardPage[] = [
       '/a.png': await pngOf(green),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
@@ -159,7 +152,6 @@ const pages: readonly HardPage[] = [
       '/photo.png': photo,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => expect(seen.picture.share('#ffffff', seen.exact ? 0 : 10)).toBe(0),
   },
   {
@@ -188,7 +180,6 @@ const pages: readonly HardPage[] = [
       '/photo.png': photo,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1040);
       for (const [x, y, is] of showsPhoto(0)) seen.expectColour(x, y, is);
@@ -205,7 +196,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [[5, green], [395, green], row(0, 400), row(5, 400)]);

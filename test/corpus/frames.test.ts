@@ -31,7 +31,7 @@ const pages: readonly HardPage[] = [
       '/outer': html('<iframe src="/inner"></iframe>', frameStyle),
     },
     options: { viewport: { height: 800 } },
-    formats: ['png', 'jpeg', 'webp', 'pdf'],
+    formats: ['png', 'pdf'],
     check: greenBlocks(8),
   },
   {

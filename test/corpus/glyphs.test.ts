@@ -82,7 +82,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: { viewport: { width: 600, height: side } },
-    formats: ['png', 'jpeg', 'webp', 'pdf'],
+    formats: ['png', 'pdf'],
     check: ({ picture }) => {
       for (let sign = 0; sign < 6; sign++) {
         const coloured = columns(sign * 100, 100).filter((x) => isColoured(picture, x));

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { answer, pngOf, withOther } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
-import { layouts, whole } from './whole.ts';
+import { whole } from './whole.ts';
 
 const colour = '#00aa00';
 const green = await pngOf(colour);
@@ -66,7 +66,6 @@ const pages: readonly HardPage[] = [
       '/a.png': lateGreen,
     },
     options: whole,
-    formats: layouts,
     check: allThere,
   },
   {
@@ -87,7 +86,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: allThere,
   },
   {
@@ -102,7 +100,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: allThere,
   },
   {
@@ -129,7 +126,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: allThere,
   },
   {
@@ -143,7 +139,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: allThere,
   },
   {
@@ -153,7 +148,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count / 2, failed: count / 2, pending: 0 });
       seen.expectColumn(160, [[850, colour]]);
@@ -167,7 +161,6 @@ const pages: readonly HardPage[] = [
       '/never.png': () => undefined,
     },
     options: { ...whole, imageTimeout: 1500, waitUntil: 'domcontentloaded' },
-    formats: layouts,
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });
       expect(seen.report.softTimeouts).toEqual(['images']);
@@ -205,7 +198,6 @@ const pages: readonly HardPage[] = [
       '/a.png': green,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, count * 100);
       expect(seen.picture.share(colour, seen.exact ? 0 : 10)).toBeGreaterThan(0.99);
@@ -232,7 +224,6 @@ const pages: readonly HardPage[] = [
       '/a.png': lateGreen,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [[950, colour]]);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { layouts, whole } from './whole.ts';
+import { whole } from './whole.ts';
 
 const [red, blue] = ['#ff0000', '#0000ff'] as const;
 
@@ -34,7 +34,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: async (seen) => {
       await shellThere(seen);
       seen.expectColumn(40, [
@@ -52,7 +51,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(200, [row(0), row(5), row(9)]);
@@ -70,7 +68,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: shellThere,
   },
   {
@@ -81,7 +78,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [row(0), row(5), row(9)]);
@@ -116,7 +112,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 720);
       seen.expectColumn(160, [
@@ -136,7 +131,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 2040);
       seen.expectColumn(160, [[20, red], row(0, 40), row(1, 40), row(18, 40), [1990, blue]]);
@@ -153,7 +147,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectColumn(160, [
         [5, '#ff0000'],
@@ -169,7 +162,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 1000);
       seen.expectColumn(160, [row(0), row(9)]);
@@ -183,7 +175,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 740);
       seen.expectColumn(100, [row(0), [120, red], row(0, 240), row(4, 240)]);

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { layouts, whole } from './whole.ts';
+import { whole } from './whole.ts';
 
 const red = '#ff0000';
 
@@ -22,7 +22,6 @@ const pages: readonly HardPage[] = [
       name: `a first part of ${rule}`,
       site: hero(`.hero { ${rule}; background: ${red} }`),
       options: whole,
-      formats: rule === 'height: 100vh' ? ['png', 'jpeg', 'webp', 'pdf'] : layouts,
       check: heroOf(240),
     }),
   ),
@@ -30,14 +29,12 @@ const pages: readonly HardPage[] = [
     name: 'a first part that leaves room for the header',
     site: hero(`.hero { height: calc(100vh - 60px); background: ${red} }`),
     options: whole,
-    formats: layouts,
     check: heroOf(180),
   },
   {
     name: 'a first part of 100% of a root of 100%',
     site: hero(`html, body { height: 100% } .hero { height: 100%; background: ${red} }`),
     options: whole,
-    formats: layouts,
     check: heroOf(240),
   },
   {
@@ -58,14 +55,12 @@ const pages: readonly HardPage[] = [
         addEventListener('resize', fit); fit();</script>`,
     ),
     options: whole,
-    formats: layouts,
     check: heroOf(240),
   },
   {
     name: 'a first part that its pseudo-element makes as tall as the viewport',
     site: hero(`.hero { background: ${red} } .hero::before { content: ''; display: block; height: 100vh }`),
     options: whole,
-    formats: layouts,
     check: heroOf(240),
   },
   {
@@ -74,7 +69,6 @@ const pages: readonly HardPage[] = [
       `.hero { height: 240px } body { position: relative } body::after { content: ''; position: absolute; top: 0; left: 0; width: 100%; height: 100vh; background: ${red} }`,
     ),
     options: whole,
-    formats: layouts,
     check: heroOf(240),
   },
   {
@@ -86,7 +80,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: heroOf(240),
   },
   {
@@ -124,7 +117,7 @@ const pages: readonly HardPage[] = [
     },
     options: whole,
     // Paper has a shape of its own.
-    formats: ['png', 'jpeg', 'webp'],
+    formats: ['png'],
     check: (seen) => expect(seen.picture.share('#00aa00', seen.exact ? 0 : 10)).toBe(1),
   },
   {
@@ -135,7 +128,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 650);
       seen.expectColumn(160, [row(0), row(5), [640, red]]);
@@ -146,7 +138,7 @@ const pages: readonly HardPage[] = [
     site: { '/': html(`<div style="height:100px;background:${red}"></div>`) },
     options: whole,
     // A pdf ends where its content does.
-    formats: ['png', 'jpeg', 'webp'],
+    formats: ['png'],
     check: (seen) => {
       seen.expectSize(320, 240);
       seen.expectColumn(160, [

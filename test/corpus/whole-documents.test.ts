@@ -3,11 +3,11 @@ import { html } from '../harness/engine.ts';
 import { answer, pngOf } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
-import { layouts, whole } from './whole.ts';
+import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 /** What is laid out by its width is printed smaller on paper that is narrower. */
-const images = ['png', 'jpeg', 'webp'] as const;
+const formats = ['png'] as const;
 
 const tenRows: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, 1000);
@@ -20,6 +20,7 @@ const pages: readonly HardPage[] = [
     name: 'ten rows',
     site: { '/': html(rowsOf(10)) },
     options: whole,
+    formats: ['png', 'jpeg', 'webp', 'pdf'],
     check: tenRows,
   },
   {
@@ -27,7 +28,7 @@ const pages: readonly HardPage[] = [
     site: { '/': html(rowsOf(10)) },
     options: { ...whole, viewport: { ...whole.viewport, deviceScaleFactor: 2 } },
     // A pdf has no pixels.
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(640, 2000);
       seen.expectColumn(320, [
@@ -40,7 +41,7 @@ const pages: readonly HardPage[] = [
     name: 'content wider than the viewport is cut at its width, and nothing shifts',
     site: { '/': html(`<div style="width:900px;height:50px;background:${red}"></div>${rowsOf(5)}`) },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 550);
       seen.expectColumn(5, [[25, red], row(0, 50), row(4, 50)]);
@@ -55,7 +56,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 650);
       seen.expectColumn(10, [[25, red], [100, green], row(0, 150), row(4, 150)]);
@@ -69,7 +70,7 @@ const pages: readonly HardPage[] = [
       ).replace('<html>', '<html dir="rtl">'),
     },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 550);
       seen.expectColour(310, 25, red);
@@ -84,7 +85,6 @@ const pages: readonly HardPage[] = [
       '/': `<!doctype html><style>body { margin: 30px; background: ${green} }</style>${rowsOf(5)}<p style="margin:0 0 70px;height:1px"></p>`,
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 30 + 500 + 1 + 70);
       seen.expectColumn(5, [
@@ -103,7 +103,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       seen.expectSize(320, 800);
       seen.expectColumn(160, [row(0), row(2), [750, red]]);
@@ -125,7 +124,6 @@ const pages: readonly HardPage[] = [
     name: 'a document in quirks mode',
     site: { '/': `<style>body{margin:0}</style>${rowsOf(10)}` },
     options: whole,
-    formats: layouts,
     check: tenRows,
   },
   {
@@ -137,7 +135,6 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    formats: layouts,
     check: tenRows,
   },
   {
@@ -148,7 +145,7 @@ const pages: readonly HardPage[] = [
       '/right': html(`<body style="background:${blue}">`),
     },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 240);
       seen.expectColour(80, 120, red);
@@ -173,7 +170,7 @@ const pages: readonly HardPage[] = [
     name: 'an image as the page',
     site: { '/': await pngOf(green, { width: 320, height: 200 }) },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 240);
       seen.expectColour(160, 120, green);
@@ -183,7 +180,6 @@ const pages: readonly HardPage[] = [
     name: 'plain text as the page, to its last line',
     site: { '/': answer('text/plain', Array.from({ length: 100 }, (_, line) => `line ${line}`).join('\n')) },
     options: whole,
-    formats: layouts,
     check: (seen) => {
       expect(seen.picture.height).toBeGreaterThan(1000);
       expect(seen.picture.height).toBeLessThan(2500);
@@ -197,7 +193,7 @@ const pages: readonly HardPage[] = [
     name: 'an empty page is told as blank',
     site: { '/': html('<div style="height:1000px"></div>') },
     options: whole,
-    formats: images,
+    formats,
     check: (seen) => {
       seen.expectSize(320, 1000);
       expect(seen.report.blank).toBe(true);
