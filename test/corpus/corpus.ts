@@ -102,19 +102,11 @@ export class Seen {
 /** A pdf's pixels are then where those of the images are. */
 const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
-/** Pages that are captured at the same time: most of them wait for most of their time. An engine has as many browsers. */
-const sideBySide = 2;
-
 /**
  * Tests of every page in each of its formats: on an engine of the file's own with a configuration or a hostile page, else
- * on the one that files share. Pages go side by side, hostile ones alone, and those of a file whose pictures depend on what
- * moves in real time in one lane. Called once in a file.
+ * on the one that files share. Called once in a file.
  */
-export function testCorpus(
-  pages: readonly HardPage[],
-  config?: Partial<RenderEngineConfig>,
-  lanes: number = sideBySide,
-): void {
+export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEngineConfig>): void {
   const isShared = config === undefined && !pages.some(({ isHostile }) => isHostile);
   let engine: TestEngine;
   beforeAll(async () => {
@@ -124,55 +116,32 @@ export function testCorpus(
     if (!isShared) await engine.close();
   });
 
-  const inLane = limited(lanes);
-  for (const page of pages) {
-    const { name, options = {} } = page;
-    describe(`${name}`, { concurrent: page.isHostile !== true }, () => {
-      let site: TestSite;
-      beforeAll(async () => {
-        site = await TestSite.start({ ...page.site });
-      });
-      afterAll(() => site.close());
-
-      const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
-      // One after the other: they share the site.
-      test.each(formats)('%s', { concurrent: false }, (format) =>
-        inLane(async () => {
-          site.hits.length = 0;
-          const url = site.url(page.path ?? '/', page.host);
-          const pdf = { margin: noMargin, ...options.pdf };
-          const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
-          if (page.fails) {
-            const { code, message = /./ } = page.fails;
-            await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
-            // It is for the client, who knows nothing of the browser.
-            const internals = expect.stringMatching(/net::|page\.goto|Call log/);
-            await expect(rendered).rejects.not.toMatchObject({ message: internals });
-          } else {
-            await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
-          }
-          if (page.isHostile === true) await expectHealthy(engine);
-        }),
-      );
+  describe.each(pages)('$name', (page) => {
+    const { options = {} } = page;
+    let site: TestSite;
+    beforeAll(async () => {
+      site = await TestSite.start({ ...page.site });
     });
-  }
-}
+    afterAll(() => site.close());
 
-/** Runs what it is given, so many at a time, in its order. */
-function limited(count: number): (run: () => Promise<void>) => Promise<void> {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  return async (run) => {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => void waiting.push(resolve));
-    try {
-      await run();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else free += 1;
-    }
-  };
+    const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
+    test.each(formats)('%s', async (format) => {
+      site.hits.length = 0;
+      const url = site.url(page.path ?? '/', page.host);
+      const pdf = { margin: noMargin, ...options.pdf };
+      const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
+      if (page.fails) {
+        const { code, message = /./ } = page.fails;
+        await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+        // It is for the client, who knows nothing of the browser.
+        const internals = expect.stringMatching(/net::|page\.goto|Call log/);
+        await expect(rendered).rejects.not.toMatchObject({ message: internals });
+      } else {
+        await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
+      }
+      if (page.isHostile === true) await expectHealthy(engine);
+    });
+  });
 }
 
 async function expectHealthy(engine: TestEngine): Promise<void> {

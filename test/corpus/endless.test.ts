@@ -90,4 +90,4 @@ const pages: readonly HardPage[] = [
 ];
 
 // What moves here, moves in real time: pages are not to slow each other down.
-testCorpus(pages, undefined, 1);
+testCorpus(pages);
