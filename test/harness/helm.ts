@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import process from 'node:process';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -31,7 +32,9 @@ const program = once(async () => (await ensureTool('helm', { log: (line) => proc
 
 /** Runs helm, which is found or got at the first call; rejects with what it complains of. */
 export async function helm(args: readonly string[]): Promise<string> {
-  const run = promisify(execFile)(await program(), args, { maxBuffer: 64 * 1024 * 1024, timeout: 60_000 });
+  // It ends before collecting its garbage could pay, which is a third of its work otherwise.
+  const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '512MiB' };
+  const run = promisify(execFile)(await program(), args, { env, maxBuffer: 64 * 1024 * 1024, timeout: 60_000 });
   return run.then(
     ({ stdout }) => stdout,
     (error: unknown) => {
@@ -43,12 +46,40 @@ export async function helm(args: readonly string[]): Promise<string> {
 /** What the chart must be told in any case: it pulls no image from a registry that nobody named. */
 export const imageArgs = ['--set', 'image.registry=registry.test'];
 
-/** What a chart makes of values, hooks among it. `args` are further arguments of `helm template`. */
-export async function render(
-  values: object = {},
+interface Rendering {
+  readonly objects: readonly KubeObject[];
+  /** The templates that made something of the values, as paths below `templates`. */
+  readonly templates: readonly string[];
+}
+
+/** Of the chart as it lies here, by values and arguments: the files of tests that a worker runs ask for many of them again. */
+const renderings = new Map<string, Promise<Rendering>>();
+
+function renderingOf(values: object, args: readonly string[]): Promise<Rendering> {
+  const key = JSON.stringify([values, args]);
+  const known = renderings.get(key);
+  if (known !== undefined) return known;
+  const rendering = renderAnew(values, args, chartFolder);
+  renderings.set(key, rendering);
+  // What was refused, or broke off, is tried again for the next one.
+  rendering.catch(() => renderings.delete(key));
+  return rendering;
+}
+
+/** What the chart makes of values, hooks among it; nobody can change it. `args` are further arguments of `helm template`. */
+export const render = async (values: object = {}, args: readonly string[] = []): Promise<readonly KubeObject[]> =>
+  (await renderingOf(values, args)).objects;
+
+/** The templates of the chart that make something of values. */
+export const templatesUsed = async (values: object = {}, args: readonly string[] = []): Promise<readonly string[]> =>
+  (await renderingOf(values, args)).templates;
+
+/** Runs helm even where the same was rendered before; `chart` may be a changed copy of the chart. */
+export async function renderAnew(
+  values: object,
   args: readonly string[] = [],
   chart = chartFolder,
-): Promise<readonly KubeObject[]> {
+): Promise<Rendering> {
   const file = join(await mkdtemp(join(inject('tempFolder'), 'values-')), 'values.json');
   await writeFile(file, JSON.stringify(values));
   const text = await helm([
@@ -64,10 +95,18 @@ export async function render(
     file,
     ...args,
   ]);
-  return parseAllDocuments(text).flatMap((document) => {
+  const objects = parseAllDocuments(text).flatMap((document) => {
     const object = document.toJS() as KubeObject | null;
-    return object === null ? [] : [object];
+    return object === null ? [] : [deepFrozen(object)];
   });
+  const sources = text.matchAll(/^# Source: webcapture\/templates\/(.*)$/gm);
+  return { objects, templates: [...new Set(Array.from(sources, ([, name = '']) => name))] };
+}
+
+function deepFrozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const each of Object.values(value)) deepFrozen(each);
+  return Object.freeze(value);
 }
 
 /** What the Job does before an installation or upgrade. */

@@ -4,7 +4,7 @@ import process from 'node:process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
-import { chartFolder, helm, helmDeadlineMs, imageArgs, render, type KubeObject } from '../../harness/helm.ts';
+import { chartFolder, helmDeadlineMs, render, templatesUsed, type KubeObject } from '../../harness/helm.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';
 import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
@@ -30,7 +30,7 @@ describe('the chart', () => {
   }, helmDeadlineMs);
 
   test('each template is rendered by one of these cases', async () => {
-    const sources = await Promise.all(cases.map(({ files }) => renderSources(files)));
+    const sources = await Promise.all(cases.map(({ files }) => templatesUsed({}, valuesArgs(files))));
     const templates = (await readdir(join(chartFolder, 'templates'), { recursive: true }))
       .filter((name) => name.endsWith('.yaml'))
       .filter((name) => !name.endsWith('requirements.yaml'));
@@ -55,20 +55,6 @@ describe('the chart', () => {
 });
 
 const valuesArgs = (files: readonly string[]) => files.flatMap((file) => ['--values', join(chartFolder, file)]);
-
-/** The templates that made something of these values. */
-async function renderSources(files: readonly string[]): Promise<string[]> {
-  const text = await helm([
-    'template',
-    'wc',
-    chartFolder,
-    '--kube-version',
-    '1.33.0',
-    ...imageArgs,
-    ...valuesArgs(files),
-  ]);
-  return [...text.matchAll(/^# Source: webcapture\/templates\/(.*)$/gm)].map(([, name]) => name ?? '');
-}
 
 /** What the API server would say to an object: an error, and warnings, such as those about Pod Security. */
 async function tryOut(api: KubeApi, object: KubeObject): Promise<string[]> {
@@ -112,7 +98,7 @@ async function addNamespace(api: KubeApi): Promise<void> {
 async function addOperatorCrds(api: KubeApi): Promise<void> {
   const { path } = await ensureTool('operator-crds', { log: (line) => process.stdout.write(`${line}\n`) });
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  for (const file of await readdir(path)) {
+  const addOne = async (file: string) => {
     const crd = parse(await readFile(join(path, file), 'utf8')) as KubeObject;
     await api.do('POST', crds, crd);
     const { group, names, versions } = crd['spec'] as {
@@ -121,11 +107,13 @@ async function addOperatorCrds(api: KubeApi): Promise<void> {
       readonly versions: readonly { readonly name: string; readonly served: boolean }[];
     };
     for (const { name } of versions.filter(({ served }) => served)) {
-      // It is established before it is told of.
-      await until(`${names.plural} of ${group}/${name} to be served`, async () => {
+      const isServed = async () => {
         const list = await api.do<{ resources: Resource[] }>('GET', `/apis/${group}/${name}`);
         return list.resources.some((it) => it.name === names.plural);
-      });
+      };
+      // It is established before it is told of.
+      await until(`${names.plural} of ${group}/${name} to be served`, isServed, { intervalMs: 100 });
     }
-  }
+  };
+  await Promise.all((await readdir(path)).map(addOne));
 }

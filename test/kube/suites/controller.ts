@@ -43,11 +43,15 @@ const messageOf = async (region: Region) =>
   (await reportOf(session))?.components.find(({ name }) => name === `engine.${region}`)?.message;
 
 const untilMessage = (region: Region, message: string | RegExp) =>
-  until(`${region} to say ${message}`, async () => {
-    const said = (await messageOf(region)) ?? '';
-    if (typeof message === 'string' ? said === message : message.test(said)) return true;
-    throw new Error(`it says: ${said}`);
-  });
+  until(
+    `${region} to say ${message}`,
+    async () => {
+      const said = (await messageOf(region)) ?? '';
+      if (typeof message === 'string' ? said === message : message.test(said)) return true;
+      throw new Error(`it says: ${said}`);
+    },
+    { intervalMs: 100 },
+  );
 
 /** As in production, but for the regular writing, and for how long a lost Lease is waited for. It is not lost by a short pause. */
 const times = {
@@ -227,11 +231,11 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       renderers.delete('east-1');
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(controller.changes('engine.us-east')).toHaveLength(changes);
-      expect((await namespace.region('us-east')).status).toMatchObject({
-        status: 'operational',
-        wanted: 8,
-        expected: 2,
-        ready: 2,
+      // It may be written seconds later, on a busy machine.
+      await until('the resource to follow', async () => {
+        const wanted = { status: 'operational', wanted: 8, expected: 2, ready: 2 };
+        expect((await namespace.region('us-east')).status).toMatchObject(wanted);
+        return true;
       });
     });
 

@@ -99,6 +99,9 @@ describe('the Lease, on clocks of our own', () => {
   });
 });
 
+/** Looking is a list of all acts, which are ten a second. */
+const intervalMs = 250;
+
 /** Candidates as processes, and what they did by the order of the API server. */
 class Candidates implements AsyncDisposable {
   readonly namespace: TestNamespace;
@@ -152,8 +155,12 @@ class Candidates implements AsyncDisposable {
 
   async untilActs(name: string, deadlineMs = 40_000): Promise<number> {
     const from = performance.now();
-    await until(`${name} to act`, async () => (await this.acts()).at(-1) === name, { deadlineMs, intervalMs: 50 });
+    await until(`${name} to act`, async () => (await this.acts()).at(-1) === name, { deadlineMs, intervalMs });
     return Math.round(performance.now() - from);
+  }
+
+  async untilMoreThan(count: number): Promise<void> {
+    await until(`more than ${count} acts`, async () => (await this.acts()).length > count, { intervalMs });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -205,7 +212,7 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
     await candidates.untilActs('b');
     const before = (await candidates.acts()).length;
     a.kill('SIGCONT');
-    await until('b to act on', async () => (await candidates.acts()).length > before + 10);
+    await candidates.untilMoreThan(before + 10);
     expect(await candidates.turns()).toEqual(['a', 'b']);
     // It stands again, and leads again.
     b.kill('SIGTERM');
@@ -223,7 +230,7 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
     await candidates.untilActs('b');
     gate.restore();
     const before = (await candidates.acts()).length;
-    await until('b to act on', async () => (await candidates.acts()).length > before + 10);
+    await candidates.untilMoreThan(before + 10);
     expect(await candidates.turns()).toEqual(['a', 'b']);
   });
 });

@@ -11,6 +11,7 @@ import {
   planOf,
   podOf,
   render,
+  renderAnew,
   type KubeObject,
 } from '../../harness/helm.ts';
 
@@ -37,7 +38,7 @@ test(
     const chart = await readFile(join(folder, 'Chart.yaml'), 'utf8');
     const next = chart.replace(/^(version|appVersion): .*$/gm, '$1: 9.9.9');
     await writeFile(join(folder, 'Chart.yaml'), next);
-    const after = await render({ ...pinned, commonLabels: { team: 'other' } }, [], folder);
+    const { objects: after } = await renderAnew({ ...pinned, commonLabels: { team: 'other' } }, [], folder);
     expect(workloads(after).map(({ metadata }) => metadata.labels?.['helm.sh/chart'])).toContain('webcapture-9.9.9');
     expect(workloads(after).map(templateOf)).toEqual(workloads(before).map(templateOf));
     // Kubernetes refuses to change these.
@@ -52,7 +53,7 @@ test(
 test(
   'the same values make the same objects without a cluster, and no secret is among them',
   async () => {
-    expect(await render(pinned)).toEqual(before);
+    expect((await renderAnew(pinned)).objects).toEqual(before);
     expect(before.filter(({ kind }) => kind === 'Secret')).toEqual([]);
   },
   helmDeadlineMs,

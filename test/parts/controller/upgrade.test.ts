@@ -218,117 +218,120 @@ async function leaveCaptures(session: NatsSession) {
   return left;
 }
 
-describe.each(['the leader converts them before a renderer comes', 'renderers pull them before there is a leader'])(
-  'jobs of version 0.1: %s',
-  (order) => {
-    test('all are rendered by renderers of this version, once, charged once, and none is lost', async () => {
-      const broker = await TestBroker.start();
-      const session = await broker.connect();
-      await provisionVersion01(session, region);
-      const left = await leaveCaptures(session);
-      const captures = new Captures(session);
-      const env = { WEBCAPTURE_REGIONS: `${region}:1`, WEBCAPTURE_NATS_URL: broker.url };
-      const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' }, { sweepMs: 1000 });
-      const heldIn = captureDurable(region, 'background', backgroundShardOf('orphan', backgroundShards));
-      const shortenAckWait = async () => {
-        const { config } = await session.jsm.consumers.info(streamNames.captures, heldIn);
-        if (config.ack_wait === nanos(ackWaitMs)) return;
-        await session.jsm.consumers.update(streamNames.captures, heldIn, { ack_wait: nanos(ackWaitMs) });
-      };
-      const versionsInQueue = async () => {
-        const { messages, first_seq, last_seq } = await stateOf(session, streamNames.captures);
-        const versions: number[] = [];
-        for (let seq = first_seq; messages > 0 && seq <= last_seq; seq++) {
-          const message = await session.jsm.streams.getMessage(streamNames.captures, { seq }).catch(() => null);
-          if (message !== null) versions.push(message.json<{ version: number }>().version);
-        }
-        return versions;
-      };
+describe.concurrent.each([
+  'the leader converts them before a renderer comes',
+  'renderers pull them before there is a leader',
+])('jobs of version 0.1: %s', (order) => {
+  test('all are rendered by renderers of this version, once, charged once, and none is lost', async () => {
+    const broker = await TestBroker.start();
+    const session = await broker.connect();
+    await provisionVersion01(session, region);
+    const left = await leaveCaptures(session);
+    const captures = new Captures(session);
+    const env = { WEBCAPTURE_REGIONS: `${region}:1`, WEBCAPTURE_NATS_URL: broker.url };
+    const leader = () => TestController.start({ ...env, WEBCAPTURE_POD: 'controller-1' }, { sweepMs: 1000 });
+    const heldIn = captureDurable(region, 'background', backgroundShardOf('orphan', backgroundShards));
+    const shortenAckWait = async () => {
+      const { config } = await session.jsm.consumers.info(streamNames.captures, heldIn);
+      if (config.ack_wait === nanos(ackWaitMs)) return;
+      await session.jsm.consumers.update(streamNames.captures, heldIn, { ack_wait: nanos(ackWaitMs) });
+    };
+    const versionsInQueue = async () => {
+      const { messages, first_seq, last_seq } = await stateOf(session, streamNames.captures);
+      const versions: number[] = [];
+      for (let seq = first_seq; messages > 0 && seq <= last_seq; seq++) {
+        const message = await session.jsm.streams.getMessage(streamNames.captures, { seq }).catch(() => null);
+        if (message !== null) versions.push(message.json<{ version: number }>().version);
+      }
+      return versions;
+    };
 
-      let controller: TestController;
-      let renderer: ReturnType<typeof startRenderer>;
-      if (order.startsWith('the leader')) {
-        controller = await leader();
-        await until('all but the one that is held to be converted', async () => {
+    let controller: TestController;
+    let renderer: ReturnType<typeof startRenderer>;
+    if (order.startsWith('the leader')) {
+      controller = await leader();
+      await until(
+        'all but the one that is held to be converted',
+        async () => {
           const versions = await versionsInQueue();
           expect([versions.filter((version) => version === 1).length, versions.length]).toEqual([1, left.length - 1]);
           return true;
-        });
-        renderer = startRenderer(await broker.connect());
-      } else {
-        // A controller has set up the streams, and died.
-        await provision(session.jsm, streamSettings, [region]);
-        renderer = startRenderer(await broker.connect());
-        const durables = [
-          captureDurable(region, 'interactive'),
-          captureDurable(region, 'background', backgroundShardOf(account, backgroundShards)),
-        ];
-        await until('the renderer to have pulled them', async () => {
-          const infos = await Promise.all(
-            durables.map((each) => session.jsm.consumers.info(streamNames.captures, each)),
-          );
-          return infos.every(({ num_pending }) => num_pending === 0);
-        });
-        expect(renderer.rendered).toEqual([]);
-        controller = await leader();
-      }
-      const stop = new AbortController();
-      const own = await broker.connect();
-      const front = await createFront({
-        config: readFrontConfig({ ...env, WEBCAPTURE_CDN_URL: 'https://cdn.test' }),
-        session: own,
-        store: new EmbeddedStore(own),
-        signLink: undefined,
-        log: silentLog,
-        metrics: new Registry(),
-        signal: stop.signal,
-        leaving: stop.signal,
-      });
-
-      const states = async () => {
-        const records = await Promise.all(left.map(({ record }) => captures.get(record.account, record.uuid)));
-        return records.map((entry, index) => {
-          const { status, refresh } = entry?.value ?? {};
-          return left[index]?.revision === 0 ? status : refresh?.state;
-        });
-      };
-      await until(
-        'all to be completed',
-        async () => {
-          // The leader sets it anew when it begins.
-          await shortenAckWait();
-          expect(await states()).toEqual(left.map(() => 'completed'));
-          return true;
         },
-        { deadlineMs: 90_000 },
+        { intervalMs: 100 },
       );
-      await until('both queues to be empty', async () => {
-        const counts = await Promise.all(
-          [streamNames.captures, streamNames.results].map((name) => stateOf(session, name)),
-        );
-        return counts.every(({ messages }) => messages === 0);
+      renderer = startRenderer(await broker.connect());
+    } else {
+      // A controller has set up the streams, and died.
+      await provision(session.jsm, streamSettings, [region]);
+      renderer = startRenderer(await broker.connect());
+      const durables = [
+        captureDurable(region, 'interactive'),
+        captureDurable(region, 'background', backgroundShardOf(account, backgroundShards)),
+      ];
+      await until('the renderer to have pulled them', async () => {
+        const infos = await Promise.all(durables.map((each) => session.jsm.consumers.info(streamNames.captures, each)));
+        return infos.every(({ num_pending }) => num_pending === 0);
       });
-      const shown = renderer.rendered.map((source) => (source.kind === 'url' ? source.url : source.html));
-      expect(shown.toSorted()).toEqual(left.flatMap((each) => each.shown ?? []).toSorted());
-      const store = new EmbeddedStore(session);
-      for (const { record } of left) expect(await store.stat(record.fileName)).not.toBeNull();
-      const usage = new AccountUsage(session);
-      const charged = left.filter(({ record }) => record.account === account).length;
-      // The capture that was refreshed had been charged before.
-      const books = { tokens: charged + 1, captures: charged + 1, reserved: 0, queued: 0 };
-      expect(await usage.read(account, Date.now(), 'exact')).toEqual(books);
-      expect(await usage.read('orphan', Date.now(), 'exact')).toEqual({
-        tokens: 1,
-        captures: 1,
-        reserved: 0,
-        queued: 0,
-      });
-
-      await renderer.stop();
-      stop.abort();
-      await front.close();
-      await controller.stop();
-      await broker.stop();
+      expect(renderer.rendered).toEqual([]);
+      controller = await leader();
+    }
+    const stop = new AbortController();
+    const own = await broker.connect();
+    const front = await createFront({
+      config: readFrontConfig({ ...env, WEBCAPTURE_CDN_URL: 'https://cdn.test' }),
+      session: own,
+      store: new EmbeddedStore(own),
+      signLink: undefined,
+      log: silentLog,
+      metrics: new Registry(),
+      signal: stop.signal,
+      leaving: stop.signal,
     });
-  },
-);
+
+    const states = async () => {
+      const records = await Promise.all(left.map(({ record }) => captures.get(record.account, record.uuid)));
+      return records.map((entry, index) => {
+        const { status, refresh } = entry?.value ?? {};
+        return left[index]?.revision === 0 ? status : refresh?.state;
+      });
+    };
+    await until(
+      'all to be completed',
+      async () => {
+        // The leader sets it anew when it begins.
+        await shortenAckWait();
+        expect(await states()).toEqual(left.map(() => 'completed'));
+        return true;
+      },
+      // Each look reads a dozen things.
+      { deadlineMs: 90_000, intervalMs: 200 },
+    );
+    await until('both queues to be empty', async () => {
+      const counts = await Promise.all(
+        [streamNames.captures, streamNames.results].map((name) => stateOf(session, name)),
+      );
+      return counts.every(({ messages }) => messages === 0);
+    });
+    const shown = renderer.rendered.map((source) => (source.kind === 'url' ? source.url : source.html));
+    expect(shown.toSorted()).toEqual(left.flatMap((each) => each.shown ?? []).toSorted());
+    const store = new EmbeddedStore(session);
+    for (const { record } of left) expect(await store.stat(record.fileName)).not.toBeNull();
+    const usage = new AccountUsage(session);
+    const charged = left.filter(({ record }) => record.account === account).length;
+    // The capture that was refreshed had been charged before.
+    const books = { tokens: charged + 1, captures: charged + 1, reserved: 0, queued: 0 };
+    expect(await usage.read(account, Date.now(), 'exact')).toEqual(books);
+    expect(await usage.read('orphan', Date.now(), 'exact')).toEqual({
+      tokens: 1,
+      captures: 1,
+      reserved: 0,
+      queued: 0,
+    });
+
+    await renderer.stop();
+    stop.abort();
+    await front.close();
+    await controller.stop();
+    await broker.stop();
+  });
+});
