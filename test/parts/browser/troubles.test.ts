@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { readProcessTree, runsPages } from '../../../services/renderer/browser/process-tree.ts';
-import { descendantsOf, isAlive } from '../../harness/processes.ts';
+import { descendantsOf, isAlive, zombiesOf } from '../../harness/processes.ts';
 import { Picture } from '../../harness/picture.ts';
 import { until } from '../../harness/until.ts';
 
@@ -83,12 +83,6 @@ async function expectServing(lost: readonly string[], deadlineMs: number): Promi
   }
 }
 
-/** Children of this process that have ended, but were not looked after. */
-async function zombies(): Promise<string[]> {
-  const { stdout } = await run('ps', ['-o', 'state=,pid=,comm=', '--ppid', String(process.pid)]);
-  return stdout.split('\n').filter((line) => line.startsWith('Z'));
-}
-
 describe('a capture ends soon, and the next ones are right, when', () => {
   test.for([
     ['its page crashes', '--type=renderer', 'SIGSEGV', /CAPTURE_FAILED|again/],
@@ -121,7 +115,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
       return false;
     };
     await until('what was hit to be gone', gone);
-    await until('nothing to be left of what has ended', async () => (await zombies()).length === 0);
+    await until('nothing to be left of what has ended', () => zombiesOf(process.pid).length === 0);
   });
 
   test('the disk of its browser is full', async ({ skip }) => {
