@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Rendering } from '../../../services/renderer/page/engine.ts';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { Picture } from '../../harness/picture.ts';
@@ -9,15 +9,6 @@ const lost = { name: 'BrowserLostError' };
 const held: (() => void)[] = [];
 let site: TestSite;
 
-beforeAll(async () => {
-  site = await TestSite.start({
-    '/held': html('<body style="background:#0a0"><img src="/image">'),
-    '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
-  });
-});
-
-afterAll(() => site.close());
-
 const browsers = () => browsersOf(process.pid);
 
 let engine: TestEngine;
@@ -25,13 +16,24 @@ let others: number[];
 
 const ours = async () => (await browsers()).filter((pid) => !others.includes(pid));
 
-beforeEach(async () => {
+beforeAll(async () => {
+  site = await TestSite.start({
+    '/held': html('<body style="background:#0a0"><img src="/image">'),
+    '/image': (_, response) => void held.push(() => response.writeHead(404).end()),
+  });
   others = await browsers();
-  engine = await TestEngine.start({ slots: 2 });
-  await until('a browser for each slot, and one more', async () => (await ours()).length === 3);
+  engine = await TestEngine.start({ slots: 2, antiBotIdleTimeoutMs: 1000 });
 });
 
-afterEach(() => engine.close());
+afterAll(async () => {
+  await engine.close();
+  await site.close();
+});
+
+beforeEach(async () => {
+  // A spare one for antiBot that an earlier test has left behind ends soon.
+  await until('a browser for each slot, and one more', async () => (await ours()).length === 3);
+});
 
 const isGreen = async ({ bytes }: Rendering) => (await Picture.of(bytes)).at(300, 300) === '#00aa00';
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
 import { readProcessTree, runsPages } from '../../../services/renderer/browser/process-tree.ts';
-import { descendantsOf, isAlive } from '../../harness/processes.ts';
+import { descendantsOf, isAlive, zombiesOf } from '../../harness/processes.ts';
 import { Picture } from '../../harness/picture.ts';
 import { until } from '../../harness/until.ts';
 
@@ -72,7 +72,8 @@ async function expectGreen(bytes: Buffer, size: string, at = 300): Promise<void>
 /** Three right pictures in a row come soon; before them, only what is allowed is lost. */
 async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
   for (let right = 0, tries = 0; right < 3; tries += 1) {
-    const shot = engine.render(site.url('/'), {}, { deadlineMs });
+    // Short at first, so that what hangs is soon found out; a machine that is busy takes longer for any picture.
+    const shot = engine.render(site.url('/'), {}, { deadlineMs: deadlineMs + 500 * tries });
     const outcome = await outcomeOf(shot);
     if (outcome !== 'completed') expect(lost).toContain(outcome);
     expect(tries).toBeLessThan(20);
@@ -81,12 +82,6 @@ async function expectServing(lost: readonly string[], deadlineMs: number): Promi
     // A browser that was lost is not there again at once.
     else await delay(100);
   }
-}
-
-/** Children of this process that have ended, but were not looked after. */
-async function zombies(): Promise<string[]> {
-  const { stdout } = await run('ps', ['-o', 'state=,pid=,comm=', '--ppid', String(process.pid)]);
-  return stdout.split('\n').filter((line) => line.startsWith('Z'));
 }
 
 describe('a capture ends soon, and the next ones are right, when', () => {
@@ -121,7 +116,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
       return false;
     };
     await until('what was hit to be gone', gone);
-    await until('nothing to be left of what has ended', async () => (await zombies()).length === 0);
+    await until('nothing to be left of what has ended', () => zombiesOf(process.pid).length === 0);
   });
 
   test('the disk of its browser is full', async ({ skip }) => {

@@ -1,14 +1,14 @@
 import { createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ShotOptions } from '../../harness/engine.ts';
-import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 import { freePort } from '../../harness/free-port.ts';
 
 let engine: TestEngine;
 let site: TestSite;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
   site = await TestSite.start({
     '/': html('<p>hello'),
     '/redirect-to-private': (_, response) => response.writeHead(302, { location: 'http://10.1.2.3/secret' }).end(),
@@ -16,10 +16,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await engine.close();
-  await site.close();
-});
+afterAll(() => site.close());
 
 async function failure(path: string) {
   const error = await engine.render(path.startsWith('/') ? site.url(path) : path).then(

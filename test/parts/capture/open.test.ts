@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
   site = await TestSite.start({
     '/size': html(
       `<script>
@@ -15,10 +15,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await engine.close();
-  await site.close();
-});
+afterAll(() => site.close());
 
 test.for([
   [1280, 720, 1],

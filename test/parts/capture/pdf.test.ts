@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { paperMm } from '@webcapture/shared/api/pdf-options.ts';
-import { TestEngine } from '../../harness/engine.ts';
+import { sharedEngine, type TestEngine } from '../../harness/engine.ts';
 import { readPdf } from '../../harness/pdf.ts';
 
 let engine: TestEngine;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
 });
-
-afterAll(() => engine.close());
 
 const papers = Object.entries(paperMm) as [keyof typeof paperMm, readonly [number, number]][];
 const toMm = (points: number) => (points / 72) * 25.4;

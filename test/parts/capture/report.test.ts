@@ -2,23 +2,20 @@ import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isBlank } from '../../../services/renderer/page/screenshot.ts';
 import { isChallenge } from '../../../services/renderer/page/report.ts';
-import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
   site = await TestSite.start({
     '/title': `<title>  A   title é 漢 😀 </title>`,
     '/private-images': html('<img src="http://10.1.2.3/a.png"><img src="http://10.1.2.3/b.png">'),
   });
 });
 
-afterAll(async () => {
-  await engine.close();
-  await site.close();
-});
+afterAll(() => site.close());
 
 describe('the report tells', () => {
   test('the fragment of the address', async () => {

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { untilTimersRan, waits } from '../../../services/renderer/page/scripts/waits.ts';
-import { html, TestEngine, TestSite } from '../../harness/engine.ts';
+import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 import { fastest } from '../../harness/fastest.ts';
 
 let engine: TestEngine;
@@ -45,7 +45,7 @@ beforeAll(async () => {
       ms,
     );
   };
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
   site = await TestSite.start({
     '/now.png': image(0),
     '/late.png': image(20_000),
@@ -77,10 +77,7 @@ beforeAll(async () => {
   });
 });
 
-afterAll(async () => {
-  await engine.close();
-  await site.close();
-});
+afterAll(() => site.close());
 
 describe('images', () => {
   test('are not waited for at all with imageTimeout 0', async () => {

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { html, TestEngine } from '../../harness/engine.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { html, sharedEngine, type TestEngine } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 
 beforeAll(async () => {
-  engine = await TestEngine.start();
+  engine = await sharedEngine();
 });
-
-afterAll(() => engine.close());
 
 const painting = {
   kind: 'html',

@@ -11,9 +11,7 @@ beforeAll(async () => {
   engine = await TestEngine.start({ slots: 2, captureLimits: { pageBytes: 400 * 1024 ** 2 } });
   site = await TestSite.start({
     '/': html(`<script>${green}</script>`),
-    '/swells-in-script': html(
-      `<script>const hoard = []; for (;;) hoard.push(new Array(100_000).fill({}).map(() => ({})))</script>`,
-    ),
+    '/swells-in-script': html(`<script>const hoard = []; for (;;) hoard.push(new Array(1_000_000).fill(0.5))</script>`),
     '/never': () => undefined,
   });
 });

@@ -273,9 +273,9 @@ describe('a hundred idle renderers', () => {
     await until('all to wait', async () => (await consumer('interactive')).num_waiting >= 100);
     await until('quiet', () => performance.now() - (requests.at(-1) ?? 0) > 500);
     requests.length = 0;
-    await sleep(10_000);
-    process.stdout.write(`100 idle renderers: ${requests.length / 10} pull requests/s\n`);
-    expect(requests.length).toBeLessThanOrEqual(200);
+    await sleep(5000);
+    process.stdout.write(`100 idle renderers: ${requests.length / 5} pull requests/s\n`);
+    expect(requests.length).toBeLessThanOrEqual(100);
     const taken = () => all.reduce((sum, pod) => sum + pod.taken.length, 0);
     const took: number[] = [];
     for (let count = 1; count <= 20; count++) {
@@ -295,7 +295,7 @@ describe('a hundred idle renderers', () => {
   });
 });
 
-test('of 4,000 jobs none is lost or delivered twice', async () => {
+test('of 2,000 jobs none is lost or delivered twice', async () => {
   const counts = new Map<string, number>();
   const work = async (message: PulledMessage) => {
     counts.set(uuidOf(message), (counts.get(uuidOf(message)) ?? 0) + 1);
@@ -303,7 +303,7 @@ test('of 4,000 jobs none is lost or delivered twice', async () => {
   };
   for (let count = 0; count < 8; count++) new Pod(await connect(), 4, work);
   const queue = async () => {
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 10; round++) {
       await Promise.all([
         publish(interactive, 100),
         publish(subjectOf('background', round % backgroundShards), 100, { tells: true }),
@@ -315,7 +315,7 @@ test('of 4,000 jobs none is lost or delivered twice', async () => {
     'all to be done',
     async () => (await nats.session.jsm.streams.info(streamNames.captures)).state.messages === 0,
   );
-  expect(counts.size).toBe(4000);
+  expect(counts.size).toBe(2000);
   expect([...counts.values()].filter((count) => count !== 1)).toEqual([]);
 });
 
