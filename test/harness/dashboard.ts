@@ -11,7 +11,6 @@ export interface OpenOptions {
   readonly adminToken?: string;
   /** Such as #/captures. */
   readonly route?: string;
-  readonly isDark?: boolean;
   readonly isPhone?: boolean;
   /** Another address than that of the first front. */
   readonly base?: string;
@@ -49,10 +48,9 @@ export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Pro
     contexts = [];
     await Promise.all(all.map((context) => context.close()));
   });
-  return async ({ key, adminToken, route = '', isDark = false, isPhone = false, base = fleet().url } = {}) => {
+  return async ({ key, adminToken, route = '', isPhone = false, base = fleet().url } = {}) => {
     const browser = await sharedBrowser();
     const context = await browser.newContext({
-      colorScheme: isDark ? 'dark' : 'light',
       viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
       permissions: ['clipboard-read', 'clipboard-write'],
     });
