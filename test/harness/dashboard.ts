@@ -1,7 +1,8 @@
 import AxeBuilder from '@axe-core/playwright';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright';
-import { afterAll, afterEach, expect, inject } from 'vitest';
+import { type BrowserContext, chromium, type Page } from 'playwright';
+import { afterEach, expect, inject } from 'vitest';
 import type { Fleet } from './fleet.ts';
+import { workerWide } from './worker-wide.ts';
 
 export interface OpenOptions {
   /** Signed in with it. */
@@ -10,7 +11,6 @@ export interface OpenOptions {
   readonly adminToken?: string;
   /** Such as #/captures. */
   readonly route?: string;
-  readonly isDark?: boolean;
   readonly isPhone?: boolean;
   /** Another address than that of the first front. */
   readonly base?: string;
@@ -26,9 +26,21 @@ export interface OpenedDashboard {
 /** For what never comes: on a busy machine all else may take long. */
 const deadlineMs = 150_000;
 
+/** Nothing of one context reaches another, so that files can share it. */
+const sharedBrowser = workerWide(
+  () => {
+    const { headlessShell, sandbox } = inject('tools');
+    return chromium.launch({
+      executablePath: headlessShell,
+      chromiumSandbox: sandbox === 'on',
+      timeout: deadlineMs,
+    });
+  },
+  (browser) => browser.close(),
+);
+
 /** Gives the tests of a file the dashboard of their fleet, each in a browser window of its own until the test ends. */
 export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Promise<OpenedDashboard> {
-  let browser: Promise<Browser> | undefined;
   let contexts: BrowserContext[] = [];
   // Pages follow events, of which a key has few streams.
   afterEach(async () => {
@@ -36,18 +48,9 @@ export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Pro
     contexts = [];
     await Promise.all(all.map((context) => context.close()));
   });
-  afterAll(async () => (await browser)?.close());
-  return async ({ key, adminToken, route = '', isDark = false, isPhone = false, base = fleet().url } = {}) => {
-    const { headlessShell, sandbox } = inject('tools');
-    browser ??= chromium.launch({
-      executablePath: headlessShell,
-      chromiumSandbox: sandbox === 'on',
-      timeout: deadlineMs,
-    });
-    const context = await (
-      await browser
-    ).newContext({
-      colorScheme: isDark ? 'dark' : 'light',
+  return async ({ key, adminToken, route = '', isPhone = false, base = fleet().url } = {}) => {
+    const browser = await sharedBrowser();
+    const context = await browser.newContext({
       viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
       permissions: ['clipboard-read', 'clipboard-write'],
     });
@@ -84,7 +87,12 @@ export function useDashboard(fleet: () => Fleet): (options?: OpenOptions) => Pro
 
 /** What axe calls serious or critical on the page as it stands. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  const { violations } = await new AxeBuilder({ page })
+    // The dashboard has no frames, whose results another page would have to put together.
+    .setLegacyMode()
+    // Nobody reads of the elements that pass, which axe would describe one by one.
+    .options({ resultTypes: ['violations'] })
+    .analyze();
   const grave = violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(
