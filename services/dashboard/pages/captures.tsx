@@ -1,5 +1,5 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { isTemporary } from '../shell/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
@@ -50,7 +50,8 @@ export function CapturesPage() {
   const [status, setStatus] = useState(() => statuses.find((each) => each === routeQuery.peek().get('status')));
   const [search, setSearch] = useState(() => routeQuery.peek().get('search') ?? '');
   const state = useEvents('key', (event) => storeFor(status).store.noteEvent(event));
-  useEffect(() => {
+  // With the list that it filters: whoever opens a capture of that list comes back to it.
+  useLayoutEffect(() => {
     const query = new URLSearchParams({ ...(status && { status }), ...(search && { search }) }).toString();
     // No entry in the history for each letter that is typed.
     history.replaceState(null, '', linkTo('captures') + (query && `?${query}`));
