@@ -14,6 +14,7 @@ import { untilFrames, untilObserved } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
+import { step } from './world.ts';
 
 /** Sizes that pages give in shares of the viewport's height. */
 const pinned = [
@@ -107,7 +108,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
   await holdEffects(open);
-  const [before] = await Promise.all([call(measurePage, []), call(rememberPlaces, [])]);
+  const [before] = await Promise.all([measureAtRest(open), call(rememberPlaces, [])]);
   // Scrolling may have made the scroller's content taller.
   const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
   if (content > maxHeight && !stillGrew) {
@@ -200,7 +201,7 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
   if (whole.isLocked) return whole;
   const maxHeight = maxCssHeight(format, viewport.deviceScaleFactor);
   const call = callIn(open);
-  const measures = await call(measurePage, []);
+  const measures = await measureAtRest(open);
   if (whole.strategy === 'tiles') {
     const height = Math.min(measures.height, maxHeight);
     return { ...whole, height, left: measures.left, truncated: whole.truncated || measures.height > maxHeight };
@@ -271,8 +272,7 @@ async function settleHeight(
   { height, viewHeight, maxHeight }: { height: number; viewHeight: number; maxHeight: number },
 ): Promise<number> {
   const call = callIn(open);
-  // On its way in or out, what hangs over the end is of no height that counts.
-  const measure = async () => (await Promise.all([call(finishAnimations, []), call(measurePage, [])]))[1];
+  const measure = () => measureAtRest(open);
   let current = height;
   for (let turn = 0; turn < maxTurns; turn += 1) {
     const measures = await measure();
@@ -295,6 +295,15 @@ async function settleHeight(
     current = wanted;
   }
   return current;
+}
+
+/**
+ * On its way in or out, a part is of no size that counts. In one call, as an observer of the page may set a class in between whose
+ * transition has only begun.
+ */
+async function measureAtRest({ world }: OpenPage): Promise<PageMeasures> {
+  const [, measures] = await world.callEach([step(finishAnimations), step(measurePage)], limitOf(measurePage));
+  return measures;
 }
 
 /** Elements first: what is in them follows their size, and not the viewport's. Sizes on their way tell nothing. */
