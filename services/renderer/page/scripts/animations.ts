@@ -35,7 +35,9 @@ export function finishAnimations(): number {
  * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
  * where they are at the top of the page.
  */
-export function holdScrollAnimations(): void {
+export async function holdScrollAnimations(): Promise<void> {
+  const maxFrames = 5;
+  const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
   const scrollers: (Element | null | undefined)[] = [page, (globalThis as PageState).webcaptureScroller?.element];
   const staysInSight = (element: Element): boolean => {
@@ -51,6 +53,13 @@ export function holdScrollAnimations(): void {
     const { top, height } = element.getBoundingClientRect();
     return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
   };
+
+  // Where on its way it begins is known with the next frame only for one that has just begun, and that is late on a busy machine.
+  const isUnplaced = ({ timeline, startTime, playState }: Animation) =>
+    timeline instanceof ScrollTimeline && playState === 'running' && startTime === null;
+  for (let frame = 0; frame < maxFrames && document.getAnimations?.().some(isUnplaced); frame += 1) {
+    await waits.untilFrame(frameMs);
+  }
 
   const held: { animation: Animation; effect: KeyframeEffect; progress: number }[] = [];
   for (const animation of document.getAnimations?.() ?? []) {
