@@ -10,7 +10,8 @@ import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.
 import type { CaptureAnswer } from '../capture/answer.ts';
 import type { CaptureCall, CapturePipeline } from '../capture/pipeline.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
-import { CaptureStream, eventStreamType } from '../events/capture-stream.ts';
+import { CaptureStream } from '../events/capture-stream.ts';
+import { eventStreamType } from '../events/event-stream.ts';
 import { clientGone, type RequestFacts } from '../http/request-facts.ts';
 import type { CaptureOutcomeLabel, FrontMetrics } from '../metrics.ts';
 import { explainErrors } from '../validation/explain-errors.ts';

@@ -1,11 +1,7 @@
 import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { noteError } from '../http/errors.ts';
-
-export const eventStreamType = 'text/event-stream';
-
-/** Proxies and clients take a connection that is silent for longer for dead. */
-const commentMs = 15_000;
+import { comment, commentIntervalMs, eventStreamHeaders, formatEvent } from './event-stream.ts';
 
 /**
  * The answer to POST /capture as server-sent events, for a client that follows its capture. It begins with the first event: what is
@@ -48,7 +44,7 @@ export class CaptureStream {
 
   #send(event: string, data: object): void {
     if (!this.isStarted) this.#start();
-    this.#reply.raw.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    this.#reply.raw.write(formatEvent(event, JSON.stringify(data)));
   }
 
   #start(): void {
@@ -56,15 +52,11 @@ export class CaptureStream {
     this.#reply.hijack();
     const { raw } = this.#reply;
     raw.writeHead(200, {
-      ...(this.#reply.getHeaders() as Record<string, string>),
-      'content-type': `${eventStreamType}; charset=utf-8`,
-      'cache-control': 'no-store',
-      // nginx would keep events until it has a page of them.
-      'x-accel-buffering': 'no',
+      ...eventStreamHeaders(this.#reply),
       // The front may begin to drain meanwhile, and could no longer say so.
       connection: 'close',
     });
-    this.#comments = setInterval(() => raw.write(': \n\n'), commentMs);
+    this.#comments = setInterval(() => raw.write(comment), commentIntervalMs);
     raw.once('close', () => clearInterval(this.#comments));
   }
 

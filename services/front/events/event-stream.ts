@@ -33,8 +33,11 @@ interface StreamHolder {
   readonly max: number;
 }
 
+export const eventStreamType = 'text/event-stream';
+
 /** Proxies and clients take a connection that is silent for longer for dead. */
-const defaultCommentMs = 15_000;
+export const commentIntervalMs = 15_000;
+export const comment = ': \n\n';
 
 /** What a client has not read yet: beyond it the connection is closed. */
 const maxBufferedBytes = 256 * 1024;
@@ -86,6 +89,18 @@ export class EventStreams {
   }
 }
 
+/** Of a response that is a stream of events, with those that the reply has already. */
+export const eventStreamHeaders = (reply: FastifyReply): Record<string, string> => ({
+  ...(reply.getHeaders() as Record<string, string>),
+  'content-type': `${eventStreamType}; charset=utf-8`,
+  'cache-control': 'no-store',
+  // nginx would keep events until it has a page of them.
+  'x-accel-buffering': 'no',
+});
+
+/** @param data JSON */
+export const formatEvent = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`;
+
 const placeOf = ({ kind, id }: StreamHolder) => `${kind} ${id}`;
 
 const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10);
@@ -130,11 +145,7 @@ export class EventStream {
     facts.isAnswered = true;
     const isLeaving = this.#options.leaving.aborted;
     raw.writeHead(200, {
-      ...(this.#reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-store',
-      // nginx would keep events until it has a page of them.
-      'x-accel-buffering': 'no',
+      ...eventStreamHeaders(this.#reply),
       ...(isLeaving ? { connection: 'close' } : {}),
     });
     raw.write(`retry: ${retryMs}\n\n`);
@@ -144,13 +155,13 @@ export class EventStream {
     }
     this.#isStarted = true;
     this.#options.metrics.streamOpened(this.#options.kind);
-    this.#comments = setInterval(() => this.#write(': \n\n'), this.#options.commentMs ?? defaultCommentMs);
+    this.#comments = setInterval(() => this.#write(comment), this.#options.commentMs ?? commentIntervalMs);
     return this.#reply;
   }
 
   /** Sends an event. `data`: JSON. */
   send(event: string, data: string): void {
-    this.#write(`event: ${event}\ndata: ${data}\n\n`);
+    this.#write(formatEvent(event, data));
   }
 
   /** Ends the stream with an event that tells why. */

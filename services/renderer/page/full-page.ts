@@ -272,15 +272,14 @@ async function settleHeight(
   { height, viewHeight, maxHeight }: { height: number; viewHeight: number; maxHeight: number },
 ): Promise<number> {
   const call = callIn(open);
-  const measure = () => measureAtRest(open);
   let current = height;
   for (let turn = 0; turn < maxTurns; turn += 1) {
-    const measures = await measure();
+    const measures = await measureAtRest(open);
     let wanted = Math.min(measures.height, maxHeight);
     if (wanted === current && measures.contentHeight < current - 1) {
       // The viewport may be what makes the page so tall. A shorter one tells.
       await open.emulation.grow(Math.max(viewHeight, measures.contentHeight));
-      wanted = Math.min((await measure()).height, maxHeight);
+      wanted = Math.min((await measureAtRest(open)).height, maxHeight);
       await open.emulation.grow(wanted);
       await call(untilFrames, [2]);
       // What went out of sight meanwhile comes in again.
