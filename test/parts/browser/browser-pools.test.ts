@@ -1,13 +1,17 @@
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserPool, type BrowserPoolOptions } from '../../../services/renderer/browser/browser-pool.ts';
-import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
+import type { LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { BrowserLostError, type CapturePage } from '../../../services/renderer/browser/page.ts';
-import { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
-import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
-import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import type { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
+import type { EgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import {
+  launchHeadlessShell,
+  poolDefaults,
+  startLocalEgress,
+  startUnlimitedGuard,
+} from '../../harness/browser-pool.ts';
 import { until } from '../../harness/until.ts';
-import { engineConfig, log } from '../../harness/engine.ts';
+import { log } from '../../harness/engine.ts';
 
 let egress: EgressProxy;
 let guard: ResourceGuard;
@@ -20,11 +24,7 @@ const launch = async () => {
     failLaunches -= 1;
     throw new Error('no browser today');
   }
-  const browser = await launchBrowser({
-    executablePath: engineConfig.headlessShellPath,
-    sandbox: 'off',
-    switches: headlessShellSwitches,
-  });
+  const browser = await launchHeadlessShell();
   launched.push(browser);
   return browser;
 };
@@ -34,12 +34,7 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<Browser
     launch,
     egress,
     guard,
-    log,
-    maxBrowsers: 2,
-    isWarm: true,
-    livenessTimeoutMs: 15_000,
-    capturesPerBrowser: 100,
-    idleTimeoutMs: 60_000,
+    ...poolDefaults,
     ...options,
   }));
 }
@@ -51,20 +46,9 @@ const sum = async ({ cdp }: CapturePage) =>
 const running = () => launched.filter(({ browser }) => browser.isConnected()).length;
 const browserOf = ({ context }: CapturePage) => context.browser();
 
-const unlimited = Number.MAX_SAFE_INTEGER;
-
 beforeAll(async () => {
-  egress = await startEgressProxy({ policy: createEgressPolicy({ allow: ['127.0.0.0/8'] }), log });
-  const limits = {
-    cpuMs: unlimited,
-    memoryBytes: unlimited,
-    pageBytes: unlimited,
-    diskBytes: unlimited,
-    processes: unlimited,
-    descriptors: unlimited,
-    messages: unlimited,
-  };
-  guard = new ResourceGuard({ limits, totalBytes: unlimited, processorShare: 1, log });
+  egress = await startLocalEgress();
+  guard = startUnlimitedGuard();
 });
 
 afterAll(async () => {

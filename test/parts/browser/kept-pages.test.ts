@@ -1,13 +1,16 @@
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserPool, type BrowserPoolOptions } from '../../../services/renderer/browser/browser-pool.ts';
-import { launchBrowser } from '../../../services/renderer/browser/launch.ts';
 import type { CapturePage } from '../../../services/renderer/browser/page.ts';
 import type { WipeOutcome } from '../../../services/renderer/browser/page-wipe.ts';
-import { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
-import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
-import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
-import { engineConfig, html, log, TestSite } from '../../harness/engine.ts';
+import type { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
+import type { EgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import {
+  launchHeadlessShell,
+  poolDefaults,
+  startLocalEgress,
+  startUnlimitedGuard,
+} from '../../harness/browser-pool.ts';
+import { html, TestSite } from '../../harness/engine.ts';
 import { until } from '../../harness/until.ts';
 
 let site: TestSite;
@@ -18,23 +21,15 @@ let wipes: WipeOutcome[];
 let reused: number;
 let launches: number;
 
-const unlimited = Number.MAX_SAFE_INTEGER;
-
 async function start(options: Partial<BrowserPoolOptions> = {}): Promise<void> {
   pool = await BrowserPool.start({
     launch: () => {
       launches += 1;
-      const { headlessShellPath: executablePath } = engineConfig;
-      return launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches });
+      return launchHeadlessShell();
     },
     egress,
     guard,
-    log,
-    maxBrowsers: 2,
-    isWarm: true,
-    livenessTimeoutMs: 15_000,
-    capturesPerBrowser: 100,
-    idleTimeoutMs: 60_000,
+    ...poolDefaults,
     keptPages: { giveWayMs: 60_000, checkIntervalMs: 20 },
     onWipe: (outcome) => void wipes.push(outcome),
     onPageReused: () => void (reused += 1),
@@ -58,17 +53,8 @@ async function capture(reuseFor?: string, end = { timedOut: false, hasCompleted:
 
 beforeAll(async () => {
   site = await TestSite.start({ '/': html('text') });
-  egress = await startEgressProxy({ policy: createEgressPolicy({ allow: ['127.0.0.0/8'] }), log });
-  const limits = {
-    cpuMs: unlimited,
-    memoryBytes: unlimited,
-    pageBytes: unlimited,
-    diskBytes: unlimited,
-    processes: unlimited,
-    descriptors: unlimited,
-    messages: unlimited,
-  };
-  guard = new ResourceGuard({ limits, totalBytes: unlimited, processorShare: 1, log });
+  egress = await startLocalEgress();
+  guard = startUnlimitedGuard();
 });
 
 beforeEach(() => {

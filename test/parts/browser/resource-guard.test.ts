@@ -1,16 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { BrowserPool } from '../../../services/renderer/browser/browser-pool.ts';
-import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
+import type { LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import type { CapturePage } from '../../../services/renderer/browser/page.ts';
 import { readProcessTree } from '../../../services/renderer/browser/process-tree.ts';
 import { ResourceGuard } from '../../../services/renderer/browser/resource-guard.ts';
-import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
-import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
+import { launchHeadlessShell, poolDefaults, startLocalEgress } from '../../harness/browser-pool.ts';
 import type { CaptureLimits } from '../../../services/renderer/config.ts';
-import { engineConfig, log } from '../../harness/engine.ts';
+import { log } from '../../harness/engine.ts';
 import { until } from '../../harness/until.ts';
 
 const mebibyte = 1024 ** 2;
@@ -43,25 +41,19 @@ const running = () => launched.filter(({ browser }) => browser.isConnected()).le
 const launchedOf = ({ context }: CapturePage) => launched.find(({ browser }) => browser === context.browser());
 
 beforeAll(async () => {
-  const egress = await startEgressProxy({ policy: createEgressPolicy({ allow: ['127.0.0.0/8'] }), log });
+  const egress = await startLocalEgress();
   parts.defer(() => egress.close());
   const guard = new ResourceGuard(guarded);
   parts.defer(() => guard.close());
   pool = await BrowserPool.start({
     launch: async () => {
-      const { headlessShellPath: executablePath } = engineConfig;
-      const browser = await launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches });
+      const browser = await launchHeadlessShell();
       launched.push(browser);
       return browser;
     },
     egress,
     guard,
-    log,
-    maxBrowsers: 2,
-    isWarm: true,
-    livenessTimeoutMs: 15_000,
-    capturesPerBrowser: 100,
-    idleTimeoutMs: 60_000,
+    ...poolDefaults,
   });
   parts.defer(() => pool.close());
 });
