@@ -61,7 +61,7 @@ export type OnStep = (step: CaptureStep) => void;
 export interface AwaitedEnd {
   /** Still open when the client went away from a capture that is being rendered. */
   readonly record: CaptureRecord;
-  /** The file that is in the store, when it came along with the reply. */
+  /** Of the file that is in the store, where it came along with the reply, or was read to verify it. */
   readonly bytes: Buffer | null;
 }
 
@@ -69,6 +69,8 @@ interface AwaitedJob {
   readonly queued: QueuedJob;
   readonly draft: CaptureRecord;
   readonly mailbox: Mailbox;
+  /** Whoever waits wants the bytes of the file. */
+  readonly wantsBytes: boolean;
   readonly onStep?: OnStep | undefined;
 }
 
@@ -84,16 +86,18 @@ export class EndWaiter {
   readonly #job: UnsignedJob;
   readonly #draft: CaptureRecord;
   readonly #mailbox: Mailbox;
+  readonly #wantsBytes: boolean;
   readonly #onStep: OnStep | undefined;
   readonly #deps: AwaitDeps;
   #queued: QueuedJob;
   #attempt = 1;
 
-  constructor(job: UnsignedJob, { queued, draft, mailbox, onStep }: AwaitedJob, deps: AwaitDeps) {
+  constructor(job: UnsignedJob, { queued, draft, mailbox, wantsBytes, onStep }: AwaitedJob, deps: AwaitDeps) {
     this.#job = job;
     this.#queued = queued;
     this.#draft = draft;
     this.#mailbox = mailbox;
+    this.#wantsBytes = wantsBytes;
     this.#onStep = onStep;
     this.#deps = deps;
   }
@@ -152,6 +156,7 @@ export class EndWaiter {
           at,
           deadline,
           isAwaited: true,
+          wantsBytes: this.#wantsBytes,
           draft: this.#draft,
         });
         const { returned } = settlement;
@@ -170,8 +175,9 @@ export class EndWaiter {
     }
   }
 
-  #endOf({ record, file }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
+  #endOf({ record, file, bytes: read }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
     if (record === null || record.uuid !== this.#job.uuid || isOpen(record)) return null;
+    if (read !== undefined) return { record, bytes: read };
     // Another renderer may have been first, and its file is the one that stays: then that is read from the store.
     const isFile = bytes !== null && file !== undefined && contentTag(bytes) === file.etag;
     return { record, bytes: isFile ? bytes : null };

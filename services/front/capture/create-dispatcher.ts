@@ -74,6 +74,7 @@ export function createDispatcher(parts: DispatcherParts) {
     regions: parts.regions,
     inFlight: parts.inFlight,
     parcels,
+    store,
     maxPayload: () => session.nc.info?.max_payload ?? 0,
     queueTimeoutMs: parts.queueTimeoutMs,
     now: () => session.now(),

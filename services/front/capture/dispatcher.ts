@@ -3,6 +3,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { maxSecretsBytes } from '@webcapture/shared/api/secret-options.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
@@ -17,6 +18,7 @@ export interface DispatcherDeps extends AwaitDeps {
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly inFlight: InFlight;
   readonly parcels: HtmlStore;
+  readonly store: Pick<FileStore, 'readsUploads'>;
   /** The server's limit for one message, in bytes. */
   readonly maxPayload: () => number;
   readonly queueTimeoutMs: number;
@@ -51,8 +53,8 @@ export class Dispatcher {
    * @throws ServiceError REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR
    */
   async prepare(request: AcceptedRequest, options: DispatchOptions): Promise<Dispatch> {
-    const { regions, inFlight, inbox, parcels, queueTimeoutMs } = this.#deps;
-    const { uuid } = options;
+    const { regions, inFlight, inbox, parcels, store, queueTimeoutMs } = this.#deps;
+    const { uuid, wantsBytes } = options;
     const region = await regions.choose(request.region);
     const release = inFlight.add(region);
     const mailbox = inbox.open(uuid);
@@ -70,14 +72,14 @@ export class Dispatcher {
           : { secrets: { clear: request.secrets } }),
         reply: {
           subject: inbox.subjectOf(region, uuid),
-          wants: options.wantsBytes ? 'bytes' : 'result',
+          wants: wantsBytes && !store.readsUploads ? 'bytes' : 'result',
           ...(options.onProgress === undefined ? {} : { progress: true }),
         },
       });
       if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
       const { onProgress } = options;
       const onStep = onProgress && ((step: CaptureStep) => onProgress({ uuid, region, step }));
-      return new Dispatch(this.#deps, { record, job, mailbox, onStep, close });
+      return new Dispatch(this.#deps, { record, job, mailbox, wantsBytes, onStep, close });
     } catch (error) {
       close();
       throw error;
@@ -102,6 +104,7 @@ interface Prepared {
   readonly record: CaptureRecord;
   readonly job: UnsignedJob;
   readonly mailbox: Mailbox;
+  readonly wantsBytes: boolean;
   readonly onStep: OnStep | undefined;
   readonly close: () => void;
 }
@@ -129,11 +132,11 @@ export class Dispatch {
    */
   async publish(): Promise<EndWaiter> {
     const { jobs, now } = this.#deps;
-    const { job, record, mailbox, onStep } = this.#prepared;
+    const { job, record, mailbox, wantsBytes, onStep } = this.#prepared;
     try {
       const queued = await publishJob(jobs, job, now() + acceptTimeoutMs);
       onStep?.('queued');
-      return new EndWaiter(job, { queued, draft: record, mailbox, onStep }, this.#deps);
+      return new EndWaiter(job, { queued, draft: record, mailbox, wantsBytes, onStep }, this.#deps);
     } catch (error) {
       this.#cancel(error);
       throw error;

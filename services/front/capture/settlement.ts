@@ -44,6 +44,8 @@ export interface Settlement {
   readonly record: CaptureRecord | null;
   /** Of a result that brought a file: the file that is in place now, perhaps that of another renderer. */
   readonly file?: StoredFile;
+  /** Those of `file`, where they were wanted, and the store has read them. */
+  readonly bytes?: Buffer | undefined;
   /** With `returned`: what has to be queued again. */
   readonly returned?: ReturnedJob;
 }
@@ -67,6 +69,8 @@ interface SettleContext {
   readonly draft?: CaptureRecord;
   /** Somebody waits for it: an interactive capture is taken to have no record yet, which saves reading it. */
   readonly isAwaited: boolean;
+  /** Whoever waits wants the bytes of the file. */
+  readonly wantsBytes?: boolean;
 }
 
 interface SettlementDeps {
@@ -172,7 +176,9 @@ export class Settlements {
     try {
       const picture = { ...asked, name: found.fileName, object: ticket.object };
       const mimeType = mimeTypes[found.options.format];
-      const { file } = await this.#deps.store.accept(upload, { ...picture, contentType: mimeType }, { deadline });
+      const { wantsBytes = false } = context;
+      const expected = { ...picture, contentType: mimeType, wantsBytes };
+      const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
       const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
@@ -187,7 +193,7 @@ export class Settlements {
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
       const completed = complete(ticket.revision, shown, file.expiresAt);
-      return { ...(await this.#write(ticket, result, this.#resealing(completed))), file };
+      return { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
       if (error.reason === 'missing') {

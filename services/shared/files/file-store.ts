@@ -113,6 +113,8 @@ export interface ExpectedUpload {
   readonly isRefresh: boolean;
   /** By default 512 MiB. */
   readonly maxBytes?: number;
+  /** The bytes are wanted where they are read to verify the upload. */
+  readonly wantsBytes?: boolean;
 }
 
 export interface AcceptedFile {
@@ -120,6 +122,8 @@ export interface AcceptedFile {
   readonly file: StoredFile;
   /** The refresh shows what the file in place shows, which has kept its bytes and its ETag. */
   readonly isSame: boolean;
+  /** Those of `file`, where they were wanted and read; absent of a large file, and where another one is in place. */
+  readonly bytes?: Buffer | undefined;
 }
 
 /** A file as a listing shows it, those that have expired among them. Times in Unix milliseconds. */
@@ -157,6 +161,8 @@ export interface ByteRange {
  * store does not do as asked within its deadline. A file is whole or not there: half a file is never seen.
  */
 export interface FileStore {
+  /** {@link accept} reads what it verifies: whoever wants the bytes at once need not have them sent as well. */
+  readonly readsUploads: boolean;
   /**
    * Stores a file of this service's own under the name of its object, unless one of that name is there already; returns
    * the one that is there afterwards.

@@ -47,6 +47,8 @@ const maxLinkMs = 7 * 86_400_000;
 export class GcsStore implements FileStore {
   readonly client: GcsClient;
   readonly #now: () => number;
+  /** The bucket has the hashes of its objects. */
+  readonly readsUploads = false;
 
   /** @param now Unix milliseconds */
   constructor(client: GcsClient, now: () => number = Date.now) {

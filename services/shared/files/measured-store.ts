@@ -6,6 +6,7 @@ import { UploadRejectedError, type UploadRejection, uploadRejections } from './u
 /** A store whose calls are measured. */
 export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStore {
   return {
+    readsUploads: store.readsUploads,
     create: (...file) => measure(metrics, 'create', () => store.create(...file)),
     accept: (...upload) => measure(metrics, 'accept', () => store.accept(...upload)),
     discard: (...upload) => measure(metrics, 'discard', () => store.discard(...upload)),

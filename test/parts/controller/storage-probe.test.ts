@@ -21,6 +21,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const hang = () => new Promise<never>(() => undefined);
 const broken = (part: Partial<FileStore>): FileStore => ({
+  readsUploads: store.readsUploads,
   create: (file) => store.create(file),
   accept: (upload, expected, limits) => store.accept(upload, expected, limits),
   discard: (name, upload) => store.discard(name, upload),

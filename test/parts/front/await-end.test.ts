@@ -46,7 +46,12 @@ async function wait(
   {
     before,
     get,
-  }: { before?: (waiting: Mailbox, draft: CaptureRecord) => Promise<void>; get?: AwaitDeps['captures']['get'] } = {},
+    wantsBytes = false,
+  }: {
+    before?: (waiting: Mailbox, draft: CaptureRecord) => Promise<void>;
+    get?: AwaitDeps['captures']['get'];
+    wantsBytes?: boolean;
+  } = {},
 ): Promise<Waiting> {
   const now = nats.session.now();
   const draft = newRecord({ account: 'waits', acceptedAt: now, startBy: now + startBy, deadline: now + deadline });
@@ -77,7 +82,7 @@ async function wait(
     now: nats.session.now,
     log: silentLog,
   };
-  const end = new EndWaiter(job, { queued, draft, mailbox }, deps).wait(gone.signal);
+  const end = new EndWaiter(job, { queued, draft, mailbox, wantsBytes }, deps).wait(gone.signal);
   // A test that looks later must not be ended by it before.
   end.catch(() => undefined);
   return {
@@ -130,6 +135,13 @@ test('so does one that was there before', async () => {
     },
   });
   expect((await end).record).toMatchObject({ status: 'failed', failure: { code: 'NAVIGATION_FAILED' } });
+});
+
+test('the bytes that the store has read come along where they are wanted', async () => {
+  const { draft, end, reply } = await wait(60_000, 90_000, { wantsBytes: true });
+  const { outcome, bytes } = await uploaded(draft);
+  await reply(outcome);
+  expect(await end).toMatchObject({ record: { status: 'completed' }, bytes });
 });
 
 test('a reply that is quicker than its file waits for the file', async () => {
@@ -276,9 +288,8 @@ describe('when the record cannot be read', () => {
       now: session.now,
       log: silentLog,
     };
-    const end = new EndWaiter(job, { queued: { sequence: 1 }, draft, mailbox: new Mailbox() }, deps).wait(
-      new AbortController().signal,
-    );
+    const awaited = { queued: { sequence: 1 }, draft, mailbox: new Mailbox(), wantsBytes: false };
+    const end = new EndWaiter(job, awaited, deps).wait(new AbortController().signal);
     await expect(end).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
   });
 });

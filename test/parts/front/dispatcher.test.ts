@@ -25,7 +25,10 @@ const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
 const urlRequest = request({ kind: 'url', url: 'https://example.com/' });
 
 /** A dispatcher whose queue does what `publish` does; everything that happens is told in order. */
-function dispatcher(publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<void>, maxPayload = 1_000_000) {
+function dispatcher(
+  publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<void>,
+  { maxPayload = 1_000_000, readsUploads = false } = {},
+) {
   const events: string[] = [];
   const jobs: UnsignedJob[] = [];
   const failures: (CaptureFailure | undefined)[] = [];
@@ -76,6 +79,7 @@ function dispatcher(publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<voi
     regions: { choose: async () => 'us-east' as const },
     inFlight,
     parcels: { put: note('put html'), remove: note('remove html') },
+    store: { readsUploads },
     maxPayload: () => maxPayload,
     queueTimeoutMs: 60_000,
     now: Date.now,
@@ -126,6 +130,12 @@ test('a reply that comes before the job is known to be queued is not missed', as
   expect(events).toEqual(['publish']);
   expect(mailboxes.size).toBe(0);
   expect(inFlight.of('us-east')).toBe(0);
+});
+
+test('the file is not sent along where the store reads it anyway', async () => {
+  const { capture, jobs } = dispatcher(complete, { readsUploads: true });
+  await capture(urlRequest, { wantsBytes: true });
+  expect(jobs[0]?.reply?.wants).toBe('result');
 });
 
 test('the job says where the front listens, and carries the record that the capture will have', async () => {

@@ -40,6 +40,7 @@ export function stand(
 ) {
   const { deps, store: real } = tasking({ session, failCapture });
   const store: FileStore = {
+    readsUploads: real.readsUploads,
     create: (file) => real.create(file),
     accept: (upload, expected, limits) => real.accept(upload, expected, limits),
     discard: (name, upload) => real.discard(name, upload),

@@ -257,6 +257,29 @@ export function storeSuite(storing: () => Storing): void {
       },
     );
 
+    test.concurrent.each([33, 3 * part + 7])(
+      'of %i bytes is returned to whoever wants it, where it was read',
+      async (size) => {
+        const file = newFile(size);
+        const upload = await uploader().upload(file).stored;
+        const wanted = { ...expectedOf(file), wantsBytes: true };
+        const read = store().readsUploads ? file.bytes : undefined;
+        expect((await store().accept(upload, expectedOf(file))).bytes).toBeUndefined();
+        expect((await store().accept(upload, wanted)).bytes).toEqual(read);
+      },
+    );
+
+    test.concurrent('returns nothing of itself where another file is in place', async () => {
+      const first = newFile(part);
+      const second = another(first, 2 * part);
+      for (const file of [first, second]) {
+        const upload = await uploader().upload(file).stored;
+        const { bytes, file: placed } = await store().accept(upload, { ...expectedOf(file), wantsBytes: true });
+        expect(placed.etag).toBe(contentTag(first.bytes));
+        expect(bytes).toEqual(file === first && store().readsUploads ? first.bytes : undefined);
+      }
+    });
+
     test.concurrent('that replaced a file may be accepted again, also by many at once', async () => {
       const { next } = await pair(on());
       const refresh = asRefresh(next);
