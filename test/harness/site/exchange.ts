@@ -10,6 +10,7 @@ export class Exchange {
   readonly origin: string;
   /** Resolves when the test lets this visit go on. */
   readonly released: Promise<void>;
+  readonly #gone = new AbortController();
 
   constructor(options: {
     request: IncomingMessage;
@@ -23,6 +24,7 @@ export class Exchange {
     this.query = options.query;
     this.origin = options.origin;
     this.released = options.released;
+    this.response.once('close', () => this.#gone.abort());
   }
 
   /** A parameter of the address, or its default. */
@@ -67,9 +69,7 @@ export class Exchange {
 
   /** Waits; ends early when the client has gone. */
   async wait(ms: number): Promise<void> {
-    const gone = new AbortController();
-    this.response.once('close', () => gone.abort());
-    await sleep(ms, undefined, { signal: gone.signal }).catch(() => undefined);
+    await sleep(ms, undefined, { signal: this.#gone.signal }).catch(() => undefined);
   }
 }
 
