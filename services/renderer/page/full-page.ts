@@ -305,14 +305,13 @@ async function measureAtRest({ world }: OpenPage): Promise<PageMeasures> {
   return measures;
 }
 
-/** Elements first: what is in them follows their size, and not the viewport's. Sizes on their way tell nothing. */
-async function pin(open: OpenPage): Promise<[elements: number, pseudos: number]> {
-  const call = callIn(open);
-  const [, ...pins] = await Promise.all([
-    call(finishAnimations, []),
-    call(pinSizes, [pinned]),
-    call(pinPseudos, [pinned]),
-  ]);
+/**
+ * Elements first: what is in them follows their size, and not the viewport's. Sizes on their way tell nothing, so that it is one call,
+ * as in {@link measureAtRest}.
+ */
+async function pin({ world }: OpenPage): Promise<[elements: number, pseudos: number]> {
+  const steps = [step(finishAnimations), step(pinSizes, pinned), step(pinPseudos, pinned)] as const;
+  const [, ...pins] = await world.callEach(steps, limitOf(pinSizes));
   return pins;
 }
 
