@@ -94,6 +94,21 @@ test('the engine follows its damped regions at once, and the overall state is th
   ]);
 });
 
+test('the engine tells of satellites that are no part of the fleet, three at the most', () => {
+  const engine = (strangers: readonly string[]) =>
+    new Decider().next(facts(0, { strangers }))?.components.find(({ name }) => name === 'engine')?.message;
+  expect(engine([])).toBe('2 of 2 regions operational');
+  expect(engine(['a', 'b'])).toBe('2 of 2 regions operational; a; b');
+  expect(engine(['a', 'b', 'c', 'd'])).toBe('2 of 2 regions operational; a; b; c');
+});
+
+test('where nothing was measured no time is told, and what waits is not counted where it is not known', () => {
+  const unreachable = { kind: 'unreachable', why: 'no answer' } as const;
+  const report = new Decider().next(facts(0, { queue: unreachable, regions: [region({ waiting: null })] }));
+  expect(report?.components[0]).not.toHaveProperty('responseTimeMs');
+  expect(report?.queued).toEqual({ 'us-east': 0 });
+});
+
 test('what is not known for a while keeps its last state and the time of it', () => {
   const decider = new Decider();
   decider.next(facts(1000));

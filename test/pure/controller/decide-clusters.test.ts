@@ -82,6 +82,24 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '2 of 2 renderers healthy: us-east-2 sends heartbeats and is no pod of the cluster',
     ],
     [
+      'three that are no pods',
+      { pods: healthy(5), clusters: clusters() },
+      'operational',
+      '2 of 2 renderers healthy: us-east-2, us-east-3, us-east-4 send heartbeats and are no pod of the cluster',
+    ],
+    [
+      'four that are no pods, and one that leaves',
+      { pods: [...healthy(6), heartbeat('old', { draining: true })], clusters: clusters() },
+      'operational',
+      '2 of 2 renderers healthy: us-east-2, us-east-3, us-east-4 and 1 more send heartbeats and are no pod of the cluster',
+    ],
+    [
+      'a pod that leaves in order is no reason',
+      { pods: [], clusters: clusters({ wanted: 1, pods: [pod('old', { state: 'ending' })] }) },
+      'major_outage',
+      '0 of 1 renderers healthy: 1 not running',
+    ],
+    [
       'no pod at all',
       { pods: [], clusters: clusters({ pods: [] }) },
       'major_outage',
@@ -142,6 +160,16 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       { pods: healthy(1), silent: [{ pod: 'b', forMs: 9000 }], clusters: clusters({ pods: [], silentForMs: 20_000 }) },
       'degraded_performance',
       '1 of 2 renderers healthy: b has not been heard for 9 s; ' +
+        'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+    ],
+    [
+      'Kubernetes is away, and a renderer that it does not list has no browser',
+      {
+        pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
+        clusters: clusters({ pods: pods(1), silentForMs: 20_000 }),
+      },
+      'degraded_performance',
+      '1 of 2 renderers healthy: b has no working browser; ' +
         'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [

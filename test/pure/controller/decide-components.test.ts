@@ -48,6 +48,7 @@ describe('queue', () => {
     [answered({ roundTripMs: 1000 }), op, 'it answers', 1000],
     [answered({ roundTripMs: 1400 }), deg, 'slow: it took 1.4 s to answer', 1400],
     [answered({ missing: ['DEAD'] }), major, 'missing: DEAD', 2],
+    [answered({ missing: ['a', 'b', 'c'] }), major, 'missing: a, b, c', 2],
     [answered({ missing: ['a', 'b', 'c', 'd'] }), major, 'missing: a, b, c and 1 more', 2],
     [{ kind: 'unreachable', why: 'no connection' }, major, 'there is no connection to NATS', undefined],
     [{ kind: 'unreachable', why: 'no answer' }, major, 'NATS does not answer in time', undefined],
@@ -65,6 +66,7 @@ describe('storage', () => {
   const fails = { kind: 'fails', at: 0, late: false } as const;
   test.each([
     [{ kind: 'works', at: 0, ms: 4 }, op, 'files are written and read', 4],
+    [{ kind: 'works', at: 0, ms: 2000 }, op, 'files are written and read', 2000],
     [{ kind: 'works', at: 0, ms: 2500 }, deg, 'slow: a test file took 2.5 s', 2500],
     [{ ...fails, step: 'write', failures: 1 }, deg, 'writing a test file fails', undefined],
     [{ ...fails, step: 'write', failures: 2 }, major, 'writing a test file fails', undefined],

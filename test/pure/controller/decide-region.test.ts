@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CanaryFacts } from '../../../services/controller/health/facts.ts';
 import { byShare, judgeRenderers } from '../../../services/controller/health/renderers.ts';
+import { duration } from '../../../services/controller/health/verdict.ts';
 import { minCaptures, decideRegion } from '../../../services/controller/health/decider.ts';
 import { healthy, heartbeat, idle, region } from '../../parts/controller/support/facts.ts';
 
@@ -169,6 +170,18 @@ describe('canaries', () => {
       'partial_outage',
       'the last 2 test captures failed (It broke)',
     ],
+    [
+      'two failures, nobody knows why',
+      canary({ last: 'failed', failures: 2 }),
+      'partial_outage',
+      'the last 2 test captures failed',
+    ],
+    [
+      'two failures, for a reason of two sentences',
+      canary({ last: 'failed', failures: 2, reason: 'It broke. Twice.' }),
+      'partial_outage',
+      'the last 2 test captures failed (It broke. Twice)',
+    ],
     ['crowded', canary({ last: 'crowded' }), 'degraded_performance', 'a test capture waited in vain for a free slot'],
   ] as const)('%s', (_, facts, status, message) => {
     const { ms } = facts;
@@ -196,6 +209,29 @@ test('the worst fact decides, and every reason is told, the worst first', () => 
       '1 of 3 renderers healthy: b has not been heard for 8 s, 1 more missing; ' +
       '50% of the last 100 captures failed for reasons of our own; captures wait up to 20 s for a renderer',
   });
+});
+
+test('of those that are silent the one that was heard last is named first', () => {
+  const silent = [
+    { pod: 'b', forMs: 90_000 },
+    { pod: 'c', forMs: 8000 },
+  ];
+  expect(judgeRenderers({ wanted: 2, pods: healthy(1), silent }).message).toBe(
+    '1 of 2 renderers healthy: c has not been heard for 8 s',
+  );
+});
+
+test.each([
+  [119_999, '120 s'],
+  [120_000, '2 min'],
+])('%d ms are %s', (ms, text) => {
+  expect(duration(ms)).toBe(text);
+});
+
+test('a region that no cluster reports says so where something is missing', () => {
+  const message = (fields: object) => decideRegion(region({ wanted: 2, unreportedForMs: 300_000, ...fields }))?.message;
+  expect(message({})).toBe('1 of 2 renderers healthy: 1 not running; no cluster has reported it for 5 min');
+  expect(message({ pods: healthy(2) })).toBe('2 of 2 renderers healthy');
 });
 
 test('of renderers that cannot have been heard nothing is said, of those that were heard it is', () => {

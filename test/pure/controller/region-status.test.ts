@@ -143,6 +143,74 @@ describe('the status of a RenderRegion', () => {
     expect(isWorthWriting(before, next, start + ms)).toBe(expected);
   });
 
+  test('long messages are cut, and what is not known is left out', () => {
+    const status = regionStatus({
+      resource: {
+        metadata: { name: 'us-east', namespace: 'n', uid: 'u', resourceVersion: '1' },
+        spec: resource().spec,
+      },
+      component: { name: 'engine.us-east', status: 'operational', message: 'x'.repeat(2000), lastCheckedAt: '' },
+      facts: { ...facts, clusters: null },
+      queued: 0,
+      now: start + 7,
+    });
+    expect(status).not.toHaveProperty('responseTimeMs');
+    expect(status).not.toHaveProperty('observedGeneration');
+    expect(status).toMatchObject({ ready: 2, wanted: 1, expected: 1, lastCheckedAt: '2026-01-01T00:00:00Z' });
+    expect([status.message, ...status.conditions.map(({ message }) => message)].map(({ length }) => length)).toEqual([
+      1024, 1024, 44, 1024,
+    ]);
+    for (const each of status.conditions) expect(each).not.toHaveProperty('observedGeneration');
+  });
+
+  test('a satellite that has no fleet is not Ready, and says why, whatever it last was', () => {
+    const problem = { reason: 'OtherFleet', message: 'it is one of another fleet' } as never;
+    const { conditions } = regionStatus({
+      resource: resource(),
+      component: component(),
+      facts,
+      problem,
+      queued: 0,
+      now: start,
+    });
+    expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
+      'Operational True OtherFleet',
+      'DeploymentFound True Found',
+      'Ready False OtherFleet',
+    ]);
+  });
+
+  test('a Deployment that is not there is named', () => {
+    const missing = { ...clusters, missing: ['r-us-east'] };
+    expect(statusAt(0, undefined, { facts: { clusters: missing } }).conditions[1]).toMatchObject({
+      type: 'DeploymentFound',
+      status: 'False',
+      reason: 'NotFound',
+      message: 'the Deployment r-us-east is not there',
+    });
+  });
+
+  test.each([
+    ['a condition has another reason', (each: { reason: string }) => ({ ...each, reason: 'Other' }), 500, true],
+    ['a condition flipped', (each: object) => ({ ...each, status: 'False' }), 500, true],
+    ['a condition is of another generation', (each: object) => ({ ...each, observedGeneration: 4 }), 500, true],
+    ['a condition has other words', (each: object) => ({ ...each, message: 'other' }), 500, false],
+    ['a condition has other words, and it is time', (each: object) => ({ ...each, message: 'other' }), 10_000, true],
+    ['a condition has changed long ago', (each: object) => ({ ...each, lastTransitionTime: '' }), 10_000, false],
+  ] as const)('where %s', (_, change, ms, expected) => {
+    const before = statusAt(0);
+    const next = { ...before, conditions: before.conditions.map((each) => change(each) as typeof each) };
+    expect(isWorthWriting(before, next, start + ms)).toBe(expected);
+  });
+
+  test('is written where it was never checked, and when its response time changed, in its time', () => {
+    const before = statusAt(0);
+    const { lastCheckedAt: _never, ...unchecked } = before;
+    expect(isWorthWriting(unchecked, before, start)).toBe(true);
+    expect(isWorthWriting(before, { ...before, responseTimeMs: 121 }, start + 9999)).toBe(false);
+    expect(isWorthWriting(before, { ...before, responseTimeMs: 121 }, start + 10_000)).toBe(true);
+  });
+
   test('reasons are written as the API writes them', () => {
     expect(
       ['operational', 'degraded_performance', 'partial_outage', 'major_outage'].map((status) =>
@@ -189,6 +257,18 @@ describe('deletion costs', () => {
     expect(at(35_000, 50, 0)).toBe(0);
   });
 
+  test('a pod whose browser is down counts as one that nobody hears, and one that is gone is forgotten', () => {
+    let now = 0;
+    const costs = new DeletionCosts(() => now);
+    const down = [heartbeat('a', { browser: 'down' })];
+    expect(costs.changes([pod('a', 0)], down)).toEqual([]);
+    now = 15_000;
+    expect(costs.changes([pod('a', 0)], down)).toEqual([{ name: 'a', cost: -10 }]);
+    costs.changes([], []);
+    // A pod of the same name may be starting.
+    expect(costs.changes([pod('a', 0)], down)).toEqual([]);
+  });
+
   test('a pod that nobody hears goes before idle ones, but not while it may be starting', () => {
     let now = 0;
     const costs = new DeletionCosts(() => now);
@@ -224,6 +304,21 @@ describe('the scale endpoint', () => {
     expect(answerScale('/scale/us-east', latest(fields))).toEqual({ status: 200, body: { value } });
   });
 
+  test('of what runs, only what is known to be in the background counts against its slots', () => {
+    const load = (backgroundHeld: number) =>
+      answerScale(
+        '/scale/us-east',
+        latest({ pods: healthy(2, { busy: 2 }), waiting: { ...idle, backgroundHeld }, backgroundSlots: 1 }),
+      )?.body;
+    // Four run in four slots: a renderer that has died may still hold some of them.
+    expect([load(0), load(1), load(2), load(9)]).toEqual([
+      { value: 1 },
+      { value: 1 },
+      { value: 0.75 },
+      { value: 0.25 },
+    ]);
+  });
+
   test('background captures ask for as many renderers as they are granted, and for no more once they fill them', () => {
     // As an autoscaler does it, until nothing changes any more: 1,000 wait, renderers of two slots, 75% are aimed at.
     const settle = (interactive: number, backgroundSlots: number | undefined) => {
@@ -248,9 +343,24 @@ describe('the scale endpoint', () => {
       status: 404,
       body: { message: 'no region eu-west is installed; there are: us-east' },
     });
-    expect(answerScale('/scale/us-east', latest({ waiting: null }))?.status).toBe(503);
-    expect(answerScale('/scale/us-east', latest({ fleetKnown: false, pods: [] }))?.status).toBe(503);
-    expect(answerScale('/scale/us-east', new LatestReading())?.status).toBe(503);
-    expect(answerScale('/metrics', latest({}))).toBeNull();
+    for (const unknown of [{ waiting: null }, { fleetKnown: false, pods: [] }]) {
+      expect(answerScale('/scale/us-east', latest(unknown))).toEqual({
+        status: 503,
+        body: { message: 'the load of us-east is not known now' },
+      });
+    }
+    expect(answerScale('/scale/us-east', new LatestReading())).toEqual({
+      status: 503,
+      body: { message: 'the load is not known yet, or no longer' },
+    });
+    for (const path of ['/metrics', '/a/scale/us-east', '/scale/us-east/b']) {
+      expect(answerScale(path, latest({}))).toBeNull();
+    }
+    const both = new LatestReading();
+    const regions = [region(), region({ region: 'eu-west' })];
+    both.set({ facts: { at: 0, queue: answered(), storage: null, strangers: [], regions }, report: null });
+    expect(answerScale('/scale/mars', both)?.body).toEqual({
+      message: 'no region mars is installed; there are: us-east, eu-west',
+    });
   });
 });

@@ -81,9 +81,26 @@ describe('open hosts', () => {
     'localhost.example',
     '1.example',
     '0x7f.com',
+    'example.c0m1',
+    'example.1a',
+    'example.a0x1',
+    `${'a'.repeat(63)}.example`,
+    `${'a.'.repeat(126)}b`,
   ])('the name %s', async (name) => {
     policy.checkLiteral(new URL(`https://${name}/x?y#z`));
     expect(await policy.resolve(name)).toEqual([{ address: '8.8.8.8', family: 4 }]);
+  });
+
+  it.each([`${'a'.repeat(64)}.example`, `${'a.'.repeat(127)}b`])(
+    'but not the name %s, which is too long',
+    async (name) => {
+      await expect(policy.resolve(name)).rejects.toMatchObject(blocked);
+    },
+  );
+
+  it('an address is resolved to itself, of its family', async () => {
+    expect(await policy.resolve('8.8.8.8')).toEqual([{ address: '8.8.8.8', family: 4 }]);
+    expect(await policy.resolve('[2606:4700::1111]')).toEqual([{ address: '2606:4700::1111', family: 6 }]);
   });
 
   it('hands the resolver the canonical name', async () => {

@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { captureView } from '@webcapture/shared/captures/view.ts';
+import { captureView, resultView, statusOf } from '@webcapture/shared/captures/view.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const acceptedAt = Date.parse('2025-08-19T09:30:00.000Z');
@@ -71,4 +71,95 @@ test('clocks that differ make no negative time, and no account is shown', () => 
   const view = captureView({ ...completed, endedAt: acceptedAt - 100 }, options);
   expect(view).toMatchObject({ processingTimeMs: 0 });
   expect(JSON.stringify(view)).not.toContain('secret-account');
+});
+
+test('what answers another request costs nothing, and took as long as that request', () => {
+  const answered = resultView(completed, { ...options, fromCacheMs: 3 });
+  expect(answered).toMatchObject({ fromCache: true, tokenCost: 0, processingTimeMs: 3 });
+  expect(resultView(completed, options)).toMatchObject({ fromCache: false, tokenCost: 2, processingTimeMs: 1500 });
+  expect(() => resultView(open, options)).toThrow(open.uuid);
+});
+
+test.each(['expired', 'deleted'] as const)('one that is %s still tells of the file that it had', (status) => {
+  expect(captureView({ ...completed, status }, options)).toMatchObject({ status, fileSizeBytes: 7 });
+});
+
+test('one that was deleted before it had a file tells that it is gone, and costs nothing', () => {
+  expect(captureView({ ...open, status: 'deleted' }, options)).toEqual({
+    uuid: open.uuid,
+    status: 'deleted',
+    fromCache: false,
+    tokenCost: 0,
+    region: 'us-east',
+    acceptedAt: '2025-08-19T09:30:00.000Z',
+    metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
+  });
+});
+
+test('only what has completed can expire', () => {
+  const late = open.expiresAt + 1;
+  const shown = (['queued', 'rendering', 'failed', 'completed', 'deleted'] as const).map((status) =>
+    statusOf({ ...open, status }, late),
+  );
+  expect(shown).toEqual(['queued', 'rendering', 'failed', 'expired', 'deleted']);
+});
+
+test('of secrets their names are told', () => {
+  const secrets = { headers: ['X-Team'], auth: true } as const;
+  const record = { ...completed, options: { ...completed.options, secrets } };
+  const told = { headers: ['X-Team'], cookies: [], auth: true, css: false, script: false };
+  for (const view of [captureView(record, options), captureView({ ...record, status: 'queued' }, options)]) {
+    expect(view.metadata).toMatchObject({ secrets: told });
+  }
+  expect(captureView(completed, options).metadata).not.toHaveProperty('secrets');
+});
+
+describe('refreshes', () => {
+  const refresh = {
+    revision: 3,
+    state: 'failed',
+    by: 'interval',
+    region: 'us-east',
+    acceptedAt,
+    startBy: 0,
+    deadline: 0,
+    failure: { code: 'CAPTURE_FAILED', message: 'It did not work.' },
+    endedAt: acceptedAt + 1000,
+  } as const;
+  const shown = (changes: Partial<CaptureRecord>) => captureView({ ...completed, ...changes }, options);
+
+  test('are told where there can be any', () => {
+    expect(shown({})).not.toHaveProperty('refresh');
+    expect(shown({ persistence: { refreshIntervalMs: 0 } })).toMatchObject({
+      refresh: { state: 'idle', error: null, acceptedAt: null, endedAt: null, nextAt: null, tokensCharged: 0 },
+    });
+  });
+
+  test('are told by the last one, and what all of them cost', () => {
+    const refreshCharges = { '202508': { tokens: 4, captures: 2 }, '202509': { tokens: 2, captures: 1 } };
+    expect(shown({ refresh, refreshCharges, nextRefreshAt: acceptedAt + 2000 })).toMatchObject({
+      refresh: {
+        state: 'failed',
+        error: refresh.failure,
+        acceptedAt: '2025-08-19T09:30:00.000Z',
+        endedAt: '2025-08-19T09:30:01.000Z',
+        nextAt: '2025-08-19T09:30:02.000Z',
+        tokensCharged: 6,
+      },
+    });
+  });
+});
+
+test('the webhook is told of with the event that is delivered, in every state', () => {
+  const webhook = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
+  const none = { event: null, lastStatus: null, lastError: null, nextAttemptAt: null };
+  for (const status of ['queued', 'failed', 'completed'] as const) {
+    expect(captureView({ ...completed, webhook, status }, options)).toMatchObject({ webhook: { ...webhook, ...none } });
+  }
+  const tried = { event: 'capture.completed', attempts: 2, lastStatus: 503, lastError: 'it answered 503' } as const;
+  const delivered = { ...webhook, ...tried, state: 'pending', nextAttemptAt: acceptedAt } as const;
+  expect(captureView({ ...completed, webhook: delivered }, options)).toMatchObject({
+    webhook: { ...tried, state: 'pending', nextAttemptAt: '2025-08-19T09:30:00.000Z' },
+  });
+  expect(captureView(completed, options)).not.toHaveProperty('webhook');
 });

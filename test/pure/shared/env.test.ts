@@ -45,12 +45,32 @@ test('regions: a list with the least number of renderers of each', () => {
   ]);
 });
 
-test.each(['', 'mars:1', 'us-east:x', 'us-east:-1', 'us-east:1:2', 'us-east:1,,eu-west:1'])(
-  'regions: refuses "%s"',
-  (value) => {
-    expect(() => parseRegions(value)).toThrow(/must be a list like us-east:1,eu-west:1/);
-  },
-);
+test.each([
+  '',
+  'mars:1',
+  'us-east:x',
+  'us-east:-1',
+  'us-east:1x',
+  'us-east:10000',
+  'us-east:1:2',
+  'us-east:1,,eu-west:1',
+])('regions: refuses "%s"', (value) => {
+  expect(() => parseRegions(value)).toThrow(/must be a list like us-east:1,eu-west:1/);
+});
+
+test('regions: the rule names them all, and what breaks it', () => {
+  expect(() => parseRegions('us-east:1, mars:1 ')).toThrow(
+    'must be a list like us-east:1,eu-west:1 of the regions us-east, us-west, eu-west, eu-central, asia-east, asia-southeast; "mars:1" is not one',
+  );
+});
+
+test('problems are told a line each, under a name of their own', () => {
+  const error = new ConfigError(['A must be set', 'B must be 1']);
+  expect([error.name, error.message]).toEqual(['ConfigError', 'A must be set\nB must be 1']);
+  const env = new EnvReader({ EMPTY: '' });
+  expect([env.required('EMPTY', 'a text'), env.raw('EMPTY'), env.raw('NONE')]).toEqual(['', '', undefined]);
+  expect(() => env.finish(() => ({}))).toThrow('EMPTY must be set: a text');
+});
 
 test('regions: refuses one that is named twice', () => {
   expect(() => parseRegions('us-east:1,us-east:2')).toThrow(/us-east twice/);

@@ -2,10 +2,12 @@ import { describe, expect, test } from 'vitest';
 import {
   admit,
   freshAdmissionState,
+  inFlightOf,
   release,
   type AccountLimits,
   type AdmissionRequest,
   type AdmissionState,
+  isNearCap,
   isNearLimit,
   type UsageSum,
 } from '@webcapture/shared/accounts/limits.ts';
@@ -83,7 +85,7 @@ describe('quota', () => {
     const first = request({ until: start + 5000 });
     const { state } = admit(freshAdmissionState, fast, usage, [first], start);
     expect(refusals(admit(state, fast, usage, requests(1), start + 4999).verdicts)).toEqual(['quota']);
-    expect(refusals(admit(state, fast, usage, requests(1), start + 5001).verdicts)).toEqual([null]);
+    expect(refusals(admit(state, fast, usage, requests(1), start + 5000).verdicts)).toEqual([null]);
     expect(refusals(admit(release(state, [first.id]), fast, usage, requests(1), start + 1).verdicts)).toEqual([null]);
   });
 });
@@ -116,9 +118,104 @@ test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
   ['near the cap on what waits', { queued: 990 }, 'background', true],
   ['near the cap on what waits, which an interactive capture does not need', { queued: 990 }, 'interactive', false],
   ['just far enough from that cap', { queued: 879 }, 'background', false],
+  ['just near it', { queued: 880 }, 'background', true],
+  ['just far enough from the quota', { tokens: 9000, reserved: 739 }, 'interactive', false],
+  ['just near the quota', { tokens: 9000, reserved: 740 }, 'interactive', true],
 ])('%s', (_name, usage, priority, near) => {
   const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
   const request = { id: 'x', tokens: 1, priority, until: 1 };
   const sum = { tokens: 0, reserved: 0, queued: 0, ...usage };
   expect(isNearLimit(freshAdmissionState, wide, sum, [request])).toBe(near);
+});
+
+describe('reservations', () => {
+  const fast = { ...limits, burst: 1000, tokenQuota: 1000 };
+  const front = (interactive: number, background: number, tokens: number, expires: number) =>
+    [interactive, background, tokens, expires, 1] as const;
+
+  test('that a front only counts are held against all limits, until they lapse', () => {
+    const state = { ...freshAdmissionState, fronts: { a: front(4, 3, 7, start + 5000), b: front(9, 9, 9, start) } };
+    const many = [...requests(2), ...requests(2, { priority: 'background' })];
+    const refusedAt = (now: number) => refusals(admit(state, fast, unused, many, now).verdicts);
+    expect(refusedAt(start)).toEqual([null, 'in-flight', null, 'queued']);
+    expect(refusedAt(start + 5000)).toEqual([null, null, null, null]);
+    expect([inFlightOf(state, start), inFlightOf(state, start + 5000)]).toEqual([4, 0]);
+    const counted = { ...fast, tokenQuota: 8 };
+    expect(refusals(admit(state, counted, unused, requests(2), start).verdicts)).toEqual([null, 'quota']);
+  });
+
+  test('are kept by name with what they cost, and the state forgets those that have lapsed', () => {
+    const kept = request({ tokens: 3 });
+    const gone = request({ until: start + 1000 });
+    const { state } = admit(freshAdmissionState, fast, unused, [kept, gone], start);
+    expect(state.holds).toEqual({
+      [kept.id]: [3, kept.until, 'interactive'],
+      [gone.id]: [1, start + 1000, 'interactive'],
+    });
+    expect(Object.keys(admit(state, fast, unused, [], start + 1000).state.holds)).toEqual([kept.id]);
+    expect(release(state, [gone.id, 'unknown']).holds).toEqual({ [kept.id]: [3, kept.until, 'interactive'] });
+    expect(inFlightOf(state, start + 1000)).toBe(1);
+  });
+
+  test('are made once, however often the request comes again', () => {
+    const one = request();
+    const { state } = admit(freshAdmissionState, { ...fast, burst: 1 }, unused, [one], start);
+    const again = admit(state, { ...fast, burst: 1, maxInFlight: 1 }, unused, [one, request()], start);
+    expect(refusals(again.verdicts)).toEqual([null, 'rate']);
+    expect(again.state.holds).toEqual(state.holds);
+    const counted = admit(
+      freshAdmissionState,
+      fast,
+      { ...unused, tokens: 1000 },
+      [one, request()],
+      start,
+      new Set([one.id]),
+    );
+    expect(refusals(counted.verdicts)).toEqual([null, 'quota']);
+    expect(counted.state.holds).toEqual({});
+  });
+
+  test('of what is no request of a client are not rated, and leave the rate alone', () => {
+    const strict = { ...fast, burst: 1 };
+    const own = requests(3, { unrated: true });
+    const { state, verdicts } = admit(freshAdmissionState, strict, unused, [...own, ...requests(2)], start);
+    expect(refusals(verdicts)).toEqual([null, null, null, null, 'rate']);
+    expect(state.tat).toBe(start + 1000);
+    expect(admit(freshAdmissionState, strict, unused, own, start).state.tat).toBe(0);
+  });
+
+  test('of limits that were raised keep nobody waiting for what lies beyond the window', () => {
+    const ahead = { ...freshAdmissionState, tat: start + 3_600_000 };
+    const { state, verdicts } = admit(ahead, { ...fast, burst: 2 }, unused, requests(1), start);
+    expect(verdicts[0]).toMatchObject({ refused: 'rate', retryAfterMs: 1000, resetMs: 2000 });
+    expect(state.tat).toBe(start + 2000);
+  });
+
+  test('are near a cap from a quarter of the captures in flight on, and where the queue may fill up within a minute', () => {
+    const wide = { tokenQuota: 1000, ratePerMinute: 10, burst: 10, maxInFlight: 40, maxQueued: 1000 };
+    const near = (interactive: number, background: number, queued = 0, cap = wide) =>
+      isNearCap({ ...freshAdmissionState, fronts: { a: front(interactive, background, 0, start) } }, cap, {
+        ...unused,
+        queued,
+      });
+    expect([near(10, 0), near(11, 0)]).toEqual([false, true]);
+    // 1,000 may have ended and still be counted.
+    const huge = { ...wide, maxInFlight: 8000 };
+    expect([near(7000, 0, 0, huge), near(7001, 0, 0, huge)]).toEqual([false, true]);
+    expect([near(0, 1, 879), near(0, 1, 880), near(0, 0, 1000)]).toEqual([false, true, false]);
+  });
+
+  test('count when the distance to the limits is asked', () => {
+    const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
+    const later = [request({ priority: 'background' })];
+    const near = (background: number, tokens: number, asked = later) =>
+      isNearLimit({ ...freshAdmissionState, fronts: { a: front(0, background, tokens, start) } }, wide, unused, asked);
+    expect([near(879, 0), near(880, 0), near(880, 0, requests(1))]).toEqual([false, true, false]);
+    expect([near(0, 9739), near(0, 9740), near(0, 9738, requests(2)), near(0, 9739, requests(2))]).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ]);
+  });
 });

@@ -31,6 +31,14 @@ test('a reply comes back as it was, bytes and all', () => {
 test('bytes that do not fit stay behind, and so they do when nobody wants them', () => {
   expect(decodeReply(encodeReply(result, randomBytes(5000), 5000))).toEqual({ result, bytes: null });
   expect(decodeReply(encodeReply(result, null, 5000))).toEqual({ result, bytes: null });
+  const size = encodeReply(result, randomBytes(100), 1_000_000).length;
+  expect(encodeReply(result, randomBytes(100), size)).toHaveLength(size);
+  expect(encodeReply(result, randomBytes(100), size - 1)).toHaveLength(size - 100);
+});
+
+test('what has no end of its line is no reply', () => {
+  expect(decodeReply(Buffer.from(JSON.stringify(result)))).toBeNull();
+  expect(decodeReply(Buffer.from('\n'))).toBeNull();
 });
 
 describe('of what a renderer says', () => {
@@ -51,6 +59,11 @@ describe('of what a renderer says', () => {
     ['a job that is returned', { ...result, outcome: { kind: 'returned', reason: 'shutting_down' } }],
     ['a start', { ...result, outcome: { kind: 'started' } }],
     ['fields that a newer renderer adds', { ...result, later: true }],
+    ['that the picture has been taken', { ...result, outcome: { kind: 'rendered' } }],
+    ['a title as long as it may be', withReport({ title: 'x'.repeat(16_384) })],
+    ['what was extracted', { ...result, outcome: { ...completed, extracted: { upload, parts: ['text'] } } }],
+    ['a file that caches may keep for a year', withUpload({ cacheSeconds: 31_536_000 })],
+    ['the longest name of an object and a tag', withUpload({ object: 'o'.repeat(512), etag: 't'.repeat(128) })],
   ])('%s is taken', (_, value) => {
     expect(parse(value)).toEqual(value);
   });
@@ -65,6 +78,23 @@ describe('of what a renderer says', () => {
     ['a ticket without a bound', { ...result, ticket: 'x'.repeat(65_537) }],
     ['no outcome', { ...result, outcome: undefined }],
     ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
+    ['an outcome without a name', { ...result, outcome: { kind: '' } }],
+    ['a name of a pod that is too long', { ...result, pod: 'p'.repeat(254) }],
+    ['no delivery', { ...result, delivery: 0 }],
+    ['a delivery beyond all bounds', { ...result, delivery: 1_000_001 }],
+    ['an object without a name', withUpload({ object: '' })],
+    ['an object with too long a name', withUpload({ object: 'o'.repeat(513) })],
+    ['an empty tag', withUpload({ etag: '' })],
+    ['too long a tag', withUpload({ etag: 't'.repeat(129) })],
+    ['a negative time for caches', withUpload({ cacheSeconds: -1 })],
+    ['more than a year for caches', withUpload({ cacheSeconds: 31_536_001 })],
+    ['what was extracted without its file', { ...result, outcome: { ...completed, extracted: { parts: ['text'] } } }],
+    ['parts that nobody extracts', { ...result, outcome: { ...completed, extracted: { upload, parts: ['soul'] } } }],
+    [
+      'more parts than there are',
+      { ...result, outcome: { ...completed, extracted: { upload, parts: Array(20).fill('text') } } },
+    ],
+    ['a title that is a little too long', withReport({ title: 'x'.repeat(16_385) })],
     ['an endless wait', { ...result, elapsedMs: 1e300 }],
     ['a wait that is no number', JSON.stringify(result).replace('12.5', 'NaN')],
     ['a negative age', { ...result, outcome: { ...completed, ageMs: -1 } }],

@@ -6,18 +6,30 @@ import {
   complete,
   expire,
   fail,
+  failureOf,
   isOpen,
   isRefreshable,
   nextRefreshNumber,
   noteDelivery,
+  redeliver,
+  refreshOrderOf,
   refuseRefresh,
   remove,
+  requeue,
   startRefresh,
   stateOf,
   type RefreshOrder,
   type Transition,
 } from '@webcapture/shared/captures/transitions.ts';
-import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
+import {
+  difference,
+  noUsage,
+  sum,
+  type Usage,
+  usageKey,
+  usageOf,
+  usageShards,
+} from '@webcapture/shared/captures/usage.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
 const day = 86_400_000;
@@ -68,6 +80,9 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
   ['begin 1', begin(1), now, {}],
   ['begin 2', begin(2), now, { 'refresh queued': 'completed/rendering' }],
   ['begin 3', begin(3), now, {}],
+  ['requeue 0', requeue(0), now, { rendering: 'queued' }],
+  ['requeue 1', requeue(1), now, {}],
+  ['requeue 2', requeue(2), now, { 'refresh rendering': 'completed/queued' }],
   ['complete 0', complete(0, outcome, later), now, { queued: 'completed', rendering: 'completed' }],
   ['complete 1', complete(1, outcome, later), now, {}],
   [
@@ -90,7 +105,8 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
     now,
     { 'refresh completed': 'completed/queued', 'refresh failed': 'completed/queued' },
   ],
-  ['start 1 when its time is over', startRefresh(orderOf(1)), later, {}],
+  ['start 1 in its last millisecond', startRefresh(orderOf(1)), accepted + day - 1, { completed: 'completed/queued' }],
+  ['start 1 when its time is over', startRefresh(orderOf(1)), accepted + day, {}],
   ['refuse 1', refuseRefresh(orderOf(1), failure, later), now, { completed: 'completed/failed' }],
   [
     'refuse 3',
@@ -267,6 +283,33 @@ describe('what the webhook is told', () => {
     expect(note(completed({ webhook: pending, status: 'deleted' }), now)).toBeNull();
     expect(note(completed(), now)).toBeNull();
   });
+
+  test('each attempt is kept, the newest first; a change without one adds nothing', () => {
+    const pending = { ...webhook, state: 'pending', event: 'capture.refreshed', revision: 2 } as const;
+    const attempt = (number: number) =>
+      ({ event: 'capture.refreshed', revision: 2, attempt: number, at: now + number, state: 'retrying' }) as const;
+    const first = noteDelivery(2, pending, attempt(1))(completed({ webhook: pending }), now);
+    const second = noteDelivery(2, pending, attempt(2))(first ?? completed(), now);
+    expect(second?.deliveryHistory).toEqual([attempt(2), attempt(1)]);
+    expect(noteDelivery(2, pending)(second ?? completed(), now)?.deliveryHistory).toHaveLength(2);
+    expect(noteDelivery(2, pending)(completed({ webhook: pending }), now)).not.toHaveProperty('deliveryHistory');
+  });
+
+  test('once more from the first attempt on, where something has happened and the capture is there', () => {
+    const delivered = {
+      ...webhook,
+      state: 'delivered',
+      event: 'capture.refreshed',
+      revision: 2,
+      occurredAt: now,
+    } as const;
+    const again = { url: webhook.url, state: 'pending', event: 'capture.refreshed', revision: 2, occurredAt: now };
+    const record = completed({ webhook: { ...delivered, attempts: 3, lastStatus: 500 } });
+    expect(redeliver(record, now)?.webhook).toEqual({ ...again, attempts: 0 });
+    expect(redeliver({ ...record, status: 'deleted' }, now)).toBeNull();
+    expect(redeliver(completed({ webhook }), now)).toBeNull();
+    expect(redeliver(completed(), now)).toBeNull();
+  });
 });
 
 /** Numbers below 1, the same ones for the same seed (mulberry32). */
@@ -369,5 +412,53 @@ describe('secrets', () => {
     ['fails to be refreshed', fail(2, failure), completed({ secrets, refresh: newRefresh() })],
   ])('are kept with a capture that %s', (_name, transition, record) => {
     expect(transition(record, now)).toMatchObject({ secrets });
+  });
+});
+
+test('a capture tells its own failure, and by any other number that of its last refresh', () => {
+  const other = { code: 'NAVIGATION_FAILED', message: 'It was not there.' } as const;
+  const record = completed({ failure, refresh: newRefresh({ state: 'failed', failure: other }) });
+  expect([failureOf(record, 0), failureOf(record, 2)]).toEqual([failure, other]);
+  expect(failureOf(background(), 1)).toBeUndefined();
+});
+
+test('a refresh has as long to begin as a background capture, and its capture’s time after that', () => {
+  const order = refreshOrderOf(completed(), { by: 'interval', region: 'eu-west', acceptedAt: now });
+  expect(order).toMatchObject({ revision: 1, by: 'interval', region: 'eu-west', acceptedAt: now, startBy: now + day });
+  expect(order.deadline).toBeGreaterThan(order.startBy);
+});
+
+describe('the ledger', () => {
+  const use = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
+
+  test('tells by month what one has and the other has not', () => {
+    const before = new Map([
+      ['202611', use({ reserved: 3, queued: 1 })],
+      ['202610', use({ tokens: 5, captures: 5 })],
+    ]);
+    const after = new Map([
+      ['202611', use({ tokens: 3, captures: 1 })],
+      ['202610', use({ tokens: 5, captures: 5 })],
+      ['202612', use({ tokens: 2, captures: 1 })],
+    ]);
+    expect(difference(after, before)).toEqual([
+      { month: '202611', change: use({ tokens: 3, captures: 1, reserved: -3, queued: -1 }) },
+      { month: '202612', change: use({ tokens: 2, captures: 1 }) },
+    ]);
+    expect(difference(new Map(), new Map([['202611', use({ tokens: 3 })]]))).toEqual([
+      { month: '202611', change: use({ tokens: -3 }) },
+    ]);
+  });
+
+  test('of an account lies in a shard by the capture, and uses all of them', () => {
+    const keys = Array.from({ length: 500 }, (_, index) => usageKey('acme', '202611', `capture-${index}`));
+    expect(new Set(keys.map((key) => key.split('.').slice(0, 3).join('.')))).toEqual(new Set(['usage.acme.202611']));
+    expect(new Set(keys).size).toBe(usageShards);
+    expect(usageKey('acme', '202611', 'capture-7')).toBe(keys[7]);
+  });
+
+  test('counts what was shown once, however it ended, and nothing without a file', () => {
+    expect(usageOf(background({ status: 'failed', failure })).size).toBe(0);
+    expect([...usageOf(completed({ status: 'deleted' })).values()]).toEqual([use({ tokens: 3, captures: 1 })]);
   });
 });

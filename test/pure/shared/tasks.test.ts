@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest';
+import { messageId, nameOf, parseTask, receiverOf } from '@webcapture/shared/queue/tasks.ts';
+
+const parse = (text: string) => parseTask(Buffer.from(text));
+const named = { account: 'a', uuid: 'u' };
+
+test.each([
+  { kind: 'expiry', ...named },
+  { kind: 'refresh', ...named },
+  { kind: 'dispatch', ...named, revision: 0 },
+  { kind: 'webhook', ...named, revision: 2 },
+])('%j is a task', (task) => {
+  expect(parse(JSON.stringify(task))).toEqual(task);
+});
+
+test.each(['', 'x', '7', 'null', '"expiry"', '[]', '{}', JSON.stringify({ kind: 'other', ...named })])(
+  '%s is none',
+  (text) => {
+    expect(() => parse(text)).toThrow(/not a task|JSON/);
+  },
+);
+
+// Doing it would fail whenever it came again.
+test.each([
+  ['{"kind":"expiry"}', 'no capture'],
+  ['{"kind":"expiry","account":"a"}', 'no capture'],
+  ['{"kind":"expiry","account":"a","uuid":7}', 'no capture'],
+  ['{"kind":"expiry","account":7,"uuid":"u"}', 'no capture'],
+  ['{"kind":"expiry","account":"a b","uuid":"u"}', 'no capture'],
+  ['{"kind":"dispatch","account":"a","uuid":"u"}', 'no revision'],
+  ['{"kind":"dispatch","account":"a","uuid":"u","revision":0.5}', 'no revision'],
+  ['{"kind":"webhook","account":"a","uuid":"u","revision":"1"}', 'no revision'],
+])('%s names %s', (text, problem) => {
+  expect(() => parse(text)).toThrow(problem);
+});
+
+test('tasks of one name replace each other: those of one capture, or of one refresh of it', () => {
+  expect(nameOf(named)).toBe('a.u.0');
+  expect(nameOf({ ...named, revision: 2 })).toBe('a.u.2');
+});
+
+test('an event has an id without a full stop, and a receiver with its port', () => {
+  expect(messageId('01a1fd8a-28f4', 3)).toBe('msg_01a1fd8a-28f4_3');
+  expect(receiverOf('https://hooks.example:8443/a?b')).toBe('hooks.example:8443');
+  expect(receiverOf('hooks.example')).toBeNull();
+});
