@@ -3,7 +3,10 @@ import { defineConfig } from 'vitest/config';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The fast tests alone, and those of the sentences of validation, which need no server either, on the copy of the code that is mutated: through the workspace link they would find the original. */
+/**
+ * The fast tests, and those of validation, which need no server either: on the copy of the code that is mutated, for through the
+ * workspace link they would find the original.
+ */
 export default defineConfig({
   root,
   resolve: { alias: { '@webcapture/shared': `${root}services/shared` } },

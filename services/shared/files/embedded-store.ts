@@ -126,8 +126,9 @@ export class EmbeddedStore implements FileStore {
         return placementOf(head, expected, isSame);
       };
       const file = await this.#place(upload, location, expected, deadline, decide, known);
-      // Another delivery of the job may have put its file in place, and this one may be gone.
-      const bytes = isReturned && file.etag === upload.etag ? await early?.catch(() => undefined) : undefined;
+      // That of another delivery of the job may be in place.
+      const isOwn = isSameLocation(file.location, location);
+      const bytes = isReturned && isOwn ? await early?.catch(() => undefined) : undefined;
       return { file, isSame, bytes: bytes ?? undefined };
     }, limits);
   }
