@@ -116,7 +116,7 @@ export class EmbeddedStore implements FileStore {
         isSame =
           head !== null &&
           (upload.etag === head.etag ||
-            (bytes !== null &&
+            (bytes !== undefined &&
               (await showSame(
                 head,
                 upload,
@@ -129,7 +129,7 @@ export class EmbeddedStore implements FileStore {
       // That of another delivery of the job may be in place.
       const isOwn = isSameLocation(file.location, location);
       const bytes = isReturned && isOwn ? await early?.catch(() => undefined) : undefined;
-      return { file, isSame, bytes: bytes ?? undefined };
+      return { file, isSame, bytes };
     }, limits);
   }
 
@@ -286,7 +286,7 @@ export class EmbeddedStore implements FileStore {
   }
 
   /**
-   * Reads an upload and holds it against its description. Returns its bytes when they are wanted, else null. Throws an
+   * Reads an upload and holds it against its description. Returns its bytes when they are wanted. Throws an
    * {@link UploadRejectedError}.
    */
   async #verify(
@@ -294,7 +294,7 @@ export class EmbeddedStore implements FileStore {
     location: PartsLocation,
     { expiresAt, deadline }: ExpectedUpload & { readonly deadline: number },
     wantsBytes: boolean,
-  ): Promise<Buffer | null> {
+  ): Promise<Buffer | undefined> {
     const parts = Math.ceil(upload.size / partSize);
     const hash = createHash('sha256');
     const kept: Uint8Array[] = [];
@@ -318,7 +318,7 @@ export class EmbeddedStore implements FileStore {
     if (hash.digest('hex').slice(0, 32) !== upload.etag) {
       throw new UploadRejectedError('foreign', 'its bytes are not those that its tag tells of');
     }
-    return wantsBytes ? joined(kept) : null;
+    return wantsBytes ? joined(kept) : undefined;
   }
 
   async #partOf(location: PartsLocation, part: number, limits: { missingUntil: number; deadline: number }) {

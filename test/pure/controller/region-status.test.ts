@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ComponentStatus } from '@webcapture/shared/api/status.ts';
 import { answerScale } from '../../../services/controller/health/scale.ts';
-import { LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
+import { type FleetProblem, LatestReading, type RegionFacts } from '../../../services/controller/health/facts.ts';
 import { DeletionCosts } from '../../../services/controller/kubernetes/deletion-costs.ts';
 import { isWorthWriting, reasonOf, regionStatus } from '../../../services/controller/kubernetes/region-status.ts';
 import type { RenderRegion, RenderRegionStatus } from '../../../services/controller/kubernetes/objects.ts';
@@ -30,12 +30,18 @@ const facts = region({ pods: healthy(2, { busy: 1 }), clusters: { ...clusters, p
 const statusAt = (
   ms: number,
   before?: RenderRegionStatus,
-  fields: { component?: Partial<ComponentStatus>; facts?: Partial<RegionFacts>; queued?: number } = {},
+  fields: {
+    component?: Partial<ComponentStatus>;
+    facts?: Partial<RegionFacts>;
+    problem?: FleetProblem;
+    queued?: number;
+  } = {},
 ) =>
   regionStatus({
     resource: resource(before),
     component: component(fields.component),
     facts: { ...facts, ...fields.facts },
+    problem: fields.problem,
     queued: fields.queued ?? 0,
     now: start + ms,
   });
@@ -164,19 +170,12 @@ describe('the status of a RenderRegion', () => {
   });
 
   test('a satellite that has no fleet is not Ready, and says why, whatever it last was', () => {
-    const problem = { reason: 'OtherFleet', message: 'it is one of another fleet' } as never;
-    const { conditions } = regionStatus({
-      resource: resource(),
-      component: component(),
-      facts,
-      problem,
-      queued: 0,
-      now: start,
-    });
+    const problem = { reason: 'FleetUnreachable', message: 'the hub is silent' } as const;
+    const { conditions } = statusAt(0, undefined, { problem });
     expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
-      'Operational True OtherFleet',
+      'Operational True FleetUnreachable',
       'DeploymentFound True Found',
-      'Ready False OtherFleet',
+      'Ready False FleetUnreachable',
     ]);
   });
 

@@ -21,6 +21,15 @@ const completed: CaptureRecord = {
   outcome: newOutcome({ region: 'eu-west', width: 10, height: 20, capturedAt: acceptedAt + 1432 }),
 };
 
+/** What is told of every capture that has no file. */
+const withoutFile = {
+  uuid: open.uuid,
+  fromCache: false,
+  region: 'us-east',
+  acceptedAt: '2025-08-19T09:30:00.000Z',
+  metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
+};
+
 test('a completed capture tells of its file, and where it was rendered', () => {
   expect(captureView(completed, options)).toMatchObject({
     status: 'completed',
@@ -49,14 +58,10 @@ test.each([
 
 test.each(['queued', 'rendering'] as const)('a %s capture tells where its file will be', (status) => {
   expect(captureView({ ...open, status }, options)).toEqual({
-    uuid: open.uuid,
+    ...withoutFile,
     status,
     fileUrl: 'https://cdn.test/name.png',
-    fromCache: false,
     tokenCost: 2,
-    region: 'us-east',
-    acceptedAt: '2025-08-19T09:30:00.000Z',
-    metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
   });
 });
 
@@ -86,13 +91,9 @@ test.each(['expired', 'deleted'] as const)('one that is %s still tells of the fi
 
 test('one that was deleted before it had a file tells that it is gone, and costs nothing', () => {
   expect(captureView({ ...open, status: 'deleted' }, options)).toEqual({
-    uuid: open.uuid,
+    ...withoutFile,
     status: 'deleted',
-    fromCache: false,
     tokenCost: 0,
-    region: 'us-east',
-    acceptedAt: '2025-08-19T09:30:00.000Z',
-    metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
   });
 });
 
