@@ -1,4 +1,5 @@
 import { version } from '@webcapture/shared/runtime/run-service.ts';
+import { nodeArguments } from '@webcapture/shared/runtime/service-command.ts';
 
 const imageNames = ['front', 'renderer'] as const;
 type ImageName = (typeof imageNames)[number];
@@ -7,12 +8,6 @@ export const isImageName = (name: string): name is ImageName => (imageNames as r
 
 const app = '/opt/webcapture';
 
-/** What runs by default; the chart names another service of the image where it wants one. */
-const commands: Readonly<Record<ImageName, string>> = {
-  front: 'services/front/main.ts',
-  renderer: 'services/renderer/main.ts',
-};
-
 const titles: Readonly<Record<ImageName, string>> = {
   front: 'webcapture: front and controller',
   renderer: 'webcapture: renderer, with Chromium and fonts',
@@ -20,6 +15,8 @@ const titles: Readonly<Record<ImageName, string>> = {
 
 /** The configuration of an image: the same that the Dockerfile gives it, which a test holds against it. */
 export function imageConfig(image: ImageName, layerDigests: readonly string[]): object {
+  // What runs by default; the chart names another service of the image where it wants one.
+  const { options, program } = nodeArguments(image);
   return {
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
     os: 'linux',
@@ -28,8 +25,8 @@ export function imageConfig(image: ImageName, layerDigests: readonly string[]): 
       User: '10001:10001',
       WorkingDir: app,
       Env: Object.entries(environment(image)).map(([name, value]) => `${name}=${value}`),
-      Entrypoint: ['/usr/bin/tini', '--', 'node'],
-      Cmd: [commands[image]],
+      Entrypoint: ['/usr/bin/tini', '--', 'node', ...options],
+      Cmd: [program],
       Labels: {
         'org.opencontainers.image.title': titles[image],
         'org.opencontainers.image.version': version,

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { startNats } from './nats.ts';
 import { loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
 import { freePort } from './ports.ts';
@@ -119,7 +120,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
 }
 
 interface Service {
-  readonly service: string;
+  readonly service: ServiceName;
   readonly name: string;
   readonly stopStage: number;
   readonly login: NatsLogin | undefined;
@@ -127,6 +128,7 @@ interface Service {
 }
 
 function serviceSpec(context: ServiceContext, { service, name, stopStage, login, env }: Service): ProcessSpec {
+  const { options, program } = nodeArguments(service);
   return {
     name,
     startStage: 1,
@@ -137,7 +139,7 @@ function serviceSpec(context: ServiceContext, { service, name, stopStage, login,
       const process = await startProcess({
         name,
         command: globalThis.process.execPath,
-        args: [join(context.root, 'services', service, 'main.ts')],
+        args: [...options, join(context.root, program)],
         cwd: context.root,
         env: {
           ...env(),

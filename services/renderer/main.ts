@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { openUploader } from '@webcapture/shared/files/open-store.ts';
@@ -26,13 +25,6 @@ import { Slots } from './worker/slots.ts';
 
 /** The longest capture there can be, with room to store it. */
 const drainMs = 240_000;
-
-/**
- * By default V8 lets garbage grow to three times of what is used. Each capture leaves a quarter of a MiB of strings and
- * buffers that outlive the collections of young objects; so the heap may grow by 30% only. That costs one collection in
- * some 250 captures, and the process stays at 430 MiB where it went up and down to 550.
- */
-setFlagsFromString('--heap-growing-percent=30');
 
 await runService({
   name: 'renderer',

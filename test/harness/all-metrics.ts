@@ -10,6 +10,7 @@ import {
   createScaledPictureMetrics,
 } from '../../services/front/metrics.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { createStatisticsMetrics } from '@webcapture/shared/statistics/statistics.ts';
 import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
@@ -29,8 +30,6 @@ import { createRendererMetrics } from '../../services/renderer/worker/metrics.ts
 import { wipeOutcomes } from '../../services/renderer/browser/page-wipe.ts';
 
 const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fatal' });
-
-export type ServiceName = 'front' | 'renderer' | 'controller';
 
 export interface KnownMetric {
   readonly name: string;

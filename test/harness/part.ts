@@ -1,9 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { startProcess, type GuardedProcess, type ProcessExit } from '../../deploy/local/process.ts';
+import { nodeArguments, type ServiceName } from '../../services/shared/runtime/service-command.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
-
-export type ServiceName = 'front' | 'controller' | 'renderer';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -69,10 +68,11 @@ export class ServicePart {
   async launch(): Promise<void> {
     if (this.#process !== undefined && this.#exit === undefined) throw new Error(`${this.name} runs already`);
     this.#exit = undefined;
+    const { options, program } = nodeArguments(this.#service);
     const running = await startProcess({
       name: this.name,
       command: process.execPath,
-      args: [`services/${this.#service}/main.ts`],
+      args: [...options, program],
       cwd: root,
       env: this.#env,
       graceOnLossMs: 0,

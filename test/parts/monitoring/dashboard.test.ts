@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { allMetrics, labelValues, type KnownMetric, type ServiceName } from '../../harness/all-metrics.ts';
+import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
+import { allMetrics, labelValues, type KnownMetric } from '../../harness/all-metrics.ts';
 import { dashboardPanels } from '../../harness/chart-files.ts';
 import { prometheusSetUpMs, startPrometheus } from '../../harness/prometheus.ts';
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { allMetrics, allRegistries, labelValues, type ServiceName } from '../../harness/all-metrics.ts';
+import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
+import { allMetrics, allRegistries, labelValues } from '../../harness/all-metrics.ts';
 import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
 
 const services: readonly ServiceName[] = ['front', 'renderer', 'controller'];
