@@ -95,24 +95,50 @@ const browser = spawn(
 );
 const connection = new Connection(browser.stdio[3] as Writable, browser.stdio[4] as Readable);
 
+type Send = <T>(method: string, params?: object) => Promise<T>;
+
+/** A page in a context of its own. */
+interface FreshPage {
+  readonly browserContextId: string;
+  readonly frameId: string;
+  readonly send: Send;
+  /** Resolves when what the action brings about has loaded. */
+  readonly loaded: (action: () => Promise<unknown>) => Promise<void>;
+}
+
+async function open(): Promise<FreshPage> {
+  const { browserContextId } = await connection.send<{ browserContextId: string }>('Target.createBrowserContext');
+  const target = { url: 'about:blank', browserContextId, ...benchViewport };
+  const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', target);
+  const attach = { targetId, flatten: true };
+  const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', attach);
+  const send: Send = (method, params = {}) => connection.send(method, params, sessionId);
+  await send('Page.enable');
+  const loaded = async (action: () => Promise<unknown>) => {
+    const event = connection.event('Page.loadEventFired', sessionId);
+    await action();
+    await event;
+  };
+  // The id of a page's target is that of its main frame.
+  return { browserContextId, frameId: targetId, send, loaded };
+}
+
+/** Pages that HTML was captured in, and will be again. */
+const used: FreshPage[] = [];
+
 answerRequests(
-  async ({ url, format, page: { isFullPage } }) => {
-    const { browserContextId } = await connection.send<{ browserContextId: string }>('Target.createBrowserContext');
+  async ({ url, html, format, page: { isFullPage } }) => {
+    const page = (html === undefined ? undefined : used.pop()) ?? (await open());
+    const { browserContextId, frameId, send, loaded } = page;
     try {
-      const target = { url: 'about:blank', browserContextId, ...benchViewport };
-      const { targetId } = await connection.send<{ targetId: string }>('Target.createTarget', target);
-      const attach = { targetId, flatten: true };
-      const { sessionId } = await connection.send<{ sessionId: string }>('Target.attachToTarget', attach);
-      const send = <T>(method: string, params: object = {}) => connection.send<T>(method, params, sessionId);
-      await send('Page.enable');
-      const loaded = connection.event('Page.loadEventFired', sessionId);
-      await send('Page.navigate', { url });
-      await loaded;
+      if (html === undefined) await loaded(() => send('Page.navigate', { url }));
+      else await loaded(() => send('Page.setDocumentContent', { frameId, html }));
       const { data } = await take(send, format, isFullPage);
       return Buffer.from(data, 'base64');
     } finally {
       // Not on the clock, as with the floor.
-      void connection.send('Target.disposeBrowserContext', { browserContextId });
+      if (html === undefined) void connection.send('Target.disposeBrowserContext', { browserContextId });
+      else void loaded(() => send('Page.navigate', { url: 'about:blank' })).then(() => used.push(page));
     }
   },
   async () => {
@@ -122,8 +148,6 @@ answerRequests(
     await rm(profile, { recursive: true, force: true });
   },
 );
-
-type Send = <T>(method: string, params?: object) => Promise<T>;
 
 async function take(send: Send, format: 'png' | 'jpeg' | 'pdf', isFullPage: boolean): Promise<{ data: string }> {
   if (format === 'pdf')

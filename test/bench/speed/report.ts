@@ -164,10 +164,10 @@ export function ownTimeTable(
   );
 }
 
-/** Who captures the HTML of an account: a script, and accounts of ours; the last one has the isolation that was asked for. */
+/** Who captures the HTML of an account: a script, and others; the last one is the account with the isolation that was asked for. */
 export interface IsolationField {
   readonly script: Contender;
-  readonly accounts: readonly Contender[];
+  readonly others: readonly Contender[];
 }
 
 export function isolationSequentialTable(field: IsolationField, rows: readonly Measured<SequentialResult>[]): string {
@@ -181,7 +181,7 @@ export function isolationSaturatedTable(field: IsolationField, rows: readonly Me
 }
 
 function isolationTable<Result>(
-  { script, accounts }: IsolationField,
+  { script, others }: IsolationField,
   rows: readonly Measured<Result>[],
   {
     cell,
@@ -195,12 +195,12 @@ function isolationTable<Result>(
     readonly goal: string;
   },
 ): string {
-  const contenders = [script, ...accounts];
-  const columns = accounts.map((account) =>
-    rows.map(({ results }) => value(results.get(account)) / value(results.get(script))),
+  const contenders = [script, ...others];
+  const columns = others.map((other) =>
+    rows.map(({ results }) => value(results.get(other)) / value(results.get(script))),
   );
   return tableOf(
-    ['page', 'format', ...namesOf(contenders), ...accounts.map(({ name }) => `${name}, ${than}`)],
+    ['page', 'format', ...namesOf(contenders), ...others.map(({ name }) => `${name}, ${than}`)],
     [
       ...rows.map(({ task, results }, index) => [
         ...titleOf(task),
@@ -208,7 +208,7 @@ function isolationTable<Result>(
         ...columns.map((column) => ratio(column[index])),
       ]),
       ...meanRows(rows, contenders.length, columns),
-      ['goal, mean', '', ...blank(contenders), ...blank(accounts.slice(1)), goal],
+      ['goal, mean', '', ...blank(contenders), ...blank(others.slice(1)), goal],
     ],
   );
 }

@@ -158,9 +158,12 @@ async function measurePages(
   return text;
 }
 
-/** An account that supplies its own HTML, with the default isolation and with the one that was asked for. */
+/**
+ * An account that supplies its own HTML, with the default isolation and with the one that was asked for; beside Chromium without a
+ * driver, which keeps its pages and wipes nothing but the document.
+ */
 async function measureIsolation(
-  { fleet: own, script }: Field,
+  { fleet: own, script, protocol }: Field,
   fleet: Fleet,
   tasks: readonly BenchTask[],
   { plan, slots, isolation }: { readonly plan: Plan; readonly slots: number; readonly isolation: string },
@@ -168,16 +171,20 @@ async function measureIsolation(
   const account = await createAccount(fleet, isolation);
   if ('refused' in account)
     return [`Isolation \`${isolation}\`: not measured. The service refused it: ${account.refused}`];
-  const accounts = [{ ...own, name: 'context' }, fleetContender(fleet, { name: isolation, key: account.key })];
-  const contenders = [script, ...accounts];
+  const others = [
+    { ...protocol, name: 'protocol, page kept' },
+    { ...own, name: 'context' },
+    fleetContender(fleet, { name: isolation, key: account.key }),
+  ];
+  const contenders = [script, ...others];
   await warmUp(contenders, tasks, plan);
   const sequential = await oneAtATime(contenders, tasks, { plan, perTurn: perBlock });
   const saturated = await atSaturation(contenders, tasks, { plan, slots });
   return [
     `HTML of the request, by accounts with isolation \`context\` and \`${isolation}\`, one at a time in blocks: ms, p50 (least to most p50 of a block) / p99:`,
-    isolationSequentialTable({ script, accounts }, sequential),
+    isolationSequentialTable({ script, others }, sequential),
     `The same, ${saturationTitle(plan, slots)}:`,
-    isolationSaturatedTable({ script, accounts }, saturated),
+    isolationSaturatedTable({ script, others }, saturated),
   ];
 }
 
