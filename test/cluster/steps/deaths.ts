@@ -14,15 +14,19 @@ import {
   type Step,
 } from '../session.ts';
 
+const noProcess = 'no process of a service runs here';
+
 /** Sends a signal to the service's own process, which is a child of process 1, or of tini. */
 async function signal({ cluster }: Session, pod: string, name: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
   const code =
-    'const fs=require("fs");for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
-    'let c="";try{c=fs.readFileSync("/proc/"+p+"/cmdline","utf8")}catch{};' +
-    `if(c.startsWith("node\\0services/"))process.kill(Number(p),${JSON.stringify(name)})}`;
+    'const fs=require("fs");const found=fs.readdirSync("/proc").filter((p)=>{if(!/^\\d+$/.test(p))return false;' +
+    'try{const[program,...args]=fs.readFileSync("/proc/"+p+"/cmdline","utf8").split("\\0");' +
+    'return program==="node"&&args.some((arg)=>/^services\\/.*main\\.ts$/.test(arg))}catch{return false}});' +
+    `if(found.length===0)throw new Error(${JSON.stringify(noProcess)});` +
+    `for(const p of found)process.kill(Number(p),${JSON.stringify(name)})`;
   await cluster.exec(pod, ['node', '-e', code]).catch((error: unknown) => {
     // The container goes with its process, and this with the container.
-    if (name !== 'SIGKILL') throw error;
+    if (name !== 'SIGKILL' || String(error).includes(noProcess)) throw error;
   });
 }
 
