@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
+import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { startProcess, type GuardedProcess, type ProcessExit } from '../../deploy/local/process.ts';
-import { nodeArguments, type ServiceName } from '../../services/shared/runtime/service-command.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
