@@ -101,7 +101,9 @@ describe('signing in', () => {
     const suspended = page.getByText(/The account of this API key is suspended/).first();
     await suspended.waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
-    await page.getByLabel('API key').fill(key);
+    await heading(page, 'Sign in').waitFor();
+    // The field has the focus as soon as it is there, and keeps it.
+    await page.keyboard.type(key);
     await page.keyboard.press('Enter');
     await suspended.waitFor();
     expect(await heading(page, 'Sign in').isVisible()).toBe(true);

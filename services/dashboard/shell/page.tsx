@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { routeChanges } from './routes.ts';
 
 /** The frame of every page: its title names the tab, and takes the focus when one comes from another page. */
@@ -16,7 +16,8 @@ export function Page({
   readonly children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
+  // Before anybody sees the page: later it would be taken from whoever types already.
+  useLayoutEffect(() => {
     if (routeChanges.peek() > 0) heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);
   }, []);

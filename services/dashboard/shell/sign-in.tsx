@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { errorInWords } from './errors.ts';
 import { Page } from './page.tsx';
 import { linkTo } from './routes.ts';
@@ -25,6 +25,9 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   const [secret, setSecret] = useState('');
   const [error, setError] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  // After the page's own, which gives it to the title. `autofocus` works only while the document loads.
+  useLayoutEffect(() => field.current?.focus(), []);
   const { title, label, help, missing } = texts[kind];
   const notice = signInNotices[kind].value;
 
@@ -67,7 +70,7 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
             class="input"
             autocomplete="off"
             spellcheck={false}
-            autofocus
+            ref={field}
             value={secret}
             aria-invalid={error !== undefined}
             aria-describedby="secret-help secret-error"
