@@ -6,9 +6,8 @@ import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } 
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
-import { silentLog, streamSettings } from '../harness/nats-session.ts';
+import { silentLog } from '../harness/nats-session.ts';
 import { until } from '../harness/until.ts';
-import { provision } from '../../services/controller/streams.ts';
 
 const stream = streamNames.captures;
 const durable = captureDurable('us-east', 'interactive');
@@ -24,9 +23,7 @@ let cluster: NatsCluster;
 beforeAll(async () => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'consumer-leader-'));
   cluster = await startNatsCluster({ folder, toolPath: inject('tools').natsServer });
-  const { jsm } = await cluster.session();
-  await provision(jsm, { ...streamSettings, replicas: 3 }, ['us-east']);
-  await cluster.ready();
+  await cluster.provision(['us-east']);
 });
 
 afterEach(async () => {

@@ -8,18 +8,15 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { FileMessages } from '@webcapture/shared/files/file-messages.ts';
 import { startNatsCluster, type NatsCluster } from '../harness/nats-cluster.ts';
-import { silentLog, streamSettings } from '../harness/nats-session.ts';
+import { silentLog } from '../harness/nats-session.ts';
 import { until } from '../harness/until.ts';
-import { provision } from '../../services/controller/streams.ts';
 
 let cluster: NatsCluster;
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'unstored-'));
   cluster = await startNatsCluster({ folder, toolPath: inject('tools').natsServer });
-  const { jsm } = await cluster.session();
-  await provision(jsm, { ...streamSettings, replicas: 3 }, ['us-east']);
-  await cluster.ready();
+  await cluster.provision(['us-east']);
 });
 
 afterAll(() => cluster.stop());

@@ -1,10 +1,13 @@
 import { join } from 'node:path';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import type { NatsBroker } from './broker.ts';
+import { provision } from '../../services/controller/streams.ts';
 import { startDelayProxy, type DelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
+import { streamSettings } from './nats-session.ts';
 import { asTester, usersConfig } from './nats-users.ts';
 import { until } from './until.ts';
 
@@ -128,6 +131,16 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     const names: string[] = [];
     for await (const name of session.jsm.streams.names()) names.push(name);
     return names;
+  }
+
+  /** Makes all streams and durables on three nodes each. As a controller does it, again until each has found its leader in time. */
+  async provision(regions: readonly Region[]): Promise<void> {
+    const { jsm } = await this.session();
+    await until('streams and durables', async () => {
+      await provision(jsm, { ...streamSettings, replicas: size }, regions);
+      return true;
+    });
+    await this.ready();
   }
 
   /** Holds all that a node and the others send each other, until `heal`. Its clients still reach it. */
