@@ -10,6 +10,7 @@ import {
   openOwnSession,
   openWarmPage,
   type CapturePage,
+  type OwnSession,
   type PageEgress,
   type PageSetup,
   type WarmPage,
@@ -149,6 +150,7 @@ export class CaptureBrowser {
     page.context.on('requestfailed', onRequestFailed);
     return {
       ...page,
+      hasOwnSession: false,
       exceeded: exceeded.signal,
       browserLost: () => !this.isConnected,
       responds: () => this.#liveness.responds(answerTimeoutMs),
@@ -178,7 +180,7 @@ export class CaptureBrowser {
       const opening = kept?.session ?? withDeadline(openOwnSession(taken.page), sessionTimeoutMs, 'opening a session');
       const session = await opening;
       this.#keepable = { session, undo: [], traces: new PageTraces(taken), captures: (kept?.captures ?? 0) + 1 };
-      return { ...taken, cdp: session };
+      return { ...taken, cdp: session, hasOwnSession: true };
     } catch (error) {
       void taken.release();
       throw new BrowserLostError('the new page does not respond', { cause: error });
@@ -249,7 +251,7 @@ export class CaptureBrowser {
 /** What is known of a page in use that may be kept, until it is wiped or closed. */
 interface KeepablePage {
   /** Of its capture alone. */
-  readonly session: CDPSession;
+  readonly session: OwnSession;
   readonly traces: PageTraces;
   /** What has to be undone before another capture uses it. */
   readonly undo: (() => Promise<unknown>)[];
@@ -261,7 +263,7 @@ interface KeepablePage {
 interface KeptPage {
   readonly account: string;
   /** Of its next capture. */
-  readonly session: CDPSession;
+  readonly session: OwnSession;
   readonly since: number;
   readonly captures: number;
 }

@@ -1,10 +1,10 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
-import { openOwnSession, type WarmPage } from './page.ts';
+import { answerRequests, openOwnSession, type OwnSession, type WarmPage } from './page.ts';
 
 /** A page whose capture has a session of its own. */
-export type WipeablePage = WarmPage & { readonly cdp: CDPSession };
+export type WipeablePage = WarmPage & { readonly cdp: OwnSession };
 
 /** What became of a page that was to be used again: it may, its capture did something that is not undone, or a step failed. */
 export const wipeOutcomes = ['wiped', 'refused', 'failed'] as const;
@@ -17,6 +17,15 @@ const worldName = 'webcapture';
 
 /** Of the empty document that a page is left at; no server is asked for it. */
 const emptyPath = '/.well-known/webcapture-empty';
+
+/** Without hints: what servers have asked for is remembered for the origin. */
+const emptyDocument = {
+  headers: [
+    { name: 'content-type', value: 'text/html' },
+    { name: 'accept-ch', value: '' },
+  ],
+  body: '',
+};
 
 /** All kinds of storage but cookies, which are removed for all sites at once; `local_storage` is that of the session, too. */
 const storageTypes =
@@ -114,8 +123,12 @@ async function wipe(
 
   // An empty document of the same origin ends the last one, with its timers, requests and frames. In the same process that is
   // over when the new one is there, whatever the last one does as it is left; from another process it may go on beside it.
-  const [before] = await Promise.all([next.send('Runtime.getIsolateId'), answerOnce(next, `${origin}${emptyPath}`)]);
-  await page.page.goto(`${origin}${emptyPath}`, { waitUntil: 'commit' });
+  const url = `${origin}${emptyPath}`;
+  const [before, stopAnswering] = await Promise.all([
+    next.send('Runtime.getIsolateId'),
+    answerRequests(next, { urlPattern: url }, emptyDocument),
+  ]);
+  await page.page.goto(url, { waitUntil: 'commit' });
   const [contextId, after] = await Promise.all([
     openIsolatedWorld(next, frameId, worldName),
     next.send('Runtime.getIsolateId'),
@@ -127,7 +140,7 @@ async function wipe(
   await Promise.all([
     // What was set by this session ends with it: viewport, scripts that run first, disabled scripts, background.
     cdp.detach(),
-    next.send('Fetch.disable'),
+    stopAnswering(),
     next.send('Storage.clearDataForOrigin', { origin, storageTypes }),
     next.send('Page.resetNavigationHistory'),
     browserSession.send('Storage.clearCookies', { browserContextId }),
@@ -135,20 +148,6 @@ async function wipe(
     ...undo.map((step) => step()),
   ]);
   return { ...page, cdp: next };
-}
-
-/** Answers the next request for an address with an empty document. */
-async function answerOnce(session: CDPSession, url: string): Promise<void> {
-  session.once('Fetch.requestPaused', ({ requestId }) => {
-    // Without hints: what servers have asked for is remembered for the origin.
-    const responseHeaders = [
-      { name: 'content-type', value: 'text/html' },
-      { name: 'accept-ch', value: '' },
-    ];
-    const answer = { requestId, responseCode: 200, responseHeaders, body: '' };
-    session.send('Fetch.fulfillRequest', answer).catch(() => undefined);
-  });
-  await session.send('Fetch.enable', { patterns: [{ urlPattern: url }] });
 }
 
 /** The name of the tab survives its documents. Runs in the page. */

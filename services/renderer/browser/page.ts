@@ -26,6 +26,9 @@ export interface PageSetup {
 /** A session of the protocol with a page. */
 export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
 
+/** One beside that of Playwright: what is set in it ends with it. */
+export type OwnSession = PageSession & Pick<CDPSession, 'detach'>;
+
 /** A page in a context of its own that has been nowhere yet. One capture uses it, and then it is closed. */
 export interface WarmPage {
   readonly context: BrowserContext;
@@ -123,6 +126,8 @@ export async function closeWarmPage({ context, proxySession }: WarmPage): Promis
 
 /** A page while one capture uses it. */
 export interface CapturePage extends WarmPage {
+  /** Whether {@link cdp} is of this capture alone, in which case it may enable everything there. */
+  readonly hasOwnSession: boolean;
   /** Whether the whole browser is gone, not only this page. */
   readonly browserLost: () => boolean;
   /** Whether the browser answers, within a second. */
@@ -160,20 +165,28 @@ async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
 /** What this uses of Playwright's own objects, which are not part of its public interface. */
 interface Internals {
   readonly _connection?: {
-    toImpl?(object: Page | BrowserContext): {
-      readonly delegate?: {
-        readonly _targetId?: string;
-        readonly _mainFrameSession?: { readonly _client?: DriverSession };
-      };
-      readonly _options?: { locale?: string };
-    };
+    toImpl?(object: Page | BrowserContext): Implementation;
   };
   _wrapApiCall?<T>(call: () => Promise<T>, options: { readonly internal: true }): Promise<T>;
 }
 
-type DriverSession = PageSession & {
+/** Of a page or of a context. */
+interface Implementation {
+  readonly delegate?: {
+    readonly _targetId?: string;
+    readonly _mainFrameSession?: { readonly _client?: DriverSession };
+  };
+  readonly _options?: { locale?: string };
+  newCDPSession?(page: Implementation | undefined): Promise<{ readonly _session?: DriverSession }>;
+}
+
+type DriverSession = OwnSession & {
   send(...command: Parameters<CDPSession['send']>): Promise<unknown>;
 };
+
+function implementationOf(object: Page | BrowserContext): Implementation | undefined {
+  return (object as unknown as Internals)._connection?.toImpl?.(object);
+}
 
 /**
  * The session that Playwright has with the page, and the id of its main frame. With a second one, Chromium tells all that happens
@@ -182,20 +195,61 @@ type DriverSession = PageSession & {
  * Opens a second one where Playwright is not built as it is now; a test holds this against the installed one.
  */
 async function openSession(page: Page): Promise<{ readonly cdp: PageSession; readonly frameId: string }> {
-  const delegate = (page as unknown as Internals)._connection?.toImpl?.(page).delegate;
-  const [own, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
+  const delegate = implementationOf(page)?.delegate;
+  const [shared, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
   // The main frame of a page bears the id of its target.
-  if (own && targetId !== undefined) return { cdp: inOrder(own), frameId: targetId };
+  if (shared && targetId !== undefined) return { cdp: inOrder(shared), frameId: targetId };
   const cdp = await openOwnSession(page);
   const { frameTree } = await cdp.send('Page.getFrameTree');
   return { cdp, frameId: frameTree.frame.id };
 }
 
-/** A session beside that of Playwright: what is set in it ends with it. */
-export async function openOwnSession(page: Page): Promise<CDPSession> {
-  const session = await page.context().newCDPSession(page);
+/** A session of its own in which a capture is told what happens to the page. */
+export async function openOwnSession(page: Page): Promise<OwnSession> {
+  const session = await attachSession(page);
   await session.send('Page.enable');
   return session;
+}
+
+/**
+ * A session of its own with nothing enabled. Its commands and events do not go through Playwright's steps either.
+ *
+ * One of Playwright's public sessions where that is not built as it is now; a test holds this against the installed one.
+ */
+export async function attachSession(page: Page): Promise<OwnSession> {
+  const opened = await implementationOf(page.context())?.newCDPSession?.(implementationOf(page));
+  const own = opened?._session;
+  return own ? { ...inOrder(own), detach: () => own.detach() } : page.context().newCDPSession(page);
+}
+
+interface PageAnswer {
+  readonly headers: readonly { readonly name: string; readonly value: string }[];
+  readonly body: string;
+}
+
+/**
+ * Answers the requests of a page that match the pattern, inside of the browser.
+ *
+ * @param session in which nobody else enables Fetch; not the one of Playwright, which goes on with what is paused in it
+ * @returns ends it; never rejects
+ */
+export async function answerRequests(
+  session: PageSession,
+  pattern: { readonly urlPattern: string; readonly resourceType?: 'Document' },
+  { headers, body }: PageAnswer,
+): Promise<() => Promise<void>> {
+  const encoded = Buffer.from(body, 'utf8').toString('base64');
+  const fulfill = ({ requestId }: { readonly requestId: string }) => {
+    const answer = { requestId, responseCode: 200, responseHeaders: [...headers], body: encoded };
+    // Rejects when the page is gone.
+    void session.send('Fetch.fulfillRequest', answer).catch(() => undefined);
+  };
+  session.on('Fetch.requestPaused', fulfill);
+  await session.send('Fetch.enable', { patterns: [pattern] });
+  return async () => {
+    session.off('Fetch.requestPaused', fulfill);
+    await session.send('Fetch.disable').catch(() => undefined);
+  };
 }
 
 /** A command that fails since the page or its browser went away fails after the events that say so, as in a session of its own. */
@@ -236,8 +290,7 @@ export async function asOneCall<T>(on: Browser | Page, work: () => Promise<T>): 
  * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
  */
 async function stopListening(page: Page): Promise<void> {
-  const impl = (page as unknown as Internals)._connection?.toImpl?.(page);
-  await impl?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
+  await implementationOf(page)?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
 }
 
 /**
@@ -248,7 +301,7 @@ async function stopListening(page: Page): Promise<void> {
  * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
  */
 export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
-  const options = (context as unknown as Internals)._connection?.toImpl?.(context)._options;
+  const options = implementationOf(context)?._options;
   // For a frame with a process of its own, Playwright also sets the locale, which a list is not: that fails, and what is set for the
   // frame elsewhere holds.
   if (options) options.locale = acceptLanguage;

@@ -2,7 +2,8 @@ import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
-import { errors, type Page } from 'playwright';
+import { errors } from 'playwright';
+import { answerRequests, attachSession } from '../browser/page.ts';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { OpenPage } from './open.ts';
 import { untilReady } from './scripts/waits.ts';
@@ -71,7 +72,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   const { page, proxySession, document, deadline } = open;
   const url = source.kind === 'url' ? source.url : htmlUrl;
   const stopServing =
-    source.kind === 'html' ? await deadline.run(serveHtml(page, source.html), timeout, 'the html') : null;
+    source.kind === 'html' ? await deadline.run(serveHtml(open, source.html), timeout, 'the html') : null;
   try {
     // The second limit is for a browser that does not even tell the time.
     await deadline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
@@ -157,23 +158,11 @@ function unanswered(timeout: number, what: string, cause?: unknown): ServiceErro
  * for takes its usual way. Call the returned function once the page has arrived: the address is then as dead as any
  * other of that origin.
  */
-async function serveHtml(page: Page, html: string): Promise<() => Promise<void>> {
-  const body = Buffer.from(html, 'utf8').toString('base64');
-  // Playwright goes on with what is paused in its own.
-  const session = await page.context().newCDPSession(page);
-  session.on('Fetch.requestPaused', ({ requestId }) => {
-    // Rejects when the page is gone.
-    void session
-      .send('Fetch.fulfillRequest', {
-        requestId,
-        responseCode: 200,
-        responseHeaders: [{ name: 'content-type', value: 'text/html; charset=utf-8' }],
-        body,
-      })
-      .catch(() => undefined);
-  });
-  await session.send('Fetch.enable', { patterns: [{ urlPattern: htmlUrl, resourceType: 'Document' }] });
-  return async () => {
-    await session.detach().catch(() => undefined);
-  };
+async function serveHtml({ page, cdp, hasOwnSession }: OpenPage, html: string): Promise<() => Promise<void>> {
+  const pattern = { urlPattern: htmlUrl, resourceType: 'Document' as const };
+  const answer = { headers: [{ name: 'content-type', value: 'text/html; charset=utf-8' }], body: html };
+  if (hasOwnSession) return answerRequests(cdp, pattern, answer);
+  const session = await attachSession(page);
+  await answerRequests(session, pattern, answer);
+  return () => session.detach().catch(() => undefined);
 }

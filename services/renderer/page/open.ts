@@ -17,7 +17,7 @@ import { PageWorld } from './world.ts';
 /** A page of one capture, with all that its steps work with. */
 export interface OpenPage extends Pick<
   CapturePage,
-  'page' | 'cdp' | 'proxySession' | 'frameId' | 'answerLogins' | 'undoLater'
+  'page' | 'cdp' | 'hasOwnSession' | 'proxySession' | 'frameId' | 'answerLogins' | 'undoLater'
 > {
   readonly deadline: CaptureDeadline;
   readonly document: MainDocument;
@@ -56,7 +56,7 @@ export async function openPage(
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
   });
-  const { page, cdp, proxySession, frameId, answerLogins, undoLater } = acquired;
+  const { page, cdp, hasOwnSession, proxySession, frameId, answerLogins, undoLater } = acquired;
   const world = new PageWorld(cdp, frameId, deadline);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession);
@@ -65,6 +65,7 @@ export async function openPage(
   const open: OpenPage = {
     page,
     cdp,
+    hasOwnSession,
     proxySession,
     frameId,
     answerLogins,

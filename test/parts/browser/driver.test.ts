@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { MessageFlow } from '../../../services/renderer/browser/message-flow.ts';
-import { asOneCall, openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
+import { asOneCall, attachSession, openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
@@ -45,6 +45,23 @@ test('a page is driven in the session that Playwright has with it', async () => 
   expect(sessions).toBe(1);
   const { frameTree } = await warm.cdp.send('Page.getFrameTree');
   expect(frameTree.frame.id).toBe(warm.frameId);
+});
+
+test('a session of its own is none that Playwright tells of', async () => {
+  const objects = () =>
+    (launched.browser as unknown as { readonly _connection: { readonly _objects: ReadonlyMap<string, unknown> } })
+      ._connection._objects.size;
+  const [before, { size }] = [objects(), connectionOf(launched)._sessions];
+  const own = await attachSession(warm.page);
+  expect(objects()).toBe(before);
+  const navigated = new Promise((resolve) => own.on('Page.frameNavigated', resolve));
+  await own.send('Page.enable');
+  await warm.page.goto('about:blank#elsewhere');
+  await warm.page.goto('about:blank');
+  await navigated;
+  await own.detach();
+  // One that stays is that of the browser, by which others are opened.
+  expect(connectionOf(launched)._sessions.size).toBe(size + 1);
 });
 
 test('many calls in one take one stack trace', async () => {
