@@ -1,6 +1,7 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from './entry-limit.ts';
 
 interface ReadCacheOptions<T> {
   /** A value is read anew after this; its age counts from the start of the reading. */
@@ -24,7 +25,7 @@ export class ReadCache<T> {
   constructor({ maxAgeMs, maxEntries = 10_000, isKept, now = () => performance.now() }: ReadCacheOptions<T>) {
     this.#isKept = isKept ?? ((value) => value !== null);
     // To the millisecond: the clock is not remembered between two calls.
-    this.#readings = new LRUCache({ max: maxEntries, ttl: maxAgeMs, ttlResolution: 0, perf: { now } });
+    this.#readings = new LRUCache({ ...entryLimit(maxEntries), ttl: maxAgeMs, ttlResolution: 0, perf: { now } });
   }
 
   /** The value at hand, else what `read` brings. Throws what `read` throws. */

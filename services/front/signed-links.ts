@@ -5,6 +5,7 @@ import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import { backoffMs, DeadlineError, delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { entryLimit } from './entry-limit.ts';
 
 /** A link that opens a file without any other right. */
 export interface SignedLink {
@@ -28,7 +29,7 @@ export class SignedLinks {
 
   constructor(sign: SignLink, now: () => number = Date.now) {
     this.#links = new LRUCache({
-      max: maxLinks,
+      ...entryLimit(maxLinks),
       ttl: reuseTtlMs,
       perf: { now },
       fetchMethod: async (_name, _stale, { context: file }) => {

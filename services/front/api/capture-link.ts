@@ -9,6 +9,7 @@ import type { CaptureAnswer, CaptureFile } from '../capture/answer.ts';
 import { sha256 } from '../capture/cache-key.ts';
 import { bodyOfLink, linkOptionSchemas } from '../capture/link-options.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
+import { entryLimit } from '../entry-limit.ts';
 import { clientGone } from '../http/request-facts.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
 import { rateLimitHeaderSchemas } from './answers.ts';
@@ -38,7 +39,7 @@ const ofPages: readonly string[] = [
 export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
   const { links } = deps;
   /** No cache keeps failures: whoever sees a link could spend the account's rate limit by loading it again. */
-  const failures = new LRUCache<string, ServiceError>({ max: maxFailures, ttl: failureTtlMs });
+  const failures = new LRUCache<string, ServiceError>({ ...entryLimit(maxFailures), ttl: failureTtlMs });
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     // Pages of any origin show what the link answers, its errors too.
     void reply.headers({

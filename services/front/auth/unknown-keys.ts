@@ -1,8 +1,9 @@
+import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
+import { entryLimit } from '../entry-limit.ts';
 import type { Keys } from './keys.ts';
-import { LRUCache } from 'lru-cache';
 
 /** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */
 const missingTtlMs = 2000;
@@ -49,10 +50,10 @@ interface Waiting {
 export class UnknownKeys {
   readonly #deps: UnknownKeysDeps;
   readonly #now: () => number;
-  readonly #known = new LRUCache<string, true>({ max: maxKnown });
-  readonly #written = new LRUCache<string, true>({ max: maxWritten, ttl: writtenTtlMs });
+  readonly #known = new LRUCache<string, true>(entryLimit(maxKnown));
+  readonly #written = new LRUCache<string, true>({ ...entryLimit(maxWritten), ttl: writtenTtlMs });
   /** By the connection that hears when the key is written. */
-  readonly #missing = new LRUCache<string, string>({ max: maxMissing, ttl: missingTtlMs });
+  readonly #missing = new LRUCache<string, string>({ ...entryLimit(maxMissing), ttl: missingTtlMs });
   #waiting: Waiting[] = [];
   #isGathering = false;
   #tokens = burst;

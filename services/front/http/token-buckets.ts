@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { entryLimit } from '../entry-limit.ts';
 
 interface TokenBucketsOptions {
   /** What may be spent at once. */
@@ -16,7 +17,7 @@ const maxKeys = 50_000;
 export class TokenBuckets {
   readonly #options: TokenBucketsOptions;
   readonly #now: () => number;
-  readonly #levels = new LRUCache<string, { readonly level: number; readonly at: number }>({ max: maxKeys });
+  readonly #levels = new LRUCache<string, { readonly level: number; readonly at: number }>(entryLimit(maxKeys));
 
   constructor(options: TokenBucketsOptions) {
     this.#options = options;

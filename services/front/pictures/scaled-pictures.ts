@@ -8,6 +8,7 @@ import { untilAborted } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { RetryLaterError } from '../admission.ts';
+import { entryLimit } from '../entry-limit.ts';
 import { TokenBuckets } from '../http/token-buckets.ts';
 import type { ScaledPictureMetrics } from '../metrics.ts';
 import { AccountTurns } from './account-turns.ts';
@@ -87,7 +88,7 @@ export class ScaledPictures {
     maxSize: maxCacheBytes,
     sizeCalculation: ({ length }) => Math.max(1, length),
   });
-  readonly #unreadable = new LRUCache<string, true>({ max: 10_000, ttl: unreadableTtlMs });
+  readonly #unreadable = new LRUCache<string, true>({ ...entryLimit(10_000), ttl: unreadableTtlMs });
   readonly #scalings = new Map<string, Scaling>();
   readonly #turns = new AccountTurns(maxScalings);
   readonly #seconds: TokenBuckets;
