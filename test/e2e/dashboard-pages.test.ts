@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import type { Locator, Page } from 'playwright';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureHistory } from '@webcapture/shared/api/capture-history.ts';
@@ -431,7 +432,7 @@ test('without NATS every page says so, keeps what it has, and recovers by itself
   const all = async (what: string, check: (page: (typeof opened)[number]) => Promise<unknown>) => {
     const told = await Promise.allSettled(opened.map(check));
     const missing = told.flatMap((one, index) =>
-      one.status === 'rejected' ? [`${opened[index]?.name}: ${String(one.reason)}`] : [],
+      one.status === 'rejected' ? [`${opened[index]?.name}: ${inspect(one.reason)}`] : [],
     );
     expect(missing, what).toEqual([]);
   };

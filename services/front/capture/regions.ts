@@ -8,6 +8,9 @@ import type { NatsLink } from '../nats.ts';
 /** When heartbeats have been heard again for so long, every renderer that lives has said so. */
 const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
 
+/** A server that has just restarted reads its streams before a watch of them can begin: nothing is known of any renderer until then. */
+const watchTimeoutMs = 10_000;
+
 const pollIntervalMs = 25;
 
 interface RegionBoardDeps {
@@ -30,19 +33,19 @@ export class RegionBoard {
 
   /**
    * The region that a capture is queued in. Refuses at once, unless the connection or the watch of heartbeats has
-   * just come up and the renderers have not all been heard yet.
+   * just come up and the renderers have not all been heard yet. Without a connection it waits for 3 s, with one for 10 s at most.
    *
    * @throws ServiceError REGION_UNAVAILABLE
    */
   async choose(asked: 'auto' | Region): Promise<Region> {
-    const end = performance.now() + settleTimeoutMs;
+    const askedAt = performance.now();
     for (;;) {
       const choice = chooseRegion(asked, this.#deps.home, this.loads());
       if (choice.region !== null) return choice.region;
       const { link, fleet } = this.#deps;
-      const heardForMs = Math.min(link.upForMs(), fleet.watchedForMs());
-      const settled = heardForMs >= settleTimeoutMs || performance.now() >= end;
-      if (choice.reason === 'not-installed' || settled) throw this.#unavailable(asked, choice.reason);
+      const waitedMs = performance.now() - askedAt;
+      const isSettled = hasHeardAll({ upForMs: link.upForMs(), watchedForMs: fleet.watchedForMs(), waitedMs });
+      if (choice.reason === 'not-installed' || isSettled) throw this.#unavailable(asked, choice.reason);
       await delay(pollIntervalMs);
     }
   }
@@ -77,6 +80,25 @@ export class RegionBoard {
     };
     return new ServiceError('REGION_UNAVAILABLE', messages[reason]);
   }
+}
+
+/**
+ * Whether a renderer that has not been heard is taken for one that is not there.
+ *
+ * @param times in milliseconds, 0 for what is not: since when the connection is up, since when heartbeats are watched, and for how
+ *   long the capture has waited for it
+ */
+export function hasHeardAll({
+  upForMs,
+  watchedForMs,
+  waitedMs,
+}: {
+  readonly upForMs: number;
+  readonly watchedForMs: number;
+  readonly waitedMs: number;
+}): boolean {
+  const timeoutMs = upForMs > 0 ? watchTimeoutMs : settleTimeoutMs;
+  return Math.min(upForMs, watchedForMs) >= settleTimeoutMs || waitedMs >= timeoutMs;
 }
 
 /** What is known of an installed region. */

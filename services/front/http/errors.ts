@@ -142,9 +142,14 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
   );
 }
 
-/** Answers what is no HTTP at all, or too slow or too large to become a request, with the envelope of failures. */
+/**
+ * Answers what is no HTTP at all, or too slow or too large to become a request, with the envelope of failures. A connection on
+ * which nothing has come is closed without a word: browsers and proxies open some ahead of need, would take what they find there
+ * for the answer to their next request, and send that again where they find nothing.
+ */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+  const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0 || isUnused) {
     socket.destroy();
     return;
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { chooseRegion, type RegionLoad } from '../../../services/front/capture/regions.ts';
+import { chooseRegion, hasHeardAll, type RegionLoad } from '../../../services/front/capture/regions.ts';
 
 const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => ({
   region,
@@ -87,4 +87,20 @@ test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'no
 ])('%s', (_name, asked, loads, expected) => {
   const choice = chooseRegion(asked, 'us-east', loads);
   expect(choice.region ?? choice.reason).toBe(expected);
+});
+
+test.each<[string, { upForMs: number; watchedForMs: number; waitedMs: number }, boolean]>([
+  ['heard for longer than a heartbeat takes', { upForMs: 60_000, watchedForMs: 3000, waitedMs: 0 }, true],
+  ['watched since a moment ago', { upForMs: 60_000, watchedForMs: 2900, waitedMs: 9000 }, false],
+  [
+    'connected since a moment ago, with a watch that is to be set up again',
+    { upForMs: 500, watchedForMs: 60_000, waitedMs: 500 },
+    false,
+  ],
+  ['no watch yet, of a server that reads its streams', { upForMs: 6000, watchedForMs: 0, waitedMs: 6000 }, false],
+  ['no watch for longer than a client should wait', { upForMs: 12_000, watchedForMs: 0, waitedMs: 10_000 }, true],
+  ['no connection', { upForMs: 0, watchedForMs: 0, waitedMs: 2900 }, false],
+  ['no connection for longer than one takes to come back', { upForMs: 0, watchedForMs: 0, waitedMs: 3000 }, true],
+])('renderers that are not heard are gone: %s', (_name, times, expected) => {
+  expect(hasHeardAll(times)).toBe(expected);
 });
