@@ -447,6 +447,8 @@ test('without NATS every page says so, keeps what it has, and recovers by itself
   await all('shown before', isWell);
 
   await fleet().nats.kill();
+  const accounts = call('GET', '/admin/accounts', undefined, adminToken);
+  await expect(accounts).rejects.toThrow('again in a few seconds');
   await all('outage said', ({ page }) => outage(page).waitFor({ timeout: 60_000 }));
   await all('kept', async ({ page, parts }) => {
     const stays = parts(page).filter((part) => !/Live|slots|operational/.test(String(part)));

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { failure } from '@webcapture/shared/api/envelope.ts';
+import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
@@ -134,6 +135,10 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
   if (known !== undefined) return known(request);
   if (statusCode >= 400 && statusCode < 500) {
     return new ServiceError('VALIDATION_ERROR', 'the request could not be read', { cause: thrown });
+  }
+  if (isTransient(thrown)) {
+    const message = 'The service cannot reach its data right now. Send the request again in a few seconds.';
+    return new ServiceError('INTERNAL_ERROR', message, { cause: thrown });
   }
   return new ServiceError(
     'INTERNAL_ERROR',
