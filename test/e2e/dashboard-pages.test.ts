@@ -295,6 +295,8 @@ describe('keys', () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await expect(call('GET', '/usage', undefined, key)).rejects.toThrow(/revoked|expired/);
 
+    // The list shows the old key as it was until it has been loaded again.
+    await row.filter({ hasText: /revoked|expired/ }).waitFor();
     await row
       .filter({ hasText: 'active' })
       .getByRole('button', { name: /^Revoke/ })

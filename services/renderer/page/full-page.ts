@@ -10,7 +10,8 @@ import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleConte
 import { shareInSight } from './scripts/scenes.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
-import { untilFrames, untilObserved } from './scripts/waits.ts';
+import { mayStyle } from './scripts/styles.ts';
+import { untilFrames, untilLaidOut, untilObserved } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
@@ -90,16 +91,22 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   const maxHeight = maxCssHeight(format, scale);
   const call = callIn(open);
 
-  // Sent at once, they run one after the other.
-  const [, , hidden, first, locked] = await Promise.all([
-    call(loadEagerly, []),
-    call(watchMotion, []),
-    call(findScroller, []),
-    call(measurePage, []),
+  const [[, , , hidden, first], locked] = await Promise.all([
+    open.world.callEach(
+      [
+        step(loadEagerly),
+        step(watchMotion),
+        step(untilLaidOut, observeTimeoutMs),
+        step(findScroller),
+        step(measurePage),
+        step(watchScrollEffects),
+        step(sampleContents),
+      ],
+      limitOf(measurePage),
+      [mayStyle],
+    ),
     // Where banners are blocked, the lock that came with one is none.
     options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
-    call(watchScrollEffects, []),
-    call(sampleContents, []),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };

@@ -11,14 +11,14 @@ export function noteAddedStyle(): void {
  * asking each element how it looks. True where that cannot be told: sheets of other origins, shadow trees, many rules.
  *
  * @param words parts of a rule or of a `style` attribute that do it; in lower case
- * @param attributes a selector of elements that are styled so by another attribute
+ * @param attributes selectors of elements that are styled so by another attribute
  */
-export function mayStyle(words: readonly string[], attributes: string): boolean {
+export function mayStyle(words: readonly string[], ...attributes: readonly string[]): boolean {
   /** Reading more of them takes as long as what it saves. */
   const maxRules = 400;
   if ((globalThis as PageState).webcaptureHasAddedStyle === true) return true;
   const inline = words.map((word) => `[style*="${word}" i]`);
-  if (document.querySelector([attributes, ...inline].join()) !== null) return true;
+  if (document.querySelector([...attributes, ...inline].join()) !== null) return true;
   let rules = 0;
   const says = (sheet: CSSStyleSheet | null): boolean => {
     // One that an import names and that is not there.

@@ -1,4 +1,8 @@
 /// <reference lib="dom" />
+import type { mayStyle as MayStyle } from './styles.ts';
+
+/** A helper of the call of {@link untilLaidOut}. */
+declare const mayStyle: typeof MayStyle;
 
 /** Resolves after so many milliseconds. */
 function sleep(ms: number): Promise<void> {
@@ -41,6 +45,15 @@ export type PageWaits = typeof waits;
  */
 export async function untilFrames(times: 1 | 2): Promise<void> {
   for (let drawn = 0; drawn < times; drawn += 1) await waits.untilFrame(150);
+}
+
+/**
+ * Resolves when boxes that are laid out only in sight (`content-visibility: auto`) have the height of their contents where they are
+ * in sight: the browser decides that when it draws the page, which may be after it has loaded. A page without such boxes is not
+ * waited for.
+ */
+export async function untilLaidOut(timeoutMs: number): Promise<void> {
+  if (mayStyle(['content-visibility'])) await waits.untilObserved(timeoutMs);
 }
 
 /**
