@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { untilTimersRan, waits } from '../../../services/renderer/page/scripts/waits.ts';
+import { mayStyle } from '../../../services/renderer/page/scripts/styles.ts';
+import { untilLaidOut, untilTimersRan, waits } from '../../../services/renderer/page/scripts/waits.ts';
 import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 import { fastest } from '../../harness/fastest.ts';
 
@@ -128,6 +129,27 @@ test.each([0, 60])(
     expect(report.title).toBe('0,1,10,19,ours');
   },
 );
+
+test('boxes that are laid out only in sight have the height of their contents when that was waited for', async () => {
+  // Right after they were put in: the page cannot have been drawn with them.
+  const box =
+    '<div style="content-visibility:auto;contain-intrinsic-size:auto 20px"><p style="margin:0;height:100px"></div>';
+  const script = `
+    const waits = { untilObserved: ${waits.untilObserved.toString()} };
+    const mayStyle = ${mayStyle.toString()};
+    const untilLaidOut = ${untilLaidOut.toString()};
+    addEventListener('load', async () => {
+      list.innerHTML = ${JSON.stringify(box.repeat(3))};
+      const before = list.offsetHeight;
+      await untilLaidOut(5000);
+      document.title = [before, list.offsetHeight].join();
+    });`;
+  const { report } = await engine.render(
+    { kind: 'html', html: html(`<div id="list"></div><script>${script}</script>`) },
+    { delay: 500 },
+  );
+  expect(report.title).toBe('60,300');
+});
 
 describe('what the page fetches', () => {
   test('is waited for, but not for longer than 1.5 s', async () => {
