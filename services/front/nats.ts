@@ -64,8 +64,17 @@ export async function callNats<T>(call: () => Promise<T>, refusal: string, timeo
     return await withDeadline(retryTransient(call, { deadline: Date.now() + timeoutMs }), timeoutMs, 'asking NATS');
   } catch (cause) {
     if (!isTransient(cause) && !isWriteConflict(cause)) throw cause;
-    throw new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });
+    throw natsUnavailable(refusal, cause);
   }
+}
+
+/**
+ * What a client is told while NATS does not answer.
+ *
+ * @param refusal as for {@link callNats}
+ */
+export function natsUnavailable(refusal: string, cause: unknown): ServiceError {
+  return new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });
 }
 
 /** Waits until the controller has provisioned everything that this process uses; rejects when `signal` aborts. */

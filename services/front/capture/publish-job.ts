@@ -4,6 +4,7 @@ import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { natsUnavailable } from '../nats.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
 /**
@@ -29,12 +30,7 @@ export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, 
 
 /** What a client is told when the queue, or what is written beside it, cannot be reached. */
 export function orUnavailable(cause: unknown): unknown {
-  if (!isTransient(cause)) return cause;
-  return new ServiceError(
-    'INTERNAL_ERROR',
-    'The queue cannot be reached right now. Send the request again in a few seconds.',
-    { cause },
-  );
+  return isTransient(cause) ? natsUnavailable('The queue cannot be reached right now.', cause) : cause;
 }
 
 /** Supplied html that does not go along with its job: it is too large, or kept to be rendered later or again. */

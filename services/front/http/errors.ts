@@ -6,6 +6,7 @@ import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { RetryLaterError } from '../admission.ts';
+import { natsUnavailable } from '../nats.ts';
 import { chunkBytes } from './body-reader.ts';
 import { ShedError } from './client-limits.ts';
 import { awaitsContinue } from './continue.ts';
@@ -136,10 +137,7 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
   if (statusCode >= 400 && statusCode < 500) {
     return new ServiceError('VALIDATION_ERROR', 'the request could not be read', { cause: thrown });
   }
-  if (isTransient(thrown)) {
-    const message = 'The service cannot reach its data right now. Send the request again in a few seconds.';
-    return new ServiceError('INTERNAL_ERROR', message, { cause: thrown });
-  }
+  if (isTransient(thrown)) return natsUnavailable('The service cannot reach its data right now.', thrown);
   return new ServiceError(
     'INTERNAL_ERROR',
     `Something went wrong here. Send the request again; if it stays, tell the operator the request id ${request.id}.`,
