@@ -3,6 +3,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright';
 import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/proxy.ts';
+import { watchActivityScript } from './activity.ts';
 import type { LaunchedBrowser } from './launch.ts';
 
 /** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */
@@ -94,7 +95,9 @@ export async function openWarmPage(
     page.once('crash', () => (crashed = true));
     const [{ cdp, frameId }] = await Promise.all([
       openSession(page),
-      ...(setup?.initScripts ?? [keepOpenScript]).map((content) => page.addInitScript({ content })),
+      ...(setup?.initScripts ?? [`${keepOpenScript} ${watchActivityScript}`]).map((content) =>
+        page.addInitScript({ content }),
+      ),
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
       stopListening(page),
     ]);

@@ -9,6 +9,7 @@ import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
+import { hasStillScripts } from './scripts/activity.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert, rememberRevealed } from './scripts/print.ts';
@@ -97,12 +98,12 @@ export async function settle(
   }
   await style?.keep();
   const asksForScripts = runsScript || options.click !== undefined || blocking !== undefined;
-  const isScripted = !hasLoaded || (await untilScriptsAreDone(open)) || asksForScripts;
+  const isStill = hasLoaded && !(await untilScriptsAreDone(open)) && !asksForScripts;
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
   await keepHidden(open, options);
   // A page that is still empty is about to be filled: a second look finds what a person sees a moment later.
-  if (hasLoaded && isScripted) {
+  if (hasLoaded && !isStill) {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
     await world.call(waitForContent, [quietTimeoutMs, contentTimeoutMs, moreContentTimeoutMs], {
       timeoutMs,
@@ -116,10 +117,10 @@ export async function settle(
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
   let whole = options.isFullPage ? await showFullPage(open, laidOut) : undefined;
-  // Nothing moves in a page without scripts, unless showing all of it has set something going.
-  let mayMove = isScripted || whole !== undefined;
+  // Nothing moves in a page whose scripts are still, unless showing all of it has set something going.
+  let mayMove = !isStill || whole !== undefined;
   if (paper && !whole) {
-    const wasInert = await bringAll(open, await layOutForPaper(open, options), !isScripted);
+    const wasInert = await bringAll(open, await layOutForPaper(open, options), isStill);
     mayMove ||= !wasInert;
   }
 
@@ -165,11 +166,13 @@ export async function settle(
  * Waits for what the page's scripts put off to the moments after load, and for what they ask the server for; once that is shown,
  * it may ask for more.
  *
- * @returns whether there are any
+ * @returns whether there are any that may go on
  */
 async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Promise<boolean> {
   const end = performance.now() + fetchTimeoutMs;
-  const isScripted = await world.call(untilTimersRan, [timerGraceMs], limit('timers'));
+  const steps = [step(untilTimersRan, timerGraceMs), step(hasStillScripts)] as const;
+  const [isScripted, areStill] = await world.callEach(steps, limit('timers'));
+  if (areStill && !network.isFetching) return false;
   while (network.isFetching) {
     const left = Math.max(0, end - performance.now());
     if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return true;
@@ -206,7 +209,8 @@ async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<voi
 async function bringAll(open: OpenPage, paper: { readonly height: number }, mayBeInert: boolean): Promise<boolean> {
   const { world, emulation } = open;
   if (mayBeInert) {
-    const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), [mayStyle]);
+    const helpers = [mayStyle, hasStillScripts];
+    const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
     if (inert) return true;
   }
   await world.callEach([step(untilFrames, 2), step(loadEagerly), step(watchScrollEffects)], limit('frames'));

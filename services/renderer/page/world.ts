@@ -1,7 +1,9 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { activityQuestions } from '../browser/activity.ts';
 import type { PageSession } from '../browser/page.ts';
 import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';
+import { readActivity } from './scripts/activity.ts';
 import { waits } from './scripts/waits.ts';
 
 const worldName = 'webcapture';
@@ -10,10 +12,10 @@ const worldName = 'webcapture';
 const maxMoves = 5;
 const moveDelayMs = 20;
 
-/** What the functions of `scripts/` find beside the globals of the page: see `PageWaits`. */
+/** What the functions of `scripts/` find beside the globals of the page: see `PageWaits` and `PageActivity`. */
 const prelude = `const waits = { ${Object.entries(waits)
   .map(([name, wait]) => `${name}: ${wait.toString()}`)
-  .join(', ')} };`;
+  .join(', ')} }; const activity = ${callExpression(readActivity, [activityQuestions])};`;
 
 export interface CallLimit {
   readonly timeoutMs: number;

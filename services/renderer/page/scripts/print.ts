@@ -1,25 +1,29 @@
 /// <reference lib="dom" />
+import type { hasStillScripts as HasStillScripts } from './activity.ts';
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 
 /** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
+declare const hasStillScripts: typeof HasStillScripts;
 declare const mayStyle: typeof MayStyle;
 
 /**
- * Whether nothing in the page can hear that it is laid out anew, scrolled or brought into sight: it has no scripts and no frames, nor
- * images that are chosen by its size, nor parts that are left out as long as they are out of sight. What such a page shows
- * on paper is there.
+ * Whether nothing in the page can hear that it is laid out anew, scrolled or brought into sight: it has no scripts but such that have come
+ * to an end, and no frames, nor images that are chosen by its size, nor parts that are left out as long as they are out of sight. What
+ * such a page shows on paper is there.
  */
 export function isInert(): boolean {
-  if (document.scripts.length > 0) return false;
-  // Scripts that have taken themselves out of the document.
-  const wasScripted = performance
-    .getEntriesByType('resource')
-    .some((entry) => (entry as PerformanceResourceTiming).initiatorType === 'script');
-  if (wasScripted) return false;
-  const hearing = 'iframe, frame, object, embed, picture, img[srcset], img[sizes], video, audio, canvas, animate, set';
+  if (!hasStillScripts()) {
+    if (document.scripts.length > 0 || document.querySelector('canvas') !== null) return false;
+    // Scripts that have taken themselves out of the document.
+    const wasScripted = performance
+      .getEntriesByType('resource')
+      .some((entry) => (entry as PerformanceResourceTiming).initiatorType === 'script');
+    if (wasScripted) return false;
+  }
+  const hearing = 'iframe, frame, object, embed, picture, img[srcset], img[sizes], video, audio, animate, set';
   if (document.querySelector(hearing) !== null) return false;
   const handlers = new XPathEvaluator().evaluate('//@*[starts-with(local-name(), "on")]', document, null, 9);
   const hasHandler = handlers.singleNodeValue !== null;

@@ -1,6 +1,8 @@
 /// <reference lib="dom" />
+import type { PageActivity } from './activity.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 
+declare const activity: PageActivity;
 /** A helper of the call of {@link untilLaidOut}. */
 declare const mayStyle: typeof MayStyle;
 
@@ -59,13 +61,15 @@ export async function untilLaidOut(timeoutMs: number): Promise<void> {
 /**
  * Resolves when the timers have run that the page's scripts have set for the first `graceMs` after its load event: many
  * scripts put off to one what they show. Timers run in the order in which they are due, so that the one of this function
- * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.)
+ * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.) Where scripts are known
+ * to have set none, it is not waited.
  *
  * @returns whether there is anything that scripts may have begun; else it is not waited
  */
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
   const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror], canvas') !== null;
   if (!isScripted) return false;
+  if (activity.isIdle()) return true;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const now = performance.now();
   const loadedAt = navigation?.loadEventEnd || now;

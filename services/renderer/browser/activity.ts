@@ -1,0 +1,177 @@
+/// <reference lib="dom" />
+import { randomUUID } from 'node:crypto';
+import { callExpression } from './isolated-world.ts';
+
+/**
+ * Names of events that ask {@link watchActivity} a question when they are dispatched on the document: one that is cancelled was
+ * answered with yes. No page knows the names, so that none can tell that it is watched by them.
+ */
+export interface ActivityQuestions {
+  /** Nothing of the page's scripts is due: no timer, no frame. */
+  readonly isIdle: string;
+  /** They are idle, and nothing can call them but people: neither scrolling, nor another size of the page, nor what they have begun. */
+  readonly isStill: string;
+}
+
+export const activityQuestions: ActivityQuestions = {
+  isIdle: `webcapture-${randomUUID()}`,
+  isStill: `webcapture-${randomUUID()}`,
+};
+
+/**
+ * Notes what the scripts of a page have put off, and whether anything may call them again. Runs in the page's own world before its
+ * scripts, and replaces functions there that take a callback: a page can find that out, so that it is not for antiBot.
+ *
+ * What is not certain counts as activity: all that ends at a time that cannot be seen here (requests, workers, decoding), and any
+ * observer. Uses no built-in object when it is called later, since pages change those.
+ */
+function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
+  // A page with frames is never called still.
+  if (window !== window.top) return;
+  type Callback = (...args: unknown[]) => unknown;
+  type Owner = object | undefined;
+  const { apply, construct } = Reflect;
+  const page = globalThis as unknown as Record<string, unknown>;
+  const prototypeOf = (name: string): Owner => (page[name] as { prototype?: object } | undefined)?.prototype;
+  const functionOf = (owner: Owner, name: string): Callback | undefined => {
+    const value: unknown = owner && Object.getOwnPropertyDescriptor(owner, name)?.value;
+    return typeof value === 'function' ? (value as Callback) : undefined;
+  };
+  const replace = (owner: Owner, name: string, handler: ProxyHandler<Callback>) => {
+    const native = functionOf(owner, name);
+    if (native !== undefined) (owner as Record<string, unknown>)[name] = new Proxy(native, handler);
+  };
+
+  let mayBeCalled = false;
+  const noteCall: ProxyHandler<Callback> = {
+    apply: (native, self, args) => {
+      mayBeCalled = true;
+      return apply(native, self, args);
+    },
+    construct: (native, args, target) => {
+      mayBeCalled = true;
+      return construct(native, args, target) as object;
+    },
+  };
+
+  let due = 0;
+  /** What is due, by the kind of its id: a timer and a frame may have the same one. */
+  const watchDue = (set: readonly string[], cancel: readonly string[], repeats = '') => {
+    const ids: Record<number, true> = Object.create(null) as Record<number, true>;
+    const end = (id: number) => {
+      if (ids[id] !== true) return;
+      delete ids[id];
+      due -= 1;
+    };
+    for (const name of set) {
+      replace(page, name, {
+        apply: (native, self, args: unknown[]) => {
+          const [run] = args;
+          // It is a script in a string, or an error.
+          if (typeof run !== 'function') {
+            mayBeCalled = true;
+            return apply(native, self, args);
+          }
+          let id = 0;
+          args[0] = function (this: unknown, ...given: unknown[]) {
+            if (name !== repeats) end(id);
+            return apply(run as Callback, this, given);
+          };
+          id = apply(native, self, args) as number;
+          ids[id] = true;
+          due += 1;
+          return id;
+        },
+      });
+    }
+    for (const name of cancel) {
+      replace(page, name, {
+        apply: (native, self, args) => {
+          end(args[0] as number);
+          return apply(native, self, args);
+        },
+      });
+    }
+  };
+  watchDue(['setTimeout', 'setInterval'], ['clearTimeout', 'clearInterval'], 'setInterval');
+  const frames = ['requestAnimationFrame', 'webkitRequestAnimationFrame'];
+  watchDue(frames, ['cancelAnimationFrame', 'webkitCancelAnimationFrame']);
+  watchDue(['requestIdleCallback'], ['cancelIdleCallback']);
+
+  for (const kind of ['Intersection', 'Mutation', 'Performance', 'Reporting', 'Resize']) {
+    replace(page, `${kind}Observer`, noteCall);
+  }
+  for (const name of [
+    'AudioContext',
+    'BroadcastChannel',
+    'EventSource',
+    'FileReader',
+    'ImageDecoder',
+    'MessageChannel',
+    'RTCPeerConnection',
+    'SharedWorker',
+    'VideoDecoder',
+    'WebSocket',
+    'Worker',
+    'XMLHttpRequest',
+    'createImageBitmap',
+    'fetch',
+    'matchMedia',
+  ]) {
+    replace(page, name, noteCall);
+  }
+  for (const [name, method] of [
+    ['Blob', 'arrayBuffer'],
+    ['Blob', 'stream'],
+    ['Blob', 'text'],
+    ['CacheStorage', 'open'],
+    ['FontFace', 'load'],
+    ['GPU', 'requestAdapter'],
+    ['HTMLCanvasElement', 'toBlob'],
+    ['HTMLImageElement', 'decode'],
+    ['IDBFactory', 'open'],
+    ['Scheduler', 'postTask'],
+    ['Scheduler', 'yield'],
+    ['ServiceWorkerContainer', 'register'],
+    ['SubtleCrypto', 'digest'],
+  ] as const) {
+    replace(prototypeOf(name), method, noteCall);
+  }
+  for (const name of ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']) {
+    replace(page['WebAssembly'] as Owner, name, noteCall);
+  }
+
+  // Others that come without a person (load, animationend, transitionend) come of what can be seen in the document.
+  const events = ['scroll', 'scrollend', 'scrollsnapchange', 'scrollsnapchanging', 'resize', 'orientationchange'];
+  const others = ['message', 'messageerror', 'beforematch', 'contentvisibilityautostatechange'];
+  const isTold = Object.create(null) as Record<string, true | undefined>;
+  for (const name of [...events, ...others]) isTold[name] = true;
+  replace(prototypeOf('EventTarget'), 'addEventListener', {
+    apply: (native, self, args) => {
+      if (typeof args[0] !== 'string' || isTold[args[0]] === true) mayBeCalled = true;
+      return apply(native, self, args);
+    },
+  });
+  const bodies = ['HTMLBodyElement', 'HTMLElement', 'SVGElement', 'Document', 'VisualViewport'];
+  for (const owner of [page, ...bodies.map(prototypeOf)]) {
+    for (const event of [...events, ...others]) {
+      const name = `on${event}`;
+      const descriptor = owner && Object.getOwnPropertyDescriptor(owner, name);
+      const native = functionOf(descriptor, 'set');
+      if (owner === undefined || native === undefined) continue;
+      const set = new Proxy(native, noteCall);
+      Object.defineProperty(owner, name, { ...descriptor, set });
+    }
+  }
+
+  const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
+  const answer = (name: string, isSo: () => boolean) =>
+    document.addEventListener(name, (event) => {
+      if (cancel !== undefined && isSo()) apply(cancel, event, []);
+    });
+  answer(isIdle, () => due === 0);
+  answer(isStill, () => due === 0 && !mayBeCalled);
+}
+
+/** The source of {@link watchActivity}, with the questions that it answers. */
+export const watchActivityScript = callExpression(watchActivity, [activityQuestions]);

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { activityQuestions } from '../../../services/renderer/browser/activity.ts';
+import { readActivity } from '../../../services/renderer/page/scripts/activity.ts';
+import { html, sharedEngine, type TestEngine } from '../../harness/engine.ts';
+
+let engine: TestEngine;
+beforeAll(async () => {
+  engine = await sharedEngine();
+});
+
+/** What the activity of a page is when its script has run; by default it asks when it has loaded. */
+async function activityOf(script: string, options: object = {}): Promise<string | null> {
+  const ask = `const { isIdle, isStill } = (${readActivity.toString()})(${JSON.stringify(activityQuestions)});
+    const ask = () => (document.title = isIdle() ? (isStill() ? 'still' : 'idle') : 'busy');`;
+  const page = html(`<p>text</p><script>addEventListener('load', () => ask());${ask}{${script}}</script>`);
+  return (await engine.render({ kind: 'html', html: page }, { delay: 60, ...options })).report.title;
+}
+
+describe('a page whose scripts have nothing to wait for is still', () => {
+  test.each([
+    ['nothing', ''],
+    [
+      'what people do',
+      `for (const name of ['click', 'keydown', 'load', 'pointermove']) addEventListener(name, () => {})`,
+    ],
+    ['a timer that was cleared', 'clearTimeout(setTimeout(() => {}, 60_000))'],
+    ['an interval that was cleared as a timer', 'clearTimeout(setInterval(() => {}, 10))'],
+    ['a timer that has run', 'setTimeout((...given) => given.join() === "1,2" && ask(), 5, 1, 2)'],
+    ['a frame that was cancelled', 'cancelAnimationFrame(requestAnimationFrame(() => {}))'],
+    ['a frame that was drawn', 'requestAnimationFrame((time) => time > 0 && ask())'],
+    ['an idle callback that has run', 'requestIdleCallback(({ didTimeout }) => didTimeout === false && ask())'],
+    ['a timer that throws', 'setTimeout(() => { addEventListener("error", ask); throw new Error("its own") }, 5)'],
+  ])('%s', async (_, script) => {
+    expect(await activityOf(script)).toBe('still');
+  });
+});
+
+describe('a page whose scripts have put something off is busy', () => {
+  test.each([
+    ['a timer', 'setTimeout(() => {}, 60_000)'],
+    ['an interval, again and again', 'setInterval(ask, 5)'],
+    ['a frame', 'const draw = () => { requestAnimationFrame(draw); ask(); }; draw()'],
+    [
+      'frames beside timers of the same ids',
+      'const draw = () => { clearTimeout(requestAnimationFrame(draw)); ask(); }; draw()',
+    ],
+    ['an idle callback', 'const idle = () => { requestIdleCallback(idle); ask(); }; idle()'],
+    ['a timer of a timer', 'setTimeout(() => { setTimeout(() => {}, 60_000); ask(); }, 5)'],
+    ['two timers of which one was cleared', 'clearTimeout(setTimeout(() => {}, 60_000)); setTimeout(() => {}, 60_000)'],
+  ])('%s', async (_, script) => {
+    expect(await activityOf(script)).toBe('busy');
+  });
+});
+
+describe('a page whose scripts may be called by what is not done by people is not still', () => {
+  test.each([
+    ['scrolling', 'document.addEventListener("scroll", () => {}, { passive: true })'],
+    ['scrolling of an element', 'document.body.onscroll = () => {}'],
+    ['the end of scrolling', 'onscrollend = () => {}'],
+    ['another size', 'addEventListener("resize", { handleEvent() {} })'],
+    ['another size of what is seen', 'visualViewport.onresize = () => {}'],
+    ['an event whose name is an object', 'addEventListener({ toString: () => "scroll" }, () => {})'],
+    ['media queries', 'matchMedia("print")'],
+    ['what is in sight', 'new IntersectionObserver(() => {})'],
+    ['sizes of elements', 'new (class extends ResizeObserver {})(() => {})'],
+    ['changes', 'new MutationObserver(() => {})'],
+    ['a script in a string', 'clearTimeout(setTimeout("1", 60_000))'],
+    ['a request', 'fetch("data:,x")'],
+    ['an older request', 'new XMLHttpRequest()'],
+    ['a worker', 'new Worker(URL.createObjectURL(new Blob([""])))'],
+    ['messages', 'addEventListener("message", () => {})'],
+    ['a channel', 'new MessageChannel()'],
+    ['code that is compiled', 'WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))'],
+    ['an image that is decoded', 'new Image().decode().catch(() => {})'],
+    ['another task', 'scheduler.postTask(() => {})'],
+  ])('%s', async (_, script) => {
+    expect(await activityOf(script)).toBe('idle');
+  });
+});
+
+test('functions that are watched stay what they were', async () => {
+  const checks = `[
+    setTimeout.name === 'setTimeout', setTimeout.length === 1, /native code/.test(setTimeout),
+    Object.getOwnPropertyDescriptor(window, 'setTimeout').enumerable, !('prototype' in setTimeout),
+    new IntersectionObserver(() => {}) instanceof IntersectionObserver, IntersectionObserver.name === 'IntersectionObserver',
+    (() => { try { setTimeout(); } catch (error) { return error instanceof TypeError; } })(),
+    (() => { try { IntersectionObserver(); } catch (error) { return error instanceof TypeError; } })(),
+    ((onscroll = ask), onscroll === ask), typeof setTimeout(ask, 1e6) === 'number',
+  ]`;
+  const script = `ask = () => {}; document.title = ${checks}.map(Number).join('');`;
+  const { report } = await engine.render({
+    kind: 'html',
+    html: html(`<p>text</p><script>let ask; ${script}</script>`),
+  });
+  expect(report.title).toBe('1'.repeat(11));
+});
+
+test('built-in objects that a page has spoiled are not used', async () => {
+  const spoil = `for (const method of ['apply', 'construct', 'get']) Reflect[method] = () => { throw new Error('spoilt'); };
+    Object.getOwnPropertyDescriptor = Event.prototype.preventDefault = RegExp.prototype.exec = () => { throw new Error('spoilt'); };
+    Array.prototype[Symbol.iterator] = () => { throw new Error('spoilt'); };
+    setTimeout(ask, 5); addEventListener('pointermove', () => {})`;
+  expect(await activityOf(spoil)).toBe('still');
+});
+
+test('with antiBot nothing is watched, and nothing counts as still', async () => {
+  expect(await activityOf('', { antiBot: true })).toBe('busy');
+});
