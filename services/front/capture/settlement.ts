@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
@@ -16,6 +17,7 @@ import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { entryLimit } from '../entry-limit.ts';
 import { RareLog } from '../rare-log.ts';
 
 /** What became of a result, for the metrics. */
@@ -93,6 +95,16 @@ const cacheTimeoutMs = 1000;
  */
 const maxLatenessMs = 86_400_000;
 
+/** Captures that this front has ended for their clients, until their results come by the queue, half a second later. */
+const maxAwaitedEnds = 2000;
+const awaitedEndTtlMs = 30_000;
+
+/** How a result ended a capture that a client waited for. */
+interface AwaitedEnd {
+  readonly record: CaptureRecord;
+  readonly region: Region;
+}
+
 type Completed = Extract<JobOutcome, { kind: 'completed' }>;
 type ExtractedUpload = NonNullable<Completed['extracted']>;
 
@@ -108,6 +120,8 @@ const rejected = {
 export class Settlements {
   readonly #deps: SettlementDeps;
   readonly #rarely: RareLog;
+  /** By the signed ticket of the result. */
+  readonly #awaitedEnds = new LRUCache<string, AwaitedEnd>({ ...entryLimit(maxAwaitedEnds), ttl: awaitedEndTtlMs });
 
   constructor(deps: SettlementDeps) {
     this.#deps = deps;
@@ -116,11 +130,27 @@ export class Settlements {
 
   /** Throws ServiceError STORAGE_FAILED, or what NATS answers, when it cannot be settled now; then nothing is lost. */
   async settle(result: JobResult, context: SettleContext): Promise<Settlement> {
-    const settlement = await this.#settle(result, context);
+    const settlement = this.#settledForClient(result, context) ?? (await this.#settle(result, context));
     const { outcome, record } = settlement;
+    const { region, isAwaited } = context;
+    if (isAwaited && record !== null && (outcome === 'completed' || outcome === 'failed')) {
+      this.#awaitedEnds.set(result.ticket, { record, region });
+    }
     const tokens = outcome === 'completed' ? (record?.tokenCost ?? 0) : 0;
-    this.#deps.onSettled({ outcome, region: context.region, tokens });
+    this.#deps.onSettled({ outcome, region, tokens });
     return settlement;
+  }
+
+  /**
+   * A result that comes by the queue after this front has settled it for its client: there is nothing to look at again, neither its
+   * signature nor its record and file. Null for every other one.
+   */
+  #settledForClient(result: JobResult, { region, isAwaited }: SettleContext): Settlement | null {
+    const end = isAwaited ? undefined : this.#awaitedEnds.get(result.ticket);
+    if (end?.region !== region) return null;
+    this.#awaitedEnds.delete(result.ticket);
+    const settlement = settledBefore(end.record, { revision: 0 }, result.outcome);
+    return settlement.outcome === 'repeated' ? settlement : null;
   }
 
   async #settle(result: JobResult, context: SettleContext): Promise<Settlement> {
@@ -295,7 +325,11 @@ export class Settlements {
 const draftOf = (signed: CaptureRecord, { draft }: SettleContext) => (draft?.uuid === signed.uuid ? draft : signed);
 
 /** The settlement of a capture that has ended already: `repeated` where it was this very result that ended it. */
-function settledBefore(record: CaptureRecord, { revision }: Ticket, outcome: JobResult['outcome']): Settlement {
+function settledBefore(
+  record: CaptureRecord,
+  { revision }: Pick<Ticket, 'revision'>,
+  outcome: JobResult['outcome'],
+): Settlement {
   const isRepeated =
     outcome.kind === 'completed'
       ? record.outcome?.object === outcome.upload.object

@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Value } from 'typebox/value';
+import { Compile } from 'typebox/compile';
 import { enumOf, reportSchema } from '../api/capture.ts';
 import { extractNames } from '../api/extracted.ts';
 import { extractedType, mimeTypes } from '../api/formats.ts';
@@ -82,6 +82,8 @@ export type RenderFailure = (typeof renderFailures)[number];
 /** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
 export const maxTextLength = 16_384;
 
+const validator = Compile(jobResultSchema);
+
 /** A result of bytes that came over the network; null when they are none, or out of bounds. */
 export function parseResult(data: Uint8Array): JobResult | null {
   let value: unknown;
@@ -90,7 +92,7 @@ export function parseResult(data: Uint8Array): JobResult | null {
   } catch {
     return null;
   }
-  if (!Value.Check(jobResultSchema, value)) return null;
+  if (!validator.Check(value)) return null;
   const { outcome } = value;
   if (outcome.kind !== 'completed') return value;
   const { title, finalUrl, softTimeouts, scriptError = '' } = outcome.report;

@@ -72,6 +72,35 @@ async function refresh(account: string): Promise<Rendered> {
   return render(record, 1);
 }
 
+describe('a result that a front has settled for its client', () => {
+  const requests = () => nats.session.nc.stats().outMsgs;
+
+  test.each(['completed', 'failed'] as const)('asks nothing of NATS when it comes by the queue: %s', async (kind) => {
+    const { job, result: completed, record } = await interactive('awaited');
+    const result = kind === 'completed' ? completed : resultOf(job, { kind, ...lost });
+    expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: kind });
+    const before = requests();
+    expect(await parts.settle(result)).toMatchObject({
+      outcome: 'repeated',
+      record: { uuid: record.uuid, status: kind },
+    });
+    expect(requests()).toBe(before);
+    // It is remembered for that one.
+    expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated', record: { status: kind } });
+    expect(requests()).toBeGreaterThan(before);
+  });
+
+  test('is looked at where it comes from another region, or says something else', async () => {
+    const { job, result } = await interactive('awaited');
+    await parts.settle(result, { isAwaited: true });
+    expect(await parts.settle(result, { region: 'eu-west' })).toMatchObject({ outcome: 'forged' });
+    const other = resultOf(job, completedBy(await renderer.upload(job)));
+    expect(await parts.settle(other)).toMatchObject({ outcome: 'ended', record: { status: 'completed' } });
+    expect(await parts.partsOf(job)).toBe(1);
+    expect(await parts.settle(resultOf(job, { kind: 'failed', ...lost }))).toMatchObject({ outcome: 'ended' });
+  });
+});
+
 test('a result settles once and is charged once, however many fronts settle it at once', async () => {
   const fronts = await Promise.all([1, 2].map(async () => new SettlingParts(await nats.connect())));
   const refreshes = await Promise.all(Array.from({ length: 14 }, () => refresh('fifty')));
