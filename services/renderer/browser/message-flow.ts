@@ -8,6 +8,7 @@ interface Internals {
   readonly _connection?: {
     toImpl?(browser: Browser): {
       readonly _connection?: {
+        readonly rootSession?: object;
         readonly _transport?: { readonly _pipeRead?: Readable; readonly _pipeWrite?: Writable };
       };
     };
@@ -37,7 +38,8 @@ export class MessageFlow {
 
   constructor(browser: Browser) {
     const impl = (browser as unknown as Internals)._connection?.toImpl?.(browser);
-    const transport = impl?._connection?._transport;
+    const { rootSession, _transport: transport } = impl?._connection ?? {};
+    if (rootSession !== undefined) sendWithoutTraces(rootSession);
     if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
     const pipe = transport?._pipeRead;
     pipe?.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
@@ -80,6 +82,32 @@ function gatherWrites(pipe: Writable): void {
       process.nextTick(() => pipe.uncork());
     }
     return write(chunk);
+  };
+}
+
+type Send = (...command: unknown[]) => Promise<unknown>;
+
+/** The class of sessions, once it is done for all of them. */
+const withoutTraces = new WeakSet<object>();
+
+/**
+ * Playwright makes an error for each command that it sends, in case it fails, with a trace of its own steps, which nobody reads. The errors
+ * stay, and their messages, which name the command.
+ */
+function sendWithoutTraces(session: object): void {
+  const sessions = Object.getPrototypeOf(session) as { send?: Send };
+  const { send } = sessions;
+  if (send === undefined || withoutTraces.has(sessions)) return;
+  withoutTraces.add(sessions);
+  sessions.send = function (...command) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    try {
+      // The error is made before anything is waited for.
+      return send.apply(this, command);
+    } finally {
+      Error.stackTraceLimit = stackTraceLimit;
+    }
   };
 }
 

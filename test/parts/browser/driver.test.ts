@@ -103,3 +103,15 @@ test('messages that are sent at once are written at once', async () => {
   await Promise.all(Array.from({ length: 5 }, () => warm.cdp.send('Page.getFrameTree')));
   expect(writes).toBe(1);
 });
+
+test('a command that fails says which, without a trace of steps; errors of others keep theirs', async () => {
+  expect(new MessageFlow(launched.browser).messages).toBe(0);
+  const sent = warm.cdp.send('Page.navigate', { url: 'no address' });
+  expect(new Error('of our own').stack).toContain('driver.test.ts');
+  const error = await sent.catch((failure: unknown) => failure as Error);
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/Page\.navigate.*invalid URL/),
+    stack: expect.anything(),
+  });
+  expect((error as Error).stack).not.toMatch(/\n {4}at /);
+});
