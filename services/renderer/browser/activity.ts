@@ -98,70 +98,63 @@ function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
   watchDue(frames, ['cancelAnimationFrame', 'webkitCancelAnimationFrame']);
   watchDue(['requestIdleCallback'], ['cancelIdleCallback']);
 
+  // What ends at a time that cannot be seen here.
   for (const kind of ['Intersection', 'Mutation', 'Performance', 'Reporting', 'Resize']) {
     replace(page, `${kind}Observer`, noteCall);
   }
-  for (const name of [
+  const begun = [
     'AudioContext',
     'BroadcastChannel',
+    'CompressionStream',
+    'DecompressionStream',
     'EventSource',
     'FileReader',
+  ];
+  const alsoBegun = [
     'ImageDecoder',
     'MessageChannel',
     'RTCPeerConnection',
     'SharedWorker',
     'VideoDecoder',
     'WebSocket',
-    'Worker',
-    'XMLHttpRequest',
-    'createImageBitmap',
-    'fetch',
-    'matchMedia',
-  ]) {
-    replace(page, name, noteCall);
-  }
-  for (const [name, method] of [
-    ['Blob', 'arrayBuffer'],
-    ['Blob', 'stream'],
-    ['Blob', 'text'],
-    ['CacheStorage', 'open'],
-    ['FontFace', 'load'],
-    ['GPU', 'requestAdapter'],
-    ['HTMLCanvasElement', 'toBlob'],
-    ['HTMLImageElement', 'decode'],
-    ['IDBFactory', 'open'],
-    ['Scheduler', 'postTask'],
-    ['Scheduler', 'yield'],
-    ['ServiceWorkerContainer', 'register'],
-    ['SubtleCrypto', 'digest'],
-  ] as const) {
-    replace(prototypeOf(name), method, noteCall);
-  }
+  ];
+  const called = ['Worker', 'XMLHttpRequest', 'createImageBitmap', 'fetch', 'matchMedia'];
+  for (const name of [...begun, ...alsoBegun, ...called]) replace(page, name, noteCall);
+  for (const name of ['arrayBuffer', 'stream', 'text']) replace(prototypeOf('Blob'), name, noteCall);
+  replace(prototypeOf('FontFace'), 'load', noteCall);
+  replace(prototypeOf('HTMLImageElement'), 'decode', noteCall);
+  replace(prototypeOf('Navigator'), 'getBattery', noteCall);
   for (const name of ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']) {
     replace(page['WebAssembly'] as Owner, name, noteCall);
   }
 
+  const noteAccess = (owner: Owner, name: string, accessor: 'get' | 'set') => {
+    const descriptor = owner && Object.getOwnPropertyDescriptor(owner, name);
+    const native = functionOf(descriptor, accessor);
+    if (owner === undefined || native === undefined) return;
+    Object.defineProperty(owner, name, { ...descriptor, [accessor]: new Proxy(native, noteCall) });
+  };
+  // Nearly all that these do comes to its end later.
+  for (const name of ['caches', 'cookieStore', 'indexedDB', 'scheduler']) noteAccess(page, name, 'get');
+  noteAccess(prototypeOf('Crypto'), 'subtle', 'get');
+  const devices = ['bluetooth', 'clipboard', 'credentials', 'gpu', 'mediaCapabilities', 'mediaDevices', 'usb', 'xr'];
+  const services = ['locks', 'permissions', 'serviceWorker', 'storage', 'storageBuckets', 'userAgentData', 'wakeLock'];
+  for (const name of [...devices, ...services]) noteAccess(prototypeOf('Navigator'), name, 'get');
+
   // Others that come without a person (load, animationend, transitionend) come of what can be seen in the document.
   const events = ['scroll', 'scrollend', 'scrollsnapchange', 'scrollsnapchanging', 'resize', 'orientationchange'];
-  const others = ['message', 'messageerror', 'beforematch', 'contentvisibilityautostatechange'];
+  const alsoEvents = ['message', 'messageerror', 'beforematch', 'contentvisibilityautostatechange'];
   const isTold = Object.create(null) as Record<string, true | undefined>;
-  for (const name of [...events, ...others]) isTold[name] = true;
+  for (const name of [...events, ...alsoEvents]) isTold[name] = true;
   replace(prototypeOf('EventTarget'), 'addEventListener', {
     apply: (native, self, args) => {
       if (typeof args[0] !== 'string' || isTold[args[0]] === true) mayBeCalled = true;
       return apply(native, self, args);
     },
   });
-  const bodies = ['HTMLBodyElement', 'HTMLElement', 'SVGElement', 'Document', 'VisualViewport'];
-  for (const owner of [page, ...bodies.map(prototypeOf)]) {
-    for (const event of [...events, ...others]) {
-      const name = `on${event}`;
-      const descriptor = owner && Object.getOwnPropertyDescriptor(owner, name);
-      const native = functionOf(descriptor, 'set');
-      if (owner === undefined || native === undefined) continue;
-      const set = new Proxy(native, noteCall);
-      Object.defineProperty(owner, name, { ...descriptor, set });
-    }
+  const targets = ['HTMLBodyElement', 'HTMLElement', 'Document', 'VisualViewport'];
+  for (const owner of [page, ...targets.map(prototypeOf)]) {
+    for (const event of [...events, ...alsoEvents]) noteAccess(owner, `on${event}`, 'set');
   }
 
   const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
