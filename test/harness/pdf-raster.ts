@@ -3,7 +3,6 @@ import type { RenderParameters } from 'pdfjs-dist/types/src/display/api.js';
 import { Picture } from './picture.ts';
 
 interface Surface {
-  readonly canvas: { toBuffer(type: 'image/png'): Buffer };
   readonly context: NonNullable<RenderParameters['canvasContext']>;
 }
 
@@ -15,9 +14,10 @@ export async function rasterPage(bytes: Buffer, page = 1, scale = 1): Promise<Pi
     const found = await document.getPage(page);
     const viewport = found.getViewport({ scale });
     const factory = document.canvasFactory as { create(width: number, height: number): Surface };
-    const surface = factory.create(Math.round(viewport.width), Math.round(viewport.height));
-    await found.render({ canvas: null, canvasContext: surface.context, viewport, background: '#ffffff' }).promise;
-    return await Picture.of(surface.canvas.toBuffer('image/png'));
+    const [width, height] = [Math.round(viewport.width), Math.round(viewport.height)];
+    const { context } = factory.create(width, height);
+    await found.render({ canvas: null, canvasContext: context, viewport, background: '#ffffff' }).promise;
+    return Picture.ofPixels(context.getImageData(0, 0, width, height).data, width, height);
   } finally {
     await task.destroy();
   }

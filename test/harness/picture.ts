@@ -17,6 +17,17 @@ export class Picture {
     this.height = raw.height;
   }
 
+  /** Of pixels that were never a file. */
+  static ofPixels(rgba: Uint8ClampedArray, width: number, height: number): Picture {
+    const rgb = Buffer.allocUnsafe(width * height * 3);
+    for (let from = 0, to = 0; to < rgb.length; from += 4, to += 3) {
+      rgb[to] = rgba[from] ?? 0;
+      rgb[to + 1] = rgba[from + 1] ?? 0;
+      rgb[to + 2] = rgba[from + 2] ?? 0;
+    }
+    return new Picture(Buffer.alloc(0), 'raw', { data: rgb, width, height });
+  }
+
   static async of(bytes: Buffer): Promise<Picture> {
     const image = sharp(bytes, { limitInputPixels: false });
     const { format } = await image.metadata();
@@ -41,9 +52,12 @@ export class Picture {
   /** The share, 0 to 1, of pixels that differ from a colour by at most `tolerance` in each channel. */
   share(colour: string, tolerance = 0): number {
     const wanted = parseColour(colour);
+    const [red, green, blue] = [wanted >> 16, (wanted >> 8) & 255, wanted & 255];
+    const rgb = this.#rgb;
+    const isNear = (value = 0, channel: number) => value - channel <= tolerance && channel - value <= tolerance;
     let count = 0;
-    for (let index = 0; index < this.#rgb.length; index += 3) {
-      if (channelDifference(this.#rgb.readUIntBE(index, 3), wanted) <= tolerance) count++;
+    for (let index = 0; index < rgb.length; index += 3) {
+      if (isNear(rgb[index], red) && isNear(rgb[index + 1], green) && isNear(rgb[index + 2], blue)) count += 1;
     }
     return count / (this.width * this.height);
   }
@@ -51,10 +65,19 @@ export class Picture {
   /** The most frequent colours with their shares, most frequent first. */
   dominant(count = 5): { colour: string; share: number }[] {
     const counts = new Map<number, number>();
-    for (let index = 0; index < this.#rgb.length; index += 3) {
-      const value = this.#rgb.readUIntBE(index, 3);
-      counts.set(value, (counts.get(value) ?? 0) + 1);
+    const rgb = this.#rgb;
+    // Pixels beside each other are mostly alike: a run of them is counted at once.
+    let [last, run] = [-1, 0];
+    const countRun = () => counts.set(last, (counts.get(last) ?? 0) + run);
+    for (let index = 0; index < rgb.length; index += 3) {
+      const value = ((rgb[index] ?? 0) << 16) | ((rgb[index + 1] ?? 0) << 8) | (rgb[index + 2] ?? 0);
+      if (value !== last) {
+        if (run > 0) countRun();
+        [last, run] = [value, 0];
+      }
+      run += 1;
     }
+    if (run > 0) countRun();
     return [...counts]
       .toSorted((a, b) => b[1] - a[1])
       .slice(0, count)

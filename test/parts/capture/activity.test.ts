@@ -73,6 +73,10 @@ describe('a page whose scripts may be called by what is not done by people is no
     ['code that is compiled', 'WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))'],
     ['an image that is decoded', 'new Image().decode().catch(() => {})'],
     ['another task', 'scheduler.postTask(() => {})'],
+    ['a database', 'indexedDB.open("one")'],
+    ['a hash', 'crypto.subtle.digest("SHA-256", new Uint8Array(1))'],
+    ['what the browser knows of itself', 'navigator.userAgentData.getHighEntropyValues([])'],
+    ['a stream that is packed', 'new CompressionStream("gzip")'],
   ])('%s', async (_, script) => {
     expect(await activityOf(script)).toBe('idle');
   });
