@@ -3,20 +3,10 @@ import { randomUUID } from 'node:crypto';
 import { callExpression } from './isolated-world.ts';
 
 /**
- * Names of events that ask {@link watchActivity} a question when they are dispatched on the document: one that is cancelled was
- * answered with yes. No page knows the names, so that none can tell that it is watched by them.
+ * The name of an event that asks {@link watchActivity} whether the page is still, when it is dispatched on the document: yes, if it is
+ * cancelled. No page knows the name, so that none can tell by it that it is watched.
  */
-export interface ActivityQuestions {
-  /** Nothing of the page's scripts is due: no timer, no frame. */
-  readonly isIdle: string;
-  /** They are idle, and nothing can call them but people: neither scrolling, nor another size of the page, nor what they have begun. */
-  readonly isStill: string;
-}
-
-export const activityQuestions: ActivityQuestions = {
-  isIdle: `webcapture-${randomUUID()}`,
-  isStill: `webcapture-${randomUUID()}`,
-};
+export const stillQuestion = `webcapture-${randomUUID()}`;
 
 /**
  * Notes what the scripts of a page have put off, and whether anything may call them again. Runs in the page's own world before its
@@ -25,7 +15,7 @@ export const activityQuestions: ActivityQuestions = {
  * What is not certain counts as activity: all that ends at a time that cannot be seen here (requests, workers, decoding), and any
  * observer. Uses no built-in object when it is called later, since pages change those.
  */
-function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
+function watchActivity(question: string): void {
   // A page with frames is never called still.
   if (window !== window.top) return;
   type Callback = (...args: unknown[]) => unknown;
@@ -39,7 +29,11 @@ function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
   };
   const replace = (owner: Owner, name: string, handler: ProxyHandler<Callback>) => {
     const native = functionOf(owner, name);
-    if (native !== undefined) (owner as Record<string, unknown>)[name] = new Proxy(native, handler);
+    if (native === undefined) return;
+    const replaced = ((owner as Record<string, unknown>)[name] = new Proxy(native, handler));
+    // Else a class could still be had by its objects, and would not be theirs.
+    const { prototype } = native as { prototype?: object };
+    if (prototype?.constructor === native) prototype.constructor = replaced;
   };
 
   let mayBeCalled = false;
@@ -109,6 +103,7 @@ function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
     'DecompressionStream',
     'EventSource',
     'FileReader',
+    'Image',
   ];
   const alsoBegun = [
     'ImageDecoder',
@@ -158,13 +153,10 @@ function watchActivity({ isIdle, isStill }: ActivityQuestions): void {
   }
 
   const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
-  const answer = (name: string, isSo: () => boolean) =>
-    document.addEventListener(name, (event) => {
-      if (cancel !== undefined && isSo()) apply(cancel, event, []);
-    });
-  answer(isIdle, () => due === 0);
-  answer(isStill, () => due === 0 && !mayBeCalled);
+  document.addEventListener(question, (event) => {
+    if (cancel !== undefined && due === 0 && !mayBeCalled) apply(cancel, event, []);
+  });
 }
 
-/** The source of {@link watchActivity}, with the questions that it answers. */
-export const watchActivityScript = callExpression(watchActivity, [activityQuestions]);
+/** The source of {@link watchActivity}, with the question that it answers. */
+export const watchActivityScript = callExpression(watchActivity, [stillQuestion]);

@@ -19,6 +19,8 @@ export interface NetworkWatch {
   untilQuiet(): Promise<void>;
   /** Whether this process has stood still during `untilQuiet`, so that Playwright's own timer may have taken that for rest. */
   readonly hasStalled: boolean;
+  /** Whether anything that the page asked for has not come to its end. */
+  readonly isLoading: boolean;
   /** Whether the page's scripts wait for something that they asked the server for. */
   readonly isFetching: boolean;
   /**
@@ -38,12 +40,14 @@ export interface NetworkWatch {
  */
 export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats'>): NetworkWatch {
   const waiting = new Set<Request>();
+  const loading = new Set<Request>();
   const fetching = new Set<Request>();
   let lastEventAt = performance.now();
   let lastBytes = proxySession.stats().bytesReceived;
 
   const asked = (request: Request) => {
     waiting.add(request);
+    loading.add(request);
     if (isFetched(request, page)) fetching.add(request);
     lastEventAt = performance.now();
   };
@@ -53,6 +57,7 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
   };
   const ended = (request: Request) => {
     fetching.delete(request);
+    loading.delete(request);
     answered(request);
   };
   const onResponse = (response: { request(): Request }) => answered(response.request());
@@ -84,6 +89,9 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
     },
     get hasStalled() {
       return hasStalled;
+    },
+    get isLoading() {
+      return loading.size > 0;
     },
     get isFetching() {
       return fetching.size > 0;

@@ -172,7 +172,7 @@ async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Prom
   const end = performance.now() + fetchTimeoutMs;
   const steps = [step(untilTimersRan, timerGraceMs), step(hasStillScripts)] as const;
   const [isScripted, areStill] = await world.callEach(steps, limit('timers'));
-  if (areStill && !network.isFetching) return false;
+  if (areStill && !network.isLoading) return false;
   while (network.isFetching) {
     const left = Math.max(0, end - performance.now());
     if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return true;

@@ -1,5 +1,5 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
-import { activityQuestions } from '../browser/activity.ts';
+import { stillQuestion } from '../browser/activity.ts';
 import type { PageSession } from '../browser/page.ts';
 import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';
@@ -15,7 +15,7 @@ const moveDelayMs = 20;
 /** What the functions of `scripts/` find beside the globals of the page: see `PageWaits` and `PageActivity`. */
 const prelude = `const waits = { ${Object.entries(waits)
   .map(([name, wait]) => `${name}: ${wait.toString()}`)
-  .join(', ')} }; const activity = ${callExpression(readActivity, [activityQuestions])};`;
+  .join(', ')} }; const activity = ${callExpression(readActivity, [stillQuestion])};`;
 
 export interface CallLimit {
   readonly timeoutMs: number;

@@ -69,7 +69,7 @@ export async function untilLaidOut(timeoutMs: number): Promise<void> {
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
   const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror], canvas') !== null;
   if (!isScripted) return false;
-  if (activity.isIdle()) return true;
+  if (activity.isStill()) return true;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const now = performance.now();
   const loadedAt = navigation?.loadEventEnd || now;
