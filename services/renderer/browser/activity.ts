@@ -96,7 +96,7 @@ function watchActivity(question: string): void {
   for (const kind of ['Intersection', 'Mutation', 'Performance', 'Reporting', 'Resize']) {
     replace(page, `${kind}Observer`, noteCall);
   }
-  const begun = [
+  for (const name of [
     'AudioContext',
     'BroadcastChannel',
     'CompressionStream',
@@ -104,17 +104,20 @@ function watchActivity(question: string): void {
     'EventSource',
     'FileReader',
     'Image',
-  ];
-  const alsoBegun = [
     'ImageDecoder',
     'MessageChannel',
     'RTCPeerConnection',
     'SharedWorker',
     'VideoDecoder',
     'WebSocket',
-  ];
-  const called = ['Worker', 'XMLHttpRequest', 'createImageBitmap', 'fetch', 'matchMedia'];
-  for (const name of [...begun, ...alsoBegun, ...called]) replace(page, name, noteCall);
+    'Worker',
+    'XMLHttpRequest',
+    'createImageBitmap',
+    'fetch',
+    'matchMedia',
+  ]) {
+    replace(page, name, noteCall);
+  }
   for (const name of ['arrayBuffer', 'stream', 'text']) replace(prototypeOf('Blob'), name, noteCall);
   replace(prototypeOf('FontFace'), 'load', noteCall);
   replace(prototypeOf('HTMLImageElement'), 'decode', noteCall);
@@ -132,15 +135,41 @@ function watchActivity(question: string): void {
   // Nearly all that these do comes to its end later.
   for (const name of ['caches', 'cookieStore', 'indexedDB', 'scheduler']) noteAccess(page, name, 'get');
   noteAccess(prototypeOf('Crypto'), 'subtle', 'get');
-  const devices = ['bluetooth', 'clipboard', 'credentials', 'gpu', 'mediaCapabilities', 'mediaDevices', 'usb', 'xr'];
-  const services = ['locks', 'permissions', 'serviceWorker', 'storage', 'storageBuckets', 'userAgentData', 'wakeLock'];
-  for (const name of [...devices, ...services]) noteAccess(prototypeOf('Navigator'), name, 'get');
+  for (const name of [
+    'bluetooth',
+    'clipboard',
+    'credentials',
+    'gpu',
+    'locks',
+    'mediaCapabilities',
+    'mediaDevices',
+    'permissions',
+    'serviceWorker',
+    'storage',
+    'storageBuckets',
+    'usb',
+    'userAgentData',
+    'wakeLock',
+    'xr',
+  ]) {
+    noteAccess(prototypeOf('Navigator'), name, 'get');
+  }
 
   // Others that come without a person (load, animationend, transitionend) come of what can be seen in the document.
-  const events = ['scroll', 'scrollend', 'scrollsnapchange', 'scrollsnapchanging', 'resize', 'orientationchange'];
-  const alsoEvents = ['message', 'messageerror', 'beforematch', 'contentvisibilityautostatechange'];
+  const events = [
+    'beforematch',
+    'contentvisibilityautostatechange',
+    'message',
+    'messageerror',
+    'orientationchange',
+    'resize',
+    'scroll',
+    'scrollend',
+    'scrollsnapchange',
+    'scrollsnapchanging',
+  ];
   const isTold = Object.create(null) as Record<string, true | undefined>;
-  for (const name of [...events, ...alsoEvents]) isTold[name] = true;
+  for (const name of events) isTold[name] = true;
   replace(prototypeOf('EventTarget'), 'addEventListener', {
     apply: (native, self, args) => {
       if (typeof args[0] !== 'string' || isTold[args[0]] === true) mayBeCalled = true;
@@ -149,7 +178,7 @@ function watchActivity(question: string): void {
   });
   const targets = ['HTMLBodyElement', 'HTMLElement', 'Document', 'VisualViewport'];
   for (const owner of [page, ...targets.map(prototypeOf)]) {
-    for (const event of [...events, ...alsoEvents]) noteAccess(owner, `on${event}`, 'set');
+    for (const event of events) noteAccess(owner, `on${event}`, 'set');
   }
 
   const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
