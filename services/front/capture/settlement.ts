@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
@@ -17,7 +18,6 @@ import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { entryLimit } from '../entry-limit.ts';
 import { RareLog } from '../rare-log.ts';
 
 /** What became of a result, for the metrics. */
@@ -81,7 +81,7 @@ interface SettlementDeps {
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
   readonly secretsKeys?: SecretsKeys | undefined;
-  /** Told of each result that was looked at; `tokens`: what it charged. */
+  /** Told of each result that came; `tokens`: what it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
   readonly log: Logger;
 }
@@ -95,15 +95,22 @@ const cacheTimeoutMs = 1000;
  */
 const maxLatenessMs = 86_400_000;
 
-/** Captures that this front has ended for their clients, until their results come by the queue, half a second later. */
-const maxAwaitedEnds = 2000;
-const awaitedEndTtlMs = 30_000;
+/**
+ * Ends of captures that this front has settled for their clients are remembered until the results come by the queue, half a second
+ * later, or for others that come to another front, until these are pushed out. In bytes, about: options may be large.
+ */
+const maxRememberedBytes = 8 * 1024 * 1024;
 
 /** How a result ended a capture that a client waited for. */
-interface AwaitedEnd {
+interface SettledForClient {
   readonly record: CaptureRecord;
   readonly region: Region;
+  /** Of the signed ticket, which holds the capture's options, too. */
+  readonly bytes: number;
 }
+
+/** Tells one ticket from all others, without keeping it. */
+const digestOf = (ticket: string) => hash('sha256', ticket, 'base64url');
 
 type Completed = Extract<JobOutcome, { kind: 'completed' }>;
 type ExtractedUpload = NonNullable<Completed['extracted']>;
@@ -120,8 +127,11 @@ const rejected = {
 export class Settlements {
   readonly #deps: SettlementDeps;
   readonly #rarely: RareLog;
-  /** By the signed ticket of the result. */
-  readonly #awaitedEnds = new LRUCache<string, AwaitedEnd>({ ...entryLimit(maxAwaitedEnds), ttl: awaitedEndTtlMs });
+  /** By the digest of the result's ticket. */
+  readonly #settledForClients = new LRUCache<string, SettledForClient>({
+    maxSize: maxRememberedBytes,
+    sizeCalculation: ({ bytes }) => 2 * bytes,
+  });
 
   constructor(deps: SettlementDeps) {
     this.#deps = deps;
@@ -134,7 +144,7 @@ export class Settlements {
     const { outcome, record } = settlement;
     const { region, isAwaited } = context;
     if (isAwaited && record !== null && (outcome === 'completed' || outcome === 'failed')) {
-      this.#awaitedEnds.set(result.ticket, { record, region });
+      this.#settledForClients.set(digestOf(result.ticket), { record, region, bytes: result.ticket.length });
     }
     const tokens = outcome === 'completed' ? (record?.tokenCost ?? 0) : 0;
     this.#deps.onSettled({ outcome, region, tokens });
@@ -146,9 +156,11 @@ export class Settlements {
    * signature nor its record and file. Null for every other one.
    */
   #settledForClient(result: JobResult, { region, isAwaited }: SettleContext): Settlement | null {
-    const end = isAwaited ? undefined : this.#awaitedEnds.get(result.ticket);
+    if (isAwaited) return null;
+    const digest = digestOf(result.ticket);
+    const end = this.#settledForClients.get(digest);
     if (end?.region !== region) return null;
-    this.#awaitedEnds.delete(result.ticket);
+    this.#settledForClients.delete(digest);
     const settlement = settledBefore(end.record, { revision: 0 }, result.outcome);
     return settlement.outcome === 'repeated' ? settlement : null;
   }

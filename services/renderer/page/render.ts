@@ -25,7 +25,6 @@ import { framePart } from './part.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
-import { hasStillScripts } from './scripts/activity.ts';
 import { countImages } from './scripts/assets.ts';
 import { waitForScripts } from './scripts/content.ts';
 import { measurePage } from './scripts/measures.ts';
@@ -248,9 +247,7 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
   if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
-    return (await open.world.callInAny(waitForScripts, [secondLookMs], limit, [hasStillScripts]))
-      ? await take()
-      : picture;
+    return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;
   } catch (error) {
     // Its scripts never pause, or load one document after the other: the first look is what there is.
     if (error instanceof DeadlineError || error instanceof DocumentGoneError) return picture;

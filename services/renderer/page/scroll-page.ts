@@ -1,7 +1,6 @@
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
-import { hasStillScripts } from './scripts/activity.ts';
 import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
 import { holderOf, shareInSight } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
@@ -9,7 +8,6 @@ import { untilObserved } from './scripts/waits.ts';
 import { holdInWindows } from './scripts/windows.ts';
 
 const helpers = [holderOf, shareInSight];
-const scrollHelpers = [...helpers, hasStillScripts];
 const callTimeoutMs = 5000;
 /** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
 const effectsBudgetMs = 10_000;
@@ -36,8 +34,7 @@ export async function scrollPage(
   { world, page, deadline }: OpenPage,
   maxSteps: number,
 ): Promise<{ readonly stillGrew: boolean; readonly reachedEnd: boolean }> {
-  const measure = () =>
-    world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' }, scrollHelpers);
+  const measure = () => world.call(scrollThrough, [0, 0, 1], { timeoutMs: callTimeoutMs, what: 'measuring' }, helpers);
   const first = await measure();
   if (first.reachedEnd || !first.scripted) return { stillGrew: false, reachedEnd: true };
   const end = performance.now() + scrollBudgetMs;
@@ -67,7 +64,7 @@ export async function scrollPage(
           timeoutMs: left + callTimeoutMs,
           what: 'scrolling',
         },
-        scrollHelpers,
+        helpers,
       );
       stillGrew = height > first.height;
       isAtEnd = reachedEnd;

@@ -1,11 +1,8 @@
 /// <reference lib="dom" />
-import type { hasStillScripts as HasStillScripts } from './activity.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
-/** A helper of the call of {@link waitForScripts}. */
-declare const hasStillScripts: typeof HasStillScripts;
 
 /**
  * Notes how long after its load event a page that was empty then has been given its first content, for
@@ -101,10 +98,10 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 /**
  * Gives the scripts of a page that shows a single colour the time to show something.
  *
- * @returns whether there are any that may go on; else it is not waited
+ * @returns whether there are any; else it is not waited
  */
 export async function waitForScripts(ms: number): Promise<boolean> {
-  if (document.scripts.length === 0 || hasStillScripts()) return false;
+  if (document.scripts.length === 0) return false;
   await waits.sleep(ms);
   return true;
 }

@@ -1,5 +1,4 @@
 /// <reference lib="dom" />
-import type { hasStillScripts as HasStillScripts } from './activity.ts';
 import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
@@ -8,7 +7,6 @@ declare const waits: PageWaits;
 /** Helpers of the call of {@link scrollThrough}. */
 declare const holderOf: typeof HolderOf;
 declare const shareInSight: typeof ShareInSight;
-declare const hasStillScripts: typeof HasStillScripts;
 
 /**
  * Whether the page keeps whoever looks at it from scrolling (`overflow: hidden`), so that nobody sees more than the viewport.
@@ -91,8 +89,8 @@ export function growScroller(by: number): number {
  * @param budgetMs it stops there; with 0 it only looks
  * @param maxHeight CSS pixels: it stops where the content has grown taller than that
  * @param maxSteps a tall page is scrolled through in larger steps: growing the viewport shows what they leave out
- * @returns whether it is at the end, the height of the content, and whether there are scripts that may go on: they alone can tell
- *   that a page is scrolled
+ * @returns whether it is at the end, the height of the content, and whether there are scripts, which alone can tell that
+ *   a page is scrolled
  */
 export async function scrollThrough(
   budgetMs: number,
@@ -101,8 +99,7 @@ export async function scrollThrough(
 ): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
   const target =
     (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
-  const hasScripts = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
-  const scripted = hasScripts && !hasStillScripts();
+  const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   // Observers hear of each station by itself, since many look at the first of several messages only.
