@@ -16,6 +16,7 @@ export const stillQuestion = `webcapture-${randomUUID()}`;
  * observer. Uses no built-in object when it is called later, since pages change those.
  */
 function watchActivity(question: string): void {
+  'use strict';
   // A page with frames is never called still.
   if (window !== window.top) return;
   type Callback = (...args: unknown[]) => unknown;
@@ -27,10 +28,13 @@ function watchActivity(question: string): void {
     const value: unknown = owner && Object.getOwnPropertyDescriptor(owner, name)?.value;
     return typeof value === 'function' ? (value as Callback) : undefined;
   };
+  // What a page puts into `Object.prototype` is no trap of ours.
+  const proxyOf = (native: Callback, handler: ProxyHandler<Callback>) =>
+    new Proxy(native, Object.setPrototypeOf(handler, null) as ProxyHandler<Callback>);
   const replace = (owner: Owner, name: string, handler: ProxyHandler<Callback>) => {
     const native = functionOf(owner, name);
     if (native === undefined) return;
-    const replaced = ((owner as Record<string, unknown>)[name] = new Proxy(native, handler));
+    const replaced = ((owner as Record<string, unknown>)[name] = proxyOf(native, handler));
     // Else a class could still be had by its objects, and would not be theirs.
     const { prototype } = native as { prototype?: object };
     if (prototype?.constructor === native) prototype.constructor = replaced;
@@ -60,7 +64,7 @@ function watchActivity(question: string): void {
     for (const name of set) {
       replace(page, name, {
         apply: (native, self, args: unknown[]) => {
-          const [run] = args;
+          const run = args[0];
           // It is a script in a string, or an error.
           if (typeof run !== 'function') {
             mayBeCalled = true;
@@ -98,18 +102,24 @@ function watchActivity(question: string): void {
   }
   for (const name of [
     'AudioContext',
+    'AudioDecoder',
     'BroadcastChannel',
     'CompressionStream',
     'DecompressionStream',
     'EventSource',
     'FileReader',
+    'Audio',
     'Image',
     'ImageDecoder',
+    'MediaRecorder',
     'MessageChannel',
+    'Notification',
+    'OfflineAudioContext',
     'RTCPeerConnection',
     'SharedWorker',
     'VideoDecoder',
     'WebSocket',
+    'WebTransport',
     'Worker',
     'XMLHttpRequest',
     'createImageBitmap',
@@ -120,8 +130,17 @@ function watchActivity(question: string): void {
   }
   for (const name of ['arrayBuffer', 'stream', 'text']) replace(prototypeOf('Blob'), name, noteCall);
   replace(prototypeOf('FontFace'), 'load', noteCall);
-  replace(prototypeOf('HTMLImageElement'), 'decode', noteCall);
-  replace(prototypeOf('Navigator'), 'getBattery', noteCall);
+  for (const [name, method] of [
+    ['HTMLCanvasElement', 'toBlob'],
+    ['OffscreenCanvas', 'convertToBlob'],
+    ['HTMLImageElement', 'decode'],
+    ['Navigator', 'getBattery'],
+    ['Document', 'startViewTransition'],
+    ['Element', 'attachShadow'],
+  ] as const) {
+    replace(prototypeOf(name), method, noteCall);
+  }
+  for (const name of ['arrayBuffer', 'blob', 'json', 'text']) replace(prototypeOf('Response'), name, noteCall);
   for (const name of ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming']) {
     replace(page['WebAssembly'] as Owner, name, noteCall);
   }
@@ -130,15 +149,18 @@ function watchActivity(question: string): void {
     const descriptor = owner && Object.getOwnPropertyDescriptor(owner, name);
     const native = functionOf(descriptor, accessor);
     if (owner === undefined || native === undefined) return;
-    Object.defineProperty(owner, name, { ...descriptor, [accessor]: new Proxy(native, noteCall) });
+    Object.defineProperty(owner, name, { ...descriptor, [accessor]: proxyOf(native, noteCall) });
   };
   // Nearly all that these do comes to its end later.
   for (const name of ['caches', 'cookieStore', 'indexedDB', 'scheduler']) noteAccess(page, name, 'get');
   noteAccess(prototypeOf('Crypto'), 'subtle', 'get');
+  // Its `ready` may come after a layout that is still to be made.
+  noteAccess(prototypeOf('Document'), 'fonts', 'get');
   for (const name of [
     'bluetooth',
     'clipboard',
     'credentials',
+    'geolocation',
     'gpu',
     'locks',
     'mediaCapabilities',
@@ -168,11 +190,11 @@ function watchActivity(question: string): void {
     'scrollsnapchange',
     'scrollsnapchanging',
   ];
-  const isTold = Object.create(null) as Record<string, true | undefined>;
-  for (const name of events) isTold[name] = true;
+  const isCounted = Object.create(null) as Record<string, true | undefined>;
+  for (const name of events) isCounted[name] = true;
   replace(prototypeOf('EventTarget'), 'addEventListener', {
     apply: (native, self, args) => {
-      if (typeof args[0] !== 'string' || isTold[args[0]] === true) mayBeCalled = true;
+      if (typeof args[0] !== 'string' || isCounted[args[0]] === true) mayBeCalled = true;
       return apply(native, self, args);
     },
   });
@@ -180,6 +202,9 @@ function watchActivity(question: string): void {
   for (const owner of [page, ...targets.map(prototypeOf)]) {
     for (const event of events) noteAccess(owner, `on${event}`, 'set');
   }
+
+  // The page is on its way to another document.
+  (page['navigation'] as EventTarget | undefined)?.addEventListener('navigate', () => (mayBeCalled = true));
 
   const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
   document.addEventListener(question, (event) => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
@@ -168,11 +169,14 @@ export async function settle(
  *
  * @returns whether there are any that may go on
  */
-async function untilScriptsAreDone({ network, world, deadline }: OpenPage): Promise<boolean> {
+async function untilScriptsAreDone({ network, world, deadline, page, document }: OpenPage): Promise<boolean> {
   const end = performance.now() + fetchTimeoutMs;
   const steps = [step(untilTimersRan, timerGraceMs), step(hasStillScripts)] as const;
-  const [isScripted, areStill] = await world.callEach(steps, limit('timers'));
-  if (areStill && !network.isLoading) return false;
+  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [hasStillScripts]);
+  // What the page has asked for is told in a later turn of the event loop than its answer.
+  await setImmediate();
+  await setImmediate();
+  if (areStill && !network.isLoading && page.frames().length === 1 && !document.moving) return false;
   while (network.isFetching) {
     const left = Math.max(0, end - performance.now());
     if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return true;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 async function activityOf(script: string, options: object = {}): Promise<string | null> {
   const ask = `const activity = (${readActivity.toString()})(${JSON.stringify(stillQuestion)});
     const hasStillScripts = ${hasStillScripts.toString()};
-    const ask = () => (document.title = hasStillScripts() ? 'still' : 'active');`;
+    let ask = () => (document.title = hasStillScripts() ? 'still' : 'active');`;
   const page = html(`<p>text</p><script>addEventListener('load', () => ask());${ask}{${script}}</script>`);
   return (await engine.render({ kind: 'html', html: page }, { delay: 60, ...options })).report.title;
 }
@@ -83,6 +83,11 @@ describe('a page whose scripts may be called by what is not done by people is ac
     ['code that is compiled', 'WebAssembly.compile(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))'],
     ['an image that is decoded', 'new Image().decode().catch(() => {})'],
     ['another task', 'scheduler.postTask(() => {})'],
+    ['the place', 'navigator.geolocation.getCurrentPosition(() => {})'],
+    ['a canvas that becomes a file', 'document.createElement("canvas").toBlob(() => {})'],
+    ['fonts', 'document.fonts.ready.then(() => {})'],
+    ['a shadow tree', 'document.body.attachShadow({ mode: "closed" })'],
+    ['another document', 'addEventListener("load", () => { location.hash = "elsewhere"; ask(); })'],
     ['a database', 'indexedDB.open("one")'],
     ['a hash', 'crypto.subtle.digest("SHA-256", new Uint8Array(1))'],
     ['what the browser knows of itself', 'navigator.userAgentData.getHighEntropyValues([])'],
@@ -114,7 +119,10 @@ test('built-in objects that a page has spoiled are not used', async () => {
   const spoil = `for (const method of ['apply', 'construct', 'get']) Reflect[method] = () => { throw new Error('spoilt'); };
     Object.getOwnPropertyDescriptor = Event.prototype.preventDefault = RegExp.prototype.exec = () => { throw new Error('spoilt'); };
     Array.prototype[Symbol.iterator] = () => { throw new Error('spoilt'); };
-    setTimeout(ask, 5); addEventListener('pointermove', () => {})`;
+    Object.prototype.get = Object.prototype.has = () => undefined;
+    const asked = ask;
+    ask = () => {};
+    setTimeout(() => asked(), 5); addEventListener('pointermove', () => {})`;
   expect(await activityOf(spoil)).toBe('still');
 });
 

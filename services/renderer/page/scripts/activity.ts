@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 
 /** What every script of this folder finds under the name `activity`: see {@link readActivity}. */
-export type PageActivity = ReturnType<typeof readActivity>;
+type PageActivity = ReturnType<typeof readActivity>;
 
 /**
  * Asks what the page's own scripts are about to do: see `watchActivity` of browser/activity.ts. Where that does not run (with antiBot, or
@@ -25,7 +25,7 @@ declare const activity: PageActivity;
  * of scrolling nor of another size of the page.
  */
 export function hasStillScripts(): boolean {
-  if (!activity.isStill()) return false;
+  if (document.readyState !== 'complete' || !activity.isStill()) return false;
   // What may call them, or has scripts of its own.
   const calling = 'iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';
   if (document.querySelector(calling) !== null) return false;
