@@ -6,7 +6,7 @@ import { loadEagerly } from './scripts/assets.ts';
 import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
-import { compareWithSeen, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
+import { compareWithSeen, type Difference, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
 import { shareInSight } from './scripts/scenes.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
@@ -148,11 +148,7 @@ export async function checkGrowth(open: OpenPage, whole: FullPage, options: Rend
   const { naturalHeight, strategy } = whole;
   if (strategy !== 'grown' || naturalHeight === undefined) return whole;
   const { viewport, format } = options;
-  const call = callIn(open);
-  const [{ seen, lost, moved, lostScenes }, now] = await Promise.all([
-    open.world.call(compareWithSeen, [viewport.height], limitOf(compareWithSeen), [shareInSight]),
-    call(measurePage, []),
-  ]);
+  const [{ seen, lost, moved, lostScenes }, now] = await compareAtRest(open, viewport.height);
   const isTaller = now.height > whole.height ? now.height : now.contentHeight;
   const drift = isTaller - naturalHeight;
   const hasDrifted = Math.abs(drift) > viewport.height * maxDriftShare;
@@ -162,6 +158,16 @@ export async function checkGrowth(open: OpenPage, whole: FullPage, options: Rend
     (hasDrifted ? !(await isOfViewport(open, { whole, naturalHeight, drift })) : moved <= seen * maxMovedShare);
   if (isNeutral) return whole;
   return leaveForTiles(open, { whole, naturalHeight, maxHeight: maxCssHeight(format, viewport.deviceScaleFactor) });
+}
+
+/** What comes in, or goes, as the animations of others end is to be heard of before the page is held against anything. */
+async function compareAtRest({ world }: OpenPage, viewHeight: number): Promise<[Difference, PageMeasures]> {
+  const steps = [step(finishAnimations), step(compareWithSeen, viewHeight), step(measurePage)] as const;
+  for (let turn = 1; ; turn += 1) {
+    const [finished, difference, measures] = await world.callEach(steps, limitOf(compareWithSeen), [shareInSight]);
+    if (finished === 0 || turn === maxTurns) return [difference, measures];
+    await world.call(untilObserved, [observeTimeoutMs], limitOf(untilObserved));
+  }
 }
 
 /** Whether what a page is taller or shorter by is the tall viewport's doing, and not content that has come in: that would stay. */
@@ -176,9 +182,8 @@ async function isOfViewport(
   await open.emulation.grow(viewHeight);
   if (await call(untilHeight, [naturalHeight + drift / 2, Math.sign(drift), shrinkTimeoutMs])) return true;
   await call(hideResizes, [true]);
-  await open.emulation.grow(whole.height);
-  await call(untilFrames, [2]);
-  await Promise.all([call(finishAnimations, []), call(keepFixedContents, [whole.height - viewHeight])]);
+  await showIn(open, whole.height);
+  await call(keepFixedContents, [whole.height - viewHeight]);
   return false;
 }
 
@@ -287,20 +292,24 @@ async function settleHeight(
       // The viewport may be what makes the page so tall. A shorter one tells.
       await open.emulation.grow(Math.max(viewHeight, measures.contentHeight));
       wanted = Math.min((await measureAtRest(open)).height, maxHeight);
-      await open.emulation.grow(wanted);
-      await call(untilFrames, [2]);
       // What went out of sight meanwhile comes in again.
-      await call(finishAnimations, []);
+      await showIn(open, wanted);
       return wanted;
     }
     if (wanted === current) return current;
-    await open.emulation.grow(wanted);
-    await call(untilFrames, [2]);
+    await showIn(open, wanted);
     await pin(open);
     await call(finishAnimations, []);
     current = wanted;
   }
   return current;
+}
+
+/** Lays the page out in a viewport of another height, until its observers have heard of what is in sight there, and that has come in. */
+async function showIn({ emulation, world }: OpenPage, height: number): Promise<void> {
+  await emulation.grow(height);
+  const steps = [step(untilFrames, 2), step(untilObserved, observeTimeoutMs), step(finishAnimations)] as const;
+  await world.callEach(steps, limitOf(untilFrames));
 }
 
 /**
