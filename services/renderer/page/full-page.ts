@@ -6,7 +6,14 @@ import { loadEagerly } from './scripts/assets.ts';
 import { measurePage, type PageMeasures, untilHeight } from './scripts/measures.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { keepFixedContents, releaseFixed, rememberFixed } from './scripts/fixed.ts';
-import { compareWithSeen, type Difference, hideResizes, rememberPlaces, restorePanes, sampleContents } from './scripts/neutrality.ts';
+import {
+  compareWithSeen,
+  type Difference,
+  hideResizes,
+  rememberPlaces,
+  restorePanes,
+  sampleContents,
+} from './scripts/neutrality.ts';
 import { shareInSight } from './scripts/scenes.ts';
 import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
 import { freezeMediaQueries, pinPseudos, pinSizes, rememberSizes } from './scripts/sizes.ts';
