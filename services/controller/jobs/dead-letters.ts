@@ -17,8 +17,10 @@ import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued
 
 const retryMs = 5000;
 
+/** A renderer that the page brought down cannot be told from one that was cut off from NATS. */
 const messages = {
-  max_deliveries: 'The page brought its renderer down three times.',
+  max_deliveries:
+    'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.',
   terminated: 'The capture could not be rendered.',
 } as const satisfies Record<Advisory['reason'], string>;
 

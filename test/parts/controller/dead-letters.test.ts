@@ -19,6 +19,9 @@ import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
+const unfinished =
+  'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.';
+
 /** Renderers that are heard. */
 let fleet: RendererHeartbeat[] = [];
 
@@ -71,7 +74,7 @@ describe('dead letters', () => {
     const heard = on().listen(capture.job);
     await exhaust();
     const stop = lead();
-    expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));
+    expect(await settlement(capture)).toEqual(failedWith(unfinished));
     const { account, uuid, failure } = (await capture.record()) ?? capture.accepted;
     expect((await heard.result).outcome).toEqual({ kind: 'failed', ...failure });
     expect(await tasking(on()).usage(account)).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
@@ -105,7 +108,7 @@ describe('dead letters', () => {
     message?.nak(10);
     await exhaust();
     stop = lead();
-    expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));
+    expect(await settlement(capture)).toEqual(failedWith(unfinished));
     await stop();
   });
 
@@ -137,10 +140,9 @@ describe('dead letters', () => {
     await exhaust(inBackground('refreshed'));
     const stop = lead();
     await until('the letter to be settled', async () => (await on().letters()) === 0);
-    const message = 'The page brought its renderer down three times.';
     expect(await record()).toMatchObject({
       status: 'completed',
-      refresh: { revision: 1, state: 'failed', failure: { code: 'CAPTURE_FAILED', message } },
+      refresh: { revision: 1, state: 'failed', failure: { code: 'CAPTURE_FAILED', message: unfinished } },
     });
     expect(await usage('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
     expect([await on().waiting(), await on().settled('max_deliveries')]).toEqual([0, 1]);
@@ -166,7 +168,7 @@ describe('dead letters', () => {
     await on().session.jsm.consumers.add(streamNames.dead, { durable_name: deadLetterDurable, ack_policy: 'explicit' });
     const capture = await queueCapture(on().session);
     await exhaust();
-    expect(await settlement(capture)).toEqual(failedWith('The page brought its renderer down three times.'));
+    expect(await settlement(capture)).toEqual(failedWith(unfinished));
     await stop();
   });
 
