@@ -10,7 +10,7 @@ import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
-import { hasStillScripts } from './scripts/activity.ts';
+import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert, rememberRevealed } from './scripts/print.ts';
@@ -136,7 +136,7 @@ export async function settle(
       })
     : undefined;
   canvases?.catch(() => undefined);
-  if (mayMove) await untilAtRest(open, whole !== undefined);
+  if (mayMove) await untilAtRest(open, { isWatched: whole !== undefined, mayBeStill: isStill });
   if (whole) whole = await checkGrowth(open, whole, laidOut);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(
@@ -171,8 +171,8 @@ export async function settle(
  */
 async function untilScriptsAreDone({ network, world, deadline, page, document }: OpenPage): Promise<boolean> {
   const end = performance.now() + fetchTimeoutMs;
-  const steps = [step(untilTimersRan, timerGraceMs), step(hasStillScripts)] as const;
-  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [hasStillScripts]);
+  const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
+  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
   // What the page has asked for is told in a later turn of the event loop than its answer.
   await setImmediate();
   await setImmediate();
@@ -191,15 +191,20 @@ async function untilScriptsAreDone({ network, world, deadline, page, document }:
  * Waits for what scripts fade in or count up, and for what they show one after the other.
  *
  * @param isWatched what scripts change is noted, so that the end of it can be told
+ * @param mayBeStill its scripts had ended, and are asked once more
  */
-async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<void> {
+async function untilAtRest(
+  { world }: OpenPage,
+  { isWatched, mayBeStill }: { readonly isWatched: boolean; readonly mayBeStill: boolean },
+): Promise<void> {
   const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
-  if (isWatched) await world.call(waitForRest, [restTimeoutMs], resting);
+  const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeStill], resting, [scriptsHaveEnded]);
+  if (isWatched) await rest();
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
   const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], revealing, [mayStyle]);
   if (revealed === 0 || !isWatched) return;
   await world.call(finishAnimations, [], limit('finishing animations'));
-  await world.call(waitForRest, [restTimeoutMs], resting);
+  await rest();
 }
 
 /**
@@ -213,7 +218,7 @@ async function untilAtRest({ world }: OpenPage, isWatched: boolean): Promise<voi
 async function bringAll(open: OpenPage, paper: { readonly height: number }, mayBeInert: boolean): Promise<boolean> {
   const { world, emulation } = open;
   if (mayBeInert) {
-    const helpers = [mayStyle, hasStillScripts];
+    const helpers = [mayStyle, scriptsHaveEnded];
     const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
     if (inert) return true;
   }

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { stillQuestion } from '../../../services/renderer/browser/activity.ts';
-import { hasStillScripts, readActivity } from '../../../services/renderer/page/scripts/activity.ts';
+import { scriptsHaveEnded, readActivity } from '../../../services/renderer/page/scripts/activity.ts';
 import { html, sharedEngine, type TestEngine } from '../../harness/engine.ts';
 
 let engine: TestEngine;
@@ -11,8 +11,8 @@ beforeAll(async () => {
 /** What the activity of a page is when its script has run; by default it asks when it has loaded. */
 async function activityOf(script: string, options: object = {}): Promise<string | null> {
   const ask = `const activity = (${readActivity.toString()})(${JSON.stringify(stillQuestion)});
-    const hasStillScripts = ${hasStillScripts.toString()};
-    let ask = () => (document.title = hasStillScripts() ? 'still' : 'active');`;
+    const scriptsHaveEnded = ${scriptsHaveEnded.toString()};
+    let ask = () => (document.title = scriptsHaveEnded() ? 'still' : 'active');`;
   const page = html(`<p>text</p><script>addEventListener('load', () => ask());${ask}{${script}}</script>`);
   return (await engine.render({ kind: 'html', html: page }, { delay: 60, ...options })).report.title;
 }

@@ -118,7 +118,7 @@ test.each([0, 60])(
     // In the page itself, where it can be made at the very moment of the load event.
     const script = `
     const waits = { sleep: ${waits.sleep.toString()} };
-    const hasStillScripts = () => false;
+    const scriptsHaveEnded = () => false;
     const untilTimersRan = ${untilTimersRan.toString()};
     const order = [];
     addEventListener('load', () => {

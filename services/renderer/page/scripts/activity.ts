@@ -24,7 +24,7 @@ declare const activity: PageActivity;
  * Whether the document has scripts, which have come to an end: what they have made is there, all of it has loaded, and they hear neither
  * of scrolling nor of another size of the page.
  */
-export function hasStillScripts(): boolean {
+export function scriptsHaveEnded(): boolean {
   if (document.readyState !== 'complete' || !activity.isStill()) return false;
   // What may call them, or has scripts of its own.
   const calling = 'iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';

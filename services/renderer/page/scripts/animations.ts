@@ -1,9 +1,12 @@
 /// <reference lib="dom" />
+import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { Motion, PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 
 declare const waits: PageWaits;
+/** A helper of the call of {@link waitForRest}. */
+declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link waitForReveals}. */
 declare const mayStyle: typeof MayStyle;
 
@@ -118,8 +121,10 @@ export function watchMotion(): void {
  * Waits until scripts have come to the end of the animations that they make change by change (fading in, counting up),
  * and of images that they are about to name. What they have changed for longer than `maxMs` will not come to an end,
  * and is not waited for.
+ *
+ * @param mayBeStill where the scripts have ended, nothing is waited for
  */
-export async function waitForRest(maxMs: number): Promise<void> {
+export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
   const pollIntervalMs = 20;
   /** Without a change in so many polls and frames it is over: a busy machine is late with these as it is with the changes. */
   const restPolls = 5;
@@ -131,6 +136,7 @@ export async function waitForRest(maxMs: number): Promise<void> {
   /** What was changed once, and longer ago than this when the wait begins, is no animation that has just begun. */
   const maxPauseMs = 250;
 
+  if (mayBeStill && scriptsHaveEnded()) return;
   const { webcaptureShownAt = -Infinity, webcaptureMotion } = globalThis as PageState;
   const sinceShown = performance.now() - webcaptureShownAt;
   if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);

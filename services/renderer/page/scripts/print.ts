@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-import type { hasStillScripts as HasStillScripts } from './activity.ts';
+import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 
 /** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
-declare const hasStillScripts: typeof HasStillScripts;
+declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const mayStyle: typeof MayStyle;
 
 /**
@@ -15,7 +15,7 @@ declare const mayStyle: typeof MayStyle;
  * such a page shows on paper is there.
  */
 export function isInert(): boolean {
-  if (!hasStillScripts()) {
+  if (!scriptsHaveEnded()) {
     if (document.scripts.length > 0 || document.querySelector('canvas') !== null) return false;
     // Scripts that have taken themselves out of the document.
     const wasScripted = performance

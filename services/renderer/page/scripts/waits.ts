@@ -1,9 +1,9 @@
 /// <reference lib="dom" />
-import type { hasStillScripts as HasStillScripts } from './activity.ts';
+import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 
 /** A helper of the call of {@link untilTimersRan}. */
-declare const hasStillScripts: typeof HasStillScripts;
+declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link untilLaidOut}. */
 declare const mayStyle: typeof MayStyle;
 
@@ -70,7 +70,7 @@ export async function untilLaidOut(timeoutMs: number): Promise<void> {
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
   const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror], canvas') !== null;
   if (!isScripted) return false;
-  if (hasStillScripts()) return true;
+  if (scriptsHaveEnded()) return true;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const now = performance.now();
   const loadedAt = navigation?.loadEventEnd || now;
