@@ -21,8 +21,8 @@ export function readActivity(question: string) {
 declare const activity: PageActivity;
 
 /**
- * Whether the document has scripts, which have come to an end: what they have made is there, all of it has loaded, and they hear neither
- * of scrolling nor of another size of the page.
+ * Whether the scripts of the document, where it has any, have come to an end: what they have made is there, all of it has loaded, and they
+ * hear neither of scrolling nor of another size of the page.
  */
 export function scriptsHaveEnded(): boolean {
   if (document.readyState !== 'complete' || !activity.isStill()) return false;
