@@ -114,6 +114,26 @@ describe('captures', () => {
     await rows.first().waitFor();
     expect(await page.getByRole('searchbox').inputValue()).toBe('ORCHARD');
   });
+
+  test('a picture that arrives late moves nothing: a click goes where it was aimed', async () => {
+    const { uuid } = await fleet().api.captured({ url: `${site}/late` });
+    const page = await open('/usage', { key: fleet().key, isPhone: true });
+    const mayArrive = Promise.withResolvers<void>();
+    await page.route('**/*.png*', async (route) => {
+      await mayArrive.promise;
+      await route.continue();
+    });
+    await page.goto(`${fleet().url}/dashboard/#/captures/${uuid}`);
+    await page.getByText('Loading the picture…').waitFor();
+    const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
+    const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
+    for (const heading of below) await heading.waitFor();
+    const before = await places();
+    mayArrive.resolve();
+    const picture = page.getByRole('img', { name: 'Picture of Page late' });
+    await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
+    expect(await places()).toEqual(before);
+  });
 });
 
 describe('captures that change', () => {
@@ -262,7 +282,8 @@ describe('webhooks', () => {
     const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
     await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
     await page.getByRole('button', { name: 'Redeliver' }).click();
-    await until('the event again', () => receiver.about(uuid).length === 2);
+    await page.getByText('The latest event of the capture is being sent again.').waitFor();
+    await expect.poll(() => receiver.about(uuid).length, { timeout: 150_000 }).toBe(2);
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
     await expectAccessible(page);

@@ -259,19 +259,28 @@ function PictureBody({ capture, pictures }: { readonly capture: Capture; readonl
   if (isPending(capture) && !('report' in capture)) return <Loading label="Not there yet" />;
   if (capture.status !== 'completed' || !('report' in capture)) return <Empty title="No picture" />;
   if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
-  if (pictures.current === undefined) {
-    return pictures.isLoading ? (
-      <Loading label="Loading the picture…" />
-    ) : (
-      <Empty title="The picture cannot be shown here" />
-    );
-  }
-  return <ShownPicture picture={pictures.current} alt={`Picture of ${titleOf(capture)}`} />;
+  if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
+  return (
+    <ShownPicture
+      picture={pictures.current}
+      size={pictures.current ?? capture.metadata}
+      alt={`Picture of ${titleOf(capture)}`}
+    />
+  );
 }
 
-function ShownPicture({ picture: { blob, width, height }, alt }: { readonly picture: Picture; readonly alt: string }) {
-  const src = useObjectUrl(blob);
-  return src === undefined ? null : <Viewer src={src} width={width} height={height} alt={alt} />;
+function ShownPicture({
+  picture,
+  size: { width, height },
+  alt,
+}: {
+  /** Undefined while it is loaded. */
+  readonly picture: Picture | undefined;
+  readonly size: Pick<Picture, 'width' | 'height'>;
+  readonly alt: string;
+}) {
+  const src = useObjectUrl(picture?.blob);
+  return <Viewer src={src} width={width} height={height} alt={alt} />;
 }
 
 function PdfFile({ capture: { fileUrl, metadata } }: { readonly capture: CaptureResult }) {

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Loading } from './states.tsx';
 import './viewer.css';
 
 /** `fit` shows all of the picture, `width` all of its width; a number is the zoom, 1 being a pixel for a pixel. */
@@ -19,7 +20,8 @@ export function Viewer({
   alt,
   onError,
 }: {
-  readonly src: string;
+  /** Undefined while it is loaded: its place is kept, so that nothing below moves when it arrives. */
+  readonly src: string | undefined;
   /** Of the picture, in pixels. */
   readonly width: number;
   readonly height: number;
@@ -27,7 +29,8 @@ export function Viewer({
   readonly onError?: () => void;
 }) {
   const frame = useRef<HTMLDivElement>(null);
-  const [zoom, setZoom] = useState<Zoom>(height > 2 * width ? 'width' : 'fit');
+  const [chosenZoom, setZoom] = useState<Zoom>();
+  const zoom = chosenZoom ?? (height > 2 * width ? 'width' : 'fit');
   const [room, setRoom] = useState({ width: 0, height: 0 });
   useEffect(() => {
     const element = frame.current;
@@ -111,21 +114,25 @@ export function Viewer({
         aria-label="Picture: + and − zoom, 0 fits, 1 is pixel for pixel, arrow keys scroll"
         tabIndex={0}
         // As tall as the picture where it is as wide as the room: no band above and below it.
-        style={{ height: `${(room.width * height) / width}px` }}
+        style={{ aspectRatio: `${width} / ${height}` }}
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
           if (event.button === 0 && event.pointerType === 'mouse') drag(event, frame.current);
         }}
       >
-        <img
-          src={src}
-          alt={alt}
-          decoding="async"
-          draggable={false}
-          style={{ width: `${width * scale}px`, height: `${height * scale}px` }}
-          class={scale > 2 ? 'is-pixelated' : undefined}
-          onError={onError}
-        />
+        {src === undefined ? (
+          <Loading label="Loading the picture…" />
+        ) : (
+          <img
+            src={src}
+            alt={alt}
+            decoding="async"
+            draggable={false}
+            style={{ width: `${width * scale}px`, height: `${height * scale}px` }}
+            class={scale > 2 ? 'is-pixelated' : undefined}
+            onError={onError}
+          />
+        )}
       </div>
     </div>
   );
