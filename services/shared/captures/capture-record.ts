@@ -65,6 +65,8 @@ export interface WebhookDelivery {
   /** The revision that the event is about: 0 for the capture itself, then the number of the refresh. */
   readonly revision?: number;
   readonly occurredAt?: number;
+  /** How often the delivery of this event was asked for again; absent: never. */
+  readonly redelivery?: number;
   readonly attempts: number;
   readonly lastAttemptAt?: number;
   /** HTTP status of the last answer; absent when there was none. */

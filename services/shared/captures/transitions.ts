@@ -147,24 +147,36 @@ function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRe
 }
 
 /**
- * Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due.
+ * Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due;
+ * once the event is to be delivered again, the attempt is for the history only.
  *
  * @param attempt for the history
  */
 export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery, attempt?: DeliveryEntry): Transition {
   return (record) => {
-    const isLatest = record.webhook?.revision === refreshNumber && record.status !== 'deleted';
-    if (!isLatest) return null;
-    return { ...record, webhook: delivery, ...(attempt === undefined ? {} : withDelivery(record, attempt)) };
+    const { webhook } = record;
+    if (webhook?.revision !== refreshNumber || record.status === 'deleted') return null;
+    return {
+      ...record,
+      webhook: isSuperseded(webhook, delivery) ? webhook : delivery,
+      ...(attempt === undefined ? {} : withDelivery(record, attempt)),
+    };
   };
 }
+
+/** Whether the event of a delivery, or of a task, was asked to be delivered again since. */
+export const isSuperseded = (
+  { revision, redelivery = 0 }: WebhookDelivery,
+  delivery: Pick<WebhookDelivery, 'revision' | 'redelivery'>,
+): boolean => revision === delivery.revision && redelivery > (delivery.redelivery ?? 0);
 
 /** The latest event is to be delivered once more, from the first attempt on; null when nothing has happened that is to be told. */
 export const redeliver: Transition = (record) => {
   const { webhook, status } = record;
   if (webhook?.event === undefined || status === 'deleted') return null;
-  const { url, event, revision = 0, occurredAt = 0 } = webhook;
-  return { ...record, webhook: { url, state: 'pending', event, revision, occurredAt, attempts: 0 } };
+  const { url, event, revision = 0, occurredAt = 0, redelivery = 0 } = webhook;
+  const again = { url, event, revision, occurredAt, redelivery: redelivery + 1 };
+  return { ...record, webhook: { ...again, state: 'pending', attempts: 0 } };
 };
 
 function refreshed({ refresh }: CaptureRecord, changes: Partial<CaptureRefresh>): Pick<CaptureRecord, 'refresh'> {

@@ -30,6 +30,8 @@ export interface DeliveryTask extends CaptureTask {
   readonly revision: number;
   readonly event: WebhookEvent;
   readonly occurredAt: number;
+  /** Of which redelivery of the event it is part; absent: of its first delivery. */
+  readonly redelivery?: number;
   readonly attempt: number;
   readonly firstAt: number;
   /** Host and port that it goes to; absent in tasks of the version before. */
@@ -37,7 +39,7 @@ export interface DeliveryTask extends CaptureTask {
 }
 
 /** Sends a test event, once. The uuid is that of the event: a version that does not know this finds no such capture. */
-export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'attempt'> {
+export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'redelivery' | 'attempt'> {
   readonly event: typeof testEvent;
   readonly revision: 0;
   readonly attempt: 1;

@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { redeliver } from '@webcapture/shared/captures/transitions.ts';
+import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import {
   attemptDelivery,
@@ -263,6 +265,62 @@ describe('a task that comes twice', () => {
     expect(await countOf(task.event, 'delivered')).toBe(before + 1);
     expect(site.received).toHaveLength(2);
     expect(site.received[0]?.headers['webhook-id']).toBe(site.received[1]?.headers['webhook-id']);
+  });
+});
+
+describe('a redelivery', () => {
+  /** The event is asked for again while an attempt is under way. */
+  const redeliverDuring = async (task: DeliveryTask) => {
+    const send: AttemptDeps['send'] = async (...args) => {
+      await captures.change(task, redeliver);
+      return deps.send(...args);
+    };
+    return attemptDelivery(task, { ...deps, send });
+  };
+  const redeliveryOf = async ({ account, uuid }: DeliveryTask): Promise<DeliveryTask> => {
+    const record = (await captures.get(account, uuid))?.value;
+    const task = record === undefined ? null : pendingDelivery(record);
+    if (task === null) throw new Error('nothing is to be delivered');
+    return task;
+  };
+
+  test('has all its attempts, also when it is asked for during the last one of before', async () => {
+    const site = await receiver(publicAddress, status(500));
+    const url = `http://${publicAddress}:${site.port}/`;
+    const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 7 } as const;
+    const task = { ...(await completedCapture(url, { webhook: { ...webhook, occurredAt: now() } })), attempt: 8 };
+    expect(await redeliverDuring(task)).toEqual({ done: true });
+    expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 0 });
+
+    const again = await redeliveryOf(task);
+    expect(again).toMatchObject({ attempt: 1, redelivery: 1 });
+    expect(await attemptDelivery(again, deps)).toMatchObject({ attempt: 2 });
+    expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 1 });
+    expect(site.received).toHaveLength(2);
+    const history = (await captures.get(task.account, task.uuid))?.value.deliveryHistory;
+    expect(history?.map(({ attempt, state }) => [attempt, state])).toEqual([
+      [1, 'retrying'],
+      [8, 'failed'],
+    ]);
+  });
+
+  test('is made, also when the attempt of before succeeds meanwhile', async () => {
+    const site = await receiver(publicAddress);
+    const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+    expect(await redeliverDuring(task)).toEqual({ done: true });
+    expect(await attemptDelivery(await redeliveryOf(task), deps)).toEqual({ done: true });
+    expect(await delivery(task)).toMatchObject({ state: 'delivered', redelivery: 1, attempts: 1 });
+    expect(site.received).toHaveLength(2);
+  });
+
+  test('takes the place of the attempts of before that were still to come', async () => {
+    const site = await receiver(publicAddress, status(500));
+    const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
+    await attemptDelivery(task, deps);
+    await captures.change(task, redeliver);
+    expect(await attemptDelivery({ ...task, attempt: 2 }, deps)).toEqual({ done: true });
+    expect(site.received).toHaveLength(1);
+    expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 0 });
   });
 });
 

@@ -284,6 +284,18 @@ describe('what the webhook is told', () => {
     expect(note(completed(), now)).toBeNull();
   });
 
+  test('an attempt of before a redelivery is kept, and leaves what the record says of the redelivery', () => {
+    const first = { ...webhook, state: 'failed', event: 'capture.completed', revision: 0, attempts: 8 } as const;
+    const attempt = { event: 'capture.completed', revision: 0, attempt: 8, at: now, state: 'failed' } as const;
+    const again = { ...first, state: 'pending', redelivery: 1, attempts: 0 } as const;
+    expect(noteDelivery(0, first, attempt)(completed({ webhook: again }), now)).toMatchObject({
+      webhook: again,
+      deliveryHistory: [attempt],
+    });
+    const failed = { ...again, state: 'failed', attempts: 8 } as const;
+    expect(noteDelivery(0, failed)(completed({ webhook: again }), now)?.webhook).toEqual(failed);
+  });
+
   test('each attempt is kept, the newest first; a change without one adds nothing', () => {
     const pending = { ...webhook, state: 'pending', event: 'capture.refreshed', revision: 2 } as const;
     const attempt = (number: number) =>
@@ -305,7 +317,9 @@ describe('what the webhook is told', () => {
     } as const;
     const again = { url: webhook.url, state: 'pending', event: 'capture.refreshed', revision: 2, occurredAt: now };
     const record = completed({ webhook: { ...delivered, attempts: 3, lastStatus: 500 } });
-    expect(redeliver(record, now)?.webhook).toEqual({ ...again, attempts: 0 });
+    const redelivered = redeliver(record, now);
+    expect(redelivered?.webhook).toEqual({ ...again, redelivery: 1, attempts: 0 });
+    expect(redeliver(redelivered ?? record, now)?.webhook).toEqual({ ...again, redelivery: 2, attempts: 0 });
     expect(redeliver({ ...record, status: 'deleted' }, now)).toBeNull();
     expect(redeliver(completed({ webhook }), now)).toBeNull();
     expect(redeliver(completed(), now)).toBeNull();

@@ -5,7 +5,7 @@ import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import { deliveryEvents, testEvent } from '@webcapture/shared/api/webhook.ts';
 import type { CaptureRecord, DeliveryEntry, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { noteDelivery } from '@webcapture/shared/captures/transitions.ts';
+import { isSuperseded, noteDelivery } from '@webcapture/shared/captures/transitions.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { DeliveryTask as WebhookTask, TaskOf, Tasks, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -78,14 +78,14 @@ const done: NextAttempt = { done: true };
 
 /**
  * Makes one delivery attempt, and writes into the record how the delivery stands. A task that comes twice, since its worker
- * died after the attempt, is not attempted twice when the record has it. Throws when the record or the secret cannot be read,
+ * died after the attempt, is not attempted twice when the record has it; nor is one of before a redelivery. Throws when the record or the secret cannot be read,
  * or the record not be written: then the task must come again, and the receiver may get the same event twice.
  */
 export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
   const { captures, secrets, cdnUrl, now } = deps;
   const { account, uuid, revision } = task;
   const record = (await captures.get(account, uuid))?.value;
-  if (record?.webhook === undefined || record.status === 'deleted') return done;
+  if (record?.webhook === undefined || record.status === 'deleted' || isSuperseded(record.webhook, task)) return done;
   const known = alreadyAttempted(record.webhook, task);
   if (known !== null) return known;
 
@@ -100,10 +100,12 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   const delivery = deliveryAfter(record.webhook, task, result, { startedAt, againAt });
   const attempt = { event: task.event, revision, attempt: task.attempt };
   const entry = { ...attempt, at: startedAt, ...outcomeOf(result, { startedAt, endedAt, isLast: againAt === null }) };
-  await captures.change({ account, uuid }, noteDelivery(revision, delivery, entry));
+  const noted = await captures.change({ account, uuid }, noteDelivery(revision, delivery, entry));
   deps.deliveryLog.note(account, deliveryOf({ uuid, url }, entry));
   recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
-  return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
+  // A redelivery that was asked for meanwhile has attempts of its own.
+  const isOver = againAt === null || (noted?.webhook !== undefined && isSuperseded(noted.webhook, task));
+  return isOver ? done : { againAt, attempt: task.attempt + 1 };
 }
 
 /** Sends a test event. There is one attempt: whoever has asked for it looks at what came of it. */
@@ -151,11 +153,12 @@ function alreadyAttempted(delivery: WebhookDelivery, { revision, attempt }: Deli
 
 function deliveryAfter(
   { url }: WebhookDelivery,
-  { event, revision, occurredAt, attempt }: DeliveryTask,
+  { event, revision, occurredAt, redelivery, attempt }: DeliveryTask,
   result: AttemptResult,
   { startedAt, againAt }: { startedAt: number; againAt: number | null },
 ): WebhookDelivery {
-  const common = { url, event, revision, occurredAt, attempts: attempt, lastAttemptAt: startedAt };
+  const about = { url, event, revision, occurredAt, ...(redelivery === undefined ? {} : { redelivery }) };
+  const common = { ...about, attempts: attempt, lastAttemptAt: startedAt };
   if (result.delivered) return { ...common, state: 'delivered', lastStatus: result.status };
   return {
     ...common,
