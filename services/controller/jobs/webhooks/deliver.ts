@@ -78,8 +78,9 @@ const done: NextAttempt = { done: true };
 
 /**
  * Makes one delivery attempt, and writes into the record how the delivery stands. A task that comes twice, since its worker
- * died after the attempt, is not attempted twice when the record has it; nor is one of before a redelivery. Throws when the record or the secret cannot be read,
- * or the record not be written: then the task must come again, and the receiver may get the same event twice.
+ * died after the attempt, is not attempted twice when the record has it; one of before a redelivery is not attempted at all.
+ * Throws when the record or the secret cannot be read, or the record not be written: then the task must come again, and the
+ * receiver may get the same event twice.
  */
 export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
   const { captures, secrets, cdnUrl, now } = deps;
