@@ -116,7 +116,7 @@ describe('captures', () => {
   });
 
   test('a picture that arrives late moves nothing: a click goes where it was aimed', async () => {
-    const { uuid } = await fleet().api.captured({ url: `${site}/late` });
+    const { uuid } = await fleet().api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
     const page = await open('/usage', { key: fleet().key, isPhone: true });
     const mayArrive = Promise.withResolvers<void>();
     await page.route('**/*.png*', async (route) => {
@@ -133,6 +133,8 @@ describe('captures', () => {
     const picture = page.getByRole('img', { name: 'Picture of Page late' });
     await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
     expect(await places()).toEqual(before);
+    const widthOf = async (part: string) => (await page.locator(part).boundingBox())?.width;
+    expect(await widthOf('.viewer-frame')).toBe(await widthOf('.viewer-bar'));
   });
 });
 
