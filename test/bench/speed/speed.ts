@@ -203,7 +203,8 @@ function oneAtATime(
   { plan, perTurn }: { readonly plan: Plan; readonly perTurn: number },
 ): Promise<Measured<SequentialResult>[]> {
   const rounds = (plan.blocks * perBlock) / perTurn;
-  return forEachTask(tasks, 'one at a time', (task) => measureInTurns(contenders, task, { perTurn, rounds }));
+  const measure = (task: BenchTask) => measureInTurns(contenders, task, { perTurn, rounds });
+  return forEachTask(tasks, 'one at a time', measure, ({ p50 }) => `${p50.toFixed(0)} ms`);
 }
 
 function atSaturation(
@@ -211,19 +212,23 @@ function atSaturation(
   tasks: readonly BenchTask[],
   { plan, slots }: { readonly plan: Plan; readonly slots: number },
 ): Promise<Measured<SaturatedResult>[]> {
-  const options = { ...plan.saturation, clients: slots * 2 };
-  return forEachTask(tasks, 'at saturation', (task) => saturateInTurns(contenders, task, options));
+  const measure = (task: BenchTask) => saturateInTurns(contenders, task, { ...plan.saturation, clients: slots * 2 });
+  return forEachTask(tasks, 'at saturation', measure, ({ perSecond }) => `${perSecond.toFixed(1)} a second`);
 }
 
+/** Measures each task, and says what came of it as soon as that is known: a whole run takes nearly an hour. */
 async function forEachTask<Result>(
   tasks: readonly BenchTask[],
   what: string,
   measure: (task: BenchTask) => Promise<Map<Contender, Result>>,
+  describe: (result: Result) => string,
 ): Promise<Measured<Result>[]> {
   const rows: Measured<Result>[] = [];
   for (const task of tasks) {
-    say(`${task.page.name} ${task.format}, ${what}`);
-    rows.push({ task, results: await measure(task) });
+    const results = await measure(task);
+    const described = [...results].map(([{ name }, result]) => `${name} ${describe(result)}`);
+    say(`${task.page.name} ${task.format}, ${what}: ${described.join(', ')}`);
+    rows.push({ task, results });
   }
   return rows;
 }
