@@ -138,6 +138,25 @@ describe('captures', () => {
   });
 });
 
+test.each([
+  { route: '/operator', held: '**/admin/{overview,events}*', label: 'Loading the fleet…', below: 'Accounts' },
+  { route: '/usage', held: '**/usage', label: 'Loading usage…', below: 'History' },
+])('what stands below what is still loading at $route is shown with it', async ({ route, held, label, below }) => {
+  const page = await open('/keys', { key: fleet().key, adminToken });
+  const mayArrive = Promise.withResolvers<void>();
+  await page.route(held, async (route) => {
+    await mayArrive.promise;
+    await route.continue();
+  });
+  await page.goto(`${fleet().url}/dashboard/#${route}`);
+  await page.getByText(label).waitFor();
+  const heading = page.getByText(below, { exact: true }).last();
+  await heading.waitFor({ state: 'attached' });
+  expect(await heading.isVisible()).toBe(false);
+  mayArrive.resolve();
+  await heading.waitFor();
+});
+
 describe('captures that change', () => {
   test('a background capture is followed to its end, also after the stream was cut', async () => {
     const page = await open('/captures');

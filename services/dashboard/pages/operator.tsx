@@ -8,7 +8,7 @@ import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
-import { ErrorState, Loaded, Loading } from '../widgets/states.tsx';
+import { Below, ErrorState, Loaded, Loading } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Accounts } from './operator/accounts.tsx';
 import { Fleet, StatusWord } from './operator/fleet.tsx';
@@ -23,7 +23,7 @@ export function OperatorPage() {
   const [latest, setLatest] = useState<Overview>();
   const state = useEvents('admin', setLatest);
   const isLive = state.kind === 'live';
-  const polled = useQuery((signal) => client('admin').admin.getOverview({ signal }), [isLive], {
+  const polled = useQuery((signal) => client('admin').admin.getOverview({ signal }), [], {
     everyMs: isLive ? undefined : pollMs,
   });
   const overview = [latest, polled.data].reduce((a, b) =>
@@ -48,14 +48,16 @@ export function OperatorPage() {
       ) : (
         polled.error === undefined && <Loading label="Loading the fleet…" />
       )}
-      <Accounts />
-      <Captures
-        sort="failed"
-        title="Failed captures of the last 24 hours"
-        empty="No capture has failed in the last 24 hours."
-      />
-      <Captures sort="slowest" title="Slowest captures of the last 24 hours" empty="There were none." />
-      <DeadLetters />
+      <Below query={{ data: overview, error: polled.error }}>
+        <Accounts />
+        <Captures
+          sort="failed"
+          title="Failed captures of the last 24 hours"
+          empty="No capture has failed in the last 24 hours."
+        />
+        <Captures sort="slowest" title="Slowest captures of the last 24 hours" empty="There were none." />
+        <DeadLetters />
+      </Below>
     </Page>
   );
 }

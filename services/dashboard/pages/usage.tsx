@@ -8,7 +8,7 @@ import { client } from '../shell/session.ts';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { StatTile } from '../widgets/figures.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
-import { Loaded } from '../widgets/states.tsx';
+import { Below, Loaded } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Chart, type Series } from './usage/chart.tsx';
 import './usage/usage.css';
@@ -26,28 +26,30 @@ export function UsagePage() {
       <Loaded query={usage} label="Loading usage…">
         {(data) => <Quota usage={data} />}
       </Loaded>
-      <div class="section-head">
-        <h2>History</h2>
-        <label class="inline-field">
-          <span>Period</span>
-          <select
-            class="input"
-            value={days}
-            onChange={({ currentTarget }) =>
-              setDays(periods.find((each) => String(each) === currentTarget.value) ?? days)
-            }
-          >
-            {periods.map((each) => (
-              <option key={each} value={each}>
-                {each} days
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
-      <Loaded query={history} label="Loading the history…">
-        {(data) => <History history={data} />}
-      </Loaded>
+      <Below query={usage}>
+        <div class="section-head">
+          <h2>History</h2>
+          <label class="inline-field">
+            <span>Period</span>
+            <select
+              class="input"
+              value={days}
+              onChange={({ currentTarget }) =>
+                setDays(periods.find((each) => String(each) === currentTarget.value) ?? days)
+              }
+            >
+              {periods.map((each) => (
+                <option key={each} value={each}>
+                  {each} days
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
+        <Loaded query={history} label="Loading the history…">
+          {(data) => <History history={data} />}
+        </Loaded>
+      </Below>
     </Page>
   );
 }

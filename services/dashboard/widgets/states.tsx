@@ -64,6 +64,20 @@ function Countdown({ until }: { readonly until: number }) {
 }
 
 /**
+ * What stands below something that is loaded. It is shown together with that, which would move it under the pointer; what it has
+ * to load itself does not wait.
+ */
+export function Below<T>({
+  query: { data, error },
+  children,
+}: {
+  readonly query: Pick<Query<T>, 'data' | 'error'>;
+  readonly children: ComponentChildren;
+}) {
+  return <div hidden={data === undefined && error === undefined}>{children}</div>;
+}
+
+/**
  * What a query has: loading at first, the error where there is one (above the last answer, which stays), and the data.
  */
 export function Loaded<T>({
