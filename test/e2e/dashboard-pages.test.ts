@@ -128,6 +128,7 @@ describe('captures', () => {
     const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
     const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
     for (const heading of below) await heading.waitFor();
+    await live(page);
     const before = await places();
     mayArrive.resolve();
     const picture = page.getByRole('img', { name: 'Picture of Page late' });
@@ -400,6 +401,26 @@ test('charts that cannot be loaded say so: a new version has other files', async
 });
 
 describe('operator', () => {
+  test('the fleet stays shown when its events begin', async () => {
+    const page = await open('/keys', { key: fleet().key, adminToken });
+    const mayArrive = Promise.withResolvers<void>();
+    await page.route('**/admin/events*', async (route) => {
+      await mayArrive.promise;
+      await route.continue();
+    });
+    await page.goto(`${fleet().url}/dashboard/#/operator`);
+    await page.getByText('of 2 slots busy').waitFor();
+    await page.evaluate(() => {
+      const look = () => {
+        if (!document.body.innerText.includes('of 2 slots busy')) document.body.classList.add('was-gone');
+      };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+    });
+    mayArrive.resolve();
+    await live(page);
+    expect(await page.locator('body.was-gone').count()).toBe(0);
+  });
+
   test('sees the fleet live, and makes, limits and suspends accounts', async () => {
     await fleet().api.refused({ url: 'http://no-such-host.invalid/' });
     const page = await open('/operator', { adminToken });

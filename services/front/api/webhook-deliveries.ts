@@ -42,7 +42,7 @@ export interface WebhookDeliveriesDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly deliveries: Pick<Deliveries, 'list'>;
-  readonly tasks: Pick<Tasks, 'publish'>;
+  readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
 }
 
@@ -158,7 +158,9 @@ function redeliverRoute(app: FastifyInstance, deps: WebhookDeliveriesDeps): void
       const record = await changeCapture(deps, account.id, uuid, redeliver);
       const task = pendingDelivery(record);
       if (task !== null) {
-        const send = () => tasks.publish({ ...task, firstAt: now() });
+        const time = now();
+        // In place of an attempt that was to come later.
+        const send = () => tasks.schedule({ ...task, firstAt: time }, time);
         await callNats(send, 'The event cannot be delivered right now.');
       }
       return sendData(reply, webhookView(record).webhook);

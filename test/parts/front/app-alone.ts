@@ -155,7 +155,7 @@ export function buildAppAlone(
       captures,
       followUps,
       deliveries: { list: beyond },
-      tasks: { publish: beyond },
+      tasks: { publish: beyond, schedule: beyond },
       policy: { checkLiteral: beyond },
       now,
     },

@@ -6,11 +6,14 @@ import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { redeliver } from '@webcapture/shared/captures/transitions.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
 import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import {
   attemptDelivery,
   attemptOffsets,
   type AttemptDeps,
+  deliverWebhook,
   type DeliveryTask,
 } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
@@ -289,7 +292,7 @@ describe('a redelivery', () => {
     const url = `http://${publicAddress}:${site.port}/`;
     const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 7 } as const;
     const task = { ...(await completedCapture(url, { webhook: { ...webhook, occurredAt: now() } })), attempt: 8 };
-    expect(await redeliverDuring(task)).toEqual({ done: true });
+    expect(await redeliverDuring(task)).toMatchObject({ attempt: 1, redelivery: 1 });
     expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 0 });
 
     const again = await redeliveryOf(task);
@@ -307,20 +310,39 @@ describe('a redelivery', () => {
   test('is made, also when the attempt of before succeeds meanwhile', async () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-    expect(await redeliverDuring(task)).toEqual({ done: true });
+    const again = await redeliverDuring(task);
     expect(await attemptDelivery(await redeliveryOf(task), deps)).toEqual({ done: true });
     expect(await delivery(task)).toMatchObject({ state: 'delivered', redelivery: 1, attempts: 1 });
+    expect(await attemptDelivery({ ...task, ...again }, deps)).toEqual({ done: true });
     expect(site.received).toHaveLength(2);
   });
 
-  test('takes the place of the attempts of before that were still to come', async () => {
+  test('without a task of its own is made by what is left of the delivery of before', async () => {
+    stopped = Date.now();
     const site = await receiver(publicAddress, status(500));
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     await attemptDelivery(task, deps);
     await captures.change(task, redeliver);
-    expect(await attemptDelivery({ ...task, attempt: 2 }, deps)).toEqual({ done: true });
+    const scheduled: Parameters<Tasks['schedule']>[] = [];
+    const schedule: Tasks['schedule'] = async (...args) => void scheduled.push(args);
+    const due = { tasks: { schedule }, policy: createEgressPolicy({ allow: [] }), receivers: new ReceiverLimits(now) };
+    const { signal } = new AbortController();
+    const left = { kind: 'webhook', ...task, attempt: 2 } as const;
+    await deliverWebhook(left, { ...deps, ...due }, { signal });
     expect(site.received).toHaveLength(1);
-    expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 0 });
+    const [[again, at] = []] = scheduled;
+    expect([again, at]).toEqual([{ ...left, attempt: 1, redelivery: 1, firstAt: now() }, now() + 15_000]);
+    expect(await attemptDelivery(again as DeliveryTask, deps)).toMatchObject({ attempt: 2 });
+    expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 1 });
+    // As often as it may come, it follows the attempts of the redelivery.
+    const nextAt = (await delivery(task))?.nextAttemptAt;
+    expect(await attemptDelivery({ ...task, attempt: 3 }, deps)).toEqual({
+      againAt: nextAt,
+      attempt: 2,
+      redelivery: 1,
+      firstAt: now(),
+    });
+    expect(site.received).toHaveLength(2);
   });
 });
 

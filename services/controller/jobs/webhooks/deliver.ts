@@ -7,6 +7,7 @@ import type { CaptureRecord, DeliveryEntry, WebhookDelivery } from '@webcapture/
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isSuperseded, noteDelivery } from '@webcapture/shared/captures/transitions.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import type { DeliveryTask as WebhookTask, TaskOf, Tasks, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../../leader/election.ts';
@@ -20,8 +21,11 @@ import { sendEvent, type AttemptResult } from './send.ts';
 /** One attempt to deliver an event; all times are Unix milliseconds. */
 export type DeliveryTask = Omit<WebhookTask, 'kind' | 'receiver'>;
 
-/** Nothing is left to do; or when to come again, and as which attempt. */
-export type NextAttempt = { readonly done: true } | { readonly againAt: number; readonly attempt: number };
+/** Nothing is left to do; or when to come again, and as which attempt, of another delivery where it says so. */
+export type NextAttempt =
+  | { readonly done: true }
+  | ({ readonly againAt: number } & Pick<DeliveryTask, 'attempt'> &
+      Partial<Pick<DeliveryTask, 'redelivery' | 'firstAt'>>);
 
 export interface AttemptDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
@@ -68,7 +72,9 @@ export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps,
   try {
     if (task.event === testEvent) return await deliverTest(task, { ...deps, send });
     const next = await attemptDelivery(task, { ...deps, send });
-    if ('againAt' in next) await tasks.schedule({ ...task, attempt: next.attempt }, next.againAt);
+    if ('done' in next) return;
+    const { againAt, ...attempt } = next;
+    await tasks.schedule({ ...task, ...attempt }, againAt);
   } finally {
     if (turn.verdict === 'send') turn.release();
   }
@@ -78,7 +84,7 @@ const done: NextAttempt = { done: true };
 
 /**
  * Makes one delivery attempt, and writes into the record how the delivery stands. A task that comes twice, since its worker
- * died after the attempt, is not attempted twice when the record has it; one of before a redelivery is not attempted at all.
+ * died after the attempt, is not attempted twice when the record has it; one of before a redelivery is not attempted any more.
  * Throws when the record or the secret cannot be read, or the record not be written: then the task must come again, and the
  * receiver may get the same event twice.
  */
@@ -86,7 +92,8 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   const { captures, secrets, cdnUrl, now } = deps;
   const { account, uuid, revision } = task;
   const record = (await captures.get(account, uuid))?.value;
-  if (record?.webhook === undefined || record.status === 'deleted' || isSuperseded(record.webhook, task)) return done;
+  if (record?.webhook === undefined || record.status === 'deleted') return done;
+  if (isSuperseded(record.webhook, task)) return asRedelivery(record, now());
   const known = alreadyAttempted(record.webhook, task);
   if (known !== null) return known;
 
@@ -104,9 +111,22 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   const noted = await captures.change({ account, uuid }, noteDelivery(revision, delivery, entry));
   deps.deliveryLog.note(account, deliveryOf({ uuid, url }, entry));
   recordAttempt(deps, task, record, result, againAt, (now() - startedAt) / 1000);
-  // A redelivery that was asked for meanwhile has attempts of its own.
-  const isOver = againAt === null || (noted?.webhook !== undefined && isSuperseded(noted.webhook, task));
-  return isOver ? done : { againAt, attempt: task.attempt + 1 };
+  if (noted?.webhook !== undefined && isSuperseded(noted.webhook, task)) return asRedelivery(noted, now());
+  return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
+}
+
+/** By then a redelivery that has a task has been attempted: an attempt takes ten seconds at most. */
+const redeliveryDueMs = 15_000;
+
+/**
+ * What is left of a delivery becomes the redelivery that was asked for since: whoever asked may have died before there was a task of
+ * it, or this one has taken its place. If it has been attempted by then, nothing is attempted twice.
+ */
+function asRedelivery(record: CaptureRecord, now: number): NextAttempt {
+  const task = pendingDelivery(record);
+  if (task === null) return done;
+  const { attempt, redelivery = 0 } = task;
+  return { againAt: record.webhook?.nextAttemptAt ?? now + redeliveryDueMs, attempt, redelivery, firstAt: now };
 }
 
 /** Sends a test event. There is one attempt: whoever has asked for it looks at what came of it. */
