@@ -81,33 +81,39 @@ function readHeader(png: Buffer): Header | null {
   return width === 0 || height === 0 || width * height > maxPixels ? null : { width, height, bytesPerPixel };
 }
 
-/** The pixels, some rows at a time: for equal headers always as many. Throws when there are fewer than the header says. */
+/**
+ * The pixels, some rows at a time, for equal headers always as many; they hold until the next ones are asked for. Throws when there
+ * are fewer than the header says.
+ */
 async function* pixelsOf(
   png: Buffer,
   { width, height, bytesPerPixel }: Header,
 ): AsyncGenerator<Buffer, void, undefined> {
   const stride = width * bytesPerPixel + 1;
-  const rowsPerBlock = Math.max(1, Math.floor(blockBytes / stride));
+  const rowsPerBlock = Math.min(height, Math.max(1, Math.floor(blockBytes / stride)));
   const inflate = createInflate({ chunkSize: blockBytes });
   // An error destroys the stream that is read below, which then throws it.
   pipeline(Readable.from(imageData(png)), inflate, () => undefined);
-  let previous: Buffer = Buffer.alloc(stride - 1);
+  // The same memory for all: of a picture of 100,000 px, hundreds of megabytes would wait to be collected.
+  const block = Buffer.alloc(rowsPerBlock * stride);
+  let [pixels, pixelsBefore] = [Buffer.alloc(rowsPerBlock * (stride - 1)), Buffer.alloc(rowsPerBlock * (stride - 1))];
+  let previous = Buffer.alloc(stride - 1);
   let rowsLeft = height;
-  let block = Buffer.alloc(Math.min(rowsPerBlock, rowsLeft) * stride);
   let filled = 0;
   try {
     for await (const chunk of inflate as AsyncIterable<Buffer>) {
       for (let taken = 0; taken < chunk.length && rowsLeft > 0;) {
-        const copied = chunk.copy(block, filled, taken);
+        const rows = Math.min(rowsPerBlock, rowsLeft);
+        const copied = chunk.copy(block, filled, taken, taken + rows * stride - filled);
         taken += copied;
         filled += copied;
-        if (filled < block.length) continue;
-        const rows = block.length / stride;
-        const pixels = unfilter(block, { rows, stride, bytesPerPixel, previous });
-        previous = pixels.subarray(pixels.length - (stride - 1));
+        if (filled < rows * stride) continue;
+        const read = pixels.subarray(0, rows * (stride - 1));
+        unfilter(block, read, { rows, stride, bytesPerPixel, previous });
+        previous = read.subarray(read.length - (stride - 1));
         rowsLeft -= rows;
-        yield pixels;
-        block = Buffer.alloc(Math.min(rowsPerBlock, rowsLeft) * stride);
+        yield read;
+        [pixels, pixelsBefore] = [pixelsBefore, pixels];
         filled = 0;
       }
     }
@@ -134,10 +140,10 @@ function* imageData(png: Buffer): Generator<Buffer> {
  */
 function unfilter(
   block: Buffer,
+  pixels: Buffer,
   { rows, stride, bytesPerPixel, previous }: { rows: number; stride: number; bytesPerPixel: number; previous: Buffer },
-): Buffer {
+): void {
   const length = stride - 1;
-  const pixels = Buffer.allocUnsafe(rows * length);
   let above = previous;
   for (let row = 0; row < rows; row++) {
     const filtered = block.subarray(row * stride + 1, (row + 1) * stride);
@@ -145,7 +151,6 @@ function unfilter(
     unfilterRow(block[row * stride] ?? 0, { filtered, above, own }, bytesPerPixel);
     above = own;
   }
-  return pixels;
 }
 
 /** The pixels left of the first one, and above the first row, count as 0. */
