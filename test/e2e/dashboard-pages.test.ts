@@ -52,6 +52,16 @@ async function open(route: string, visitor: OpenOptions = { key: fleet().key }):
   return dashboard.page;
 }
 
+/** Keeps what a page asks of such addresses from being answered until the function that it resolves to is called. */
+async function hold(page: Page, addresses: string): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(addresses, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return resolve;
+}
+
 /** Any other call of the API, with the key of the fleet unless told. */
 async function call<T>(method: string, path: string, body?: object, token = fleet().key): Promise<T> {
   const response = await fetch(fleet().url + path, {
@@ -118,11 +128,7 @@ describe('captures', () => {
   test('a picture that arrives late moves nothing: a click goes where it was aimed', async () => {
     const { uuid } = await fleet().api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
     const page = await open('/usage', { key: fleet().key, isPhone: true });
-    const mayArrive = Promise.withResolvers<void>();
-    await page.route('**/*.png*', async (route) => {
-      await mayArrive.promise;
-      await route.continue();
-    });
+    const release = await hold(page, '**/*.png*');
     await page.goto(`${fleet().url}/dashboard/#/captures/${uuid}`);
     await page.getByText('Loading the picture…').waitFor();
     const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
@@ -130,7 +136,7 @@ describe('captures', () => {
     for (const heading of below) await heading.waitFor();
     await live(page);
     const before = await places();
-    mayArrive.resolve();
+    release();
     const picture = page.getByRole('img', { name: 'Picture of Page late' });
     await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
     expect(await places()).toEqual(before);
@@ -144,17 +150,13 @@ test.each([
   { route: '/usage', held: '**/usage', label: 'Loading usage…', below: 'History' },
 ])('what stands below what is still loading at $route is shown with it', async ({ route, held, label, below }) => {
   const page = await open('/keys', { key: fleet().key, adminToken });
-  const mayArrive = Promise.withResolvers<void>();
-  await page.route(held, async (route) => {
-    await mayArrive.promise;
-    await route.continue();
-  });
+  const release = await hold(page, held);
   await page.goto(`${fleet().url}/dashboard/#${route}`);
   await page.getByText(label).waitFor();
   const heading = page.getByText(below, { exact: true }).last();
   await heading.waitFor({ state: 'attached' });
   expect(await heading.isVisible()).toBe(false);
-  mayArrive.resolve();
+  release();
   await heading.waitFor();
 });
 
@@ -305,7 +307,7 @@ describe('webhooks', () => {
     await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
     await page.getByRole('button', { name: 'Redeliver' }).click();
     expect(await page.locator('.toast').innerText()).toContain('The latest event of the capture is being sent again.');
-    await expect.poll(() => receiver.about(uuid).length, { timeout: 150_000 }).toBe(2);
+    await expect.poll(() => receiver.about(uuid).length).toBe(2);
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
     await expectAccessible(page);
@@ -403,11 +405,7 @@ test('charts that cannot be loaded say so: a new version has other files', async
 describe('operator', () => {
   test('the fleet stays shown when its events begin', async () => {
     const page = await open('/keys', { key: fleet().key, adminToken });
-    const mayArrive = Promise.withResolvers<void>();
-    await page.route('**/admin/events*', async (route) => {
-      await mayArrive.promise;
-      await route.continue();
-    });
+    const release = await hold(page, '**/admin/events*');
     await page.goto(`${fleet().url}/dashboard/#/operator`);
     await page.getByText('of 2 slots busy').waitFor();
     await page.evaluate(() => {
@@ -416,7 +414,7 @@ describe('operator', () => {
       };
       new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
     });
-    mayArrive.resolve();
+    release();
     await live(page);
     expect(await page.locator('body.was-gone').count()).toBe(0);
   });

@@ -4,11 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { redeliver } from '@webcapture/shared/captures/transitions.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
-import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
-import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import {
   attemptDelivery,
   attemptOffsets,
@@ -17,6 +16,7 @@ import {
   type DeliveryTask,
 } from '../../../services/controller/jobs/webhooks/deliver.ts';
 import { createWebhookMetrics } from '../../../services/controller/jobs/webhooks/deliver.ts';
+import { ReceiverLimits } from '../../../services/controller/jobs/webhooks/receiver-limits.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
