@@ -24,11 +24,11 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'pure', include: ['test/pure/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
-        test: { name: 'parts', include: ['test/parts/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,

@@ -1,4 +1,4 @@
-import { buildAppAlone } from '../../test/parts/front/app-alone.ts';
+import { buildAppAlone } from '../../test/integration/front/app-alone.ts';
 
 /** The OpenAPI document as a front serves it at /openapi.json. */
 export async function openApiDocument(): Promise<object> {

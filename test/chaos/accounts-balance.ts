@@ -8,26 +8,28 @@ import { until } from '../harness/until.ts';
  * cost and nothing is set aside, each completed one has its file, whole, and nothing waits in the queue. Prints the books
  * and returns the records of all captures.
  */
-export async function expectBalance({ books, api }: Fleet): Promise<CaptureRecord[]> {
+export async function expectBalance({ usageCheck, api }: Fleet): Promise<CaptureRecord[]> {
   const isOpen = ({ status, refresh }: CaptureRecord) =>
     ['queued', 'rendering'].includes(status) ||
     (status === 'completed' && ['queued', 'rendering'].includes(refresh?.state ?? ''));
   await until(
     'every capture to have ended and the queues to be empty',
     async () =>
-      (await books.queued()) === 0 && (await books.unsettled()) === 0 && !(await books.records()).some(isOpen),
+      (await usageCheck.queued()) === 0 &&
+      (await usageCheck.unsettled()) === 0 &&
+      !(await usageCheck.records()).some(isOpen),
     { intervalMs: 200 },
   );
-  const records = await books.records();
+  const records = await usageCheck.records();
   const charged = records.flatMap(({ outcome, tokenCost, refreshCharges = {} }) => [
     ...(outcome === undefined ? [] : [{ tokens: tokenCost, captures: 1 }]),
     ...Object.values(refreshCharges),
   ]);
   const sum = (field: 'tokens' | 'captures') => charged.reduce((total, charge) => total + charge[field], 0);
-  const usage = await books.usage();
+  const usage = await usageCheck.usage();
   const states = [...Map.groupBy(records, ({ status }) => status)].map(([status, { length }]) => `${length} ${status}`);
   process.stdout.write(
-    `books: ${states.join(', ')}; they cost ${sum('tokens')} tokens, the usage says ${usage.tokens}, ` +
+    `usageCheck: ${states.join(', ')}; they cost ${sum('tokens')} tokens, the usage says ${usage.tokens}, ` +
       `${usage.reserved} reserved, ${usage.queued} queued\n`,
   );
   expect(usage).toEqual({ tokens: sum('tokens'), captures: sum('captures'), reserved: 0, queued: 0 });

@@ -32,7 +32,7 @@ async function allReady({ controller, fronts, renderers, serving }: Fleet): Prom
 }
 
 test('NATS killed with SIGKILL while 50 captures are in flight: what was accepted completes, once', async () => {
-  const { api, nats, books, urls } = fleet();
+  const { api, nats, usageCheck, urls } = fleet();
   const accepted: Answer[] = [];
   const answers = Array.from({ length: 50 }, async (_, index) => {
     const background = index % 2 === 0;
@@ -41,7 +41,7 @@ test('NATS killed with SIGKILL while 50 captures are in flight: what was accepte
     if (background && answer.status === 200) accepted.push(answer);
     return answer;
   });
-  await until('some to be under way', () => accepted.length >= 5 && books.queued().then((count) => count >= 5));
+  await until('some to be under way', () => accepted.length >= 5 && usageCheck.queued().then((count) => count >= 5));
   await nats.restart('SIGKILL');
   const outcomes = (await Promise.all(answers)).map(outcomeOf);
   await allReady(fleet());
@@ -54,8 +54,8 @@ test('NATS killed with SIGKILL while 50 captures are in flight: what was accepte
 });
 
 test('a front killed between publish and answer: the same Idempotency-Key finds the capture, charged once', async () => {
-  const { api, books, fronts, urls } = fleet();
-  const before = await books.usage();
+  const { api, usageCheck, fronts, urls } = fleet();
+  const before = await usageCheck.usage();
   const page = site().visit('/held');
   const headers = { 'idempotency-key': 'order-4711' };
   const lost = api.capture({ url: page.url }, { base: first(urls, 1), headers }).catch(() => null);
@@ -66,8 +66,8 @@ test('a front killed between publish and answer: the same Idempotency-Key finds 
   page.release();
   const { uuid, tokenCost } = await again;
   expect(tokenCost).toBe(1);
-  expect(await books.record(uuid)).toMatchObject({ status: 'completed' });
-  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  expect(await usageCheck.record(uuid)).toMatchObject({ status: 'completed' });
+  expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
   await first(fronts, 1).start();
   expect(await api.captured({ url: page.url }, { headers, base: first(urls, 1) })).toMatchObject({ uuid });
   await expectBalance(fleet());
@@ -91,26 +91,26 @@ test('a front killed while background captures pour in: all that it answered com
 });
 
 test('a renderer killed in mid-capture: the background capture is rendered again, and charged once', async () => {
-  const { api, books, renderer } = fleet();
-  const before = await books.usage();
+  const { api, usageCheck, renderer } = fleet();
+  const before = await usageCheck.usage();
   const page = site().visit('/held');
   const answer = await api.capture({ url: page.url, background: true });
   await page.reached('/asset/held');
   await renderer('us-east').kill('SIGKILL');
   page.release();
   await renderer('us-east').start();
-  await until('it to be completed', async () => (await books.record(uuidOf(answer)))?.status === 'completed');
-  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  await until('it to be completed', async () => (await usageCheck.record(uuidOf(answer)))?.status === 'completed');
+  expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
   await expectBalance(fleet());
 });
 
 test('html of the maximum size goes through the background queue unharmed', async () => {
-  const { api, books } = fleet();
+  const { api, usageCheck } = fleet();
   const head = '<style>body{background:#00ff00}</style>';
   const html = head + '\u{1f600}'.repeat(1_048_576 - head.length);
   const answer = await api.capture({ html, background: true });
   const record = await until('it to be completed', async () => {
-    const found = await books.record(uuidOf(answer));
+    const found = await usageCheck.record(uuidOf(answer));
     return found?.status === 'completed' && found;
   });
   expect(record.outcome?.report.blank).toBe(false);
@@ -118,8 +118,8 @@ test('html of the maximum size goes through the background queue unharmed', asyn
 });
 
 test('clients that hang up, before and after the job has started: cancelled and free, or completed and charged', async () => {
-  const { api, books } = fleet();
-  const before = await books.usage();
+  const { api, usageCheck } = fleet();
+  const before = await usageCheck.usage();
   const pages = Array.from({ length: 3 }, () => site().visit('/held'));
   const gone = new AbortController();
   const captures = pages.map(({ url }) => api.capture({ url }, { signal: gone.signal }).catch(() => null));
@@ -127,14 +127,14 @@ test('clients that hang up, before and after the job has started: cancelled and 
   await until('two to be under way', () => pages.filter((page) => page.seen('/asset/held').length > 0).length === 2);
   const recordsOf = async () => {
     const urls = pages.map(({ url }) => url);
-    return (await books.records()).filter(({ url }) => urls.includes(url));
+    return (await usageCheck.records()).filter(({ url }) => urls.includes(url));
   };
-  await until('the third to be queued', async () => (await books.queued()) === 3);
+  await until('the third to be queued', async () => (await usageCheck.queued()) === 3);
   gone.abort();
   await Promise.all(captures);
   await until('it to be cancelled', async () => (await recordsOf()).some(({ failure }) => failure?.cancelled));
   for (const page of pages) page.release();
   await expectBalance(fleet());
   expect((await recordsOf()).map(({ status }) => status).toSorted()).toEqual(['completed', 'completed', 'failed']);
-  expect((await books.usage()).tokens - before.tokens).toBe(2);
+  expect((await usageCheck.usage()).tokens - before.tokens).toBe(2);
 });

@@ -16,8 +16,8 @@ const first = <T>(items: readonly T[], index = 0): T => {
 
 describe('a front', () => {
   test('that is killed in mid-capture loses nothing but the connection: the capture ends, and the other one tells of it', async () => {
-    const { api, books, fronts, urls } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck, fronts, urls } = fleet();
+    const before = await usageCheck.usage();
     const page = site().visit('/held');
     const lost = api.capture({ url: page.url }, { base: first(urls, 1) }).then(
       ({ status }) => status,
@@ -28,14 +28,14 @@ describe('a front', () => {
     expect(await lost).toBe('connection lost');
     page.release();
     const record = await until('the capture to be completed', async () =>
-      (await books.records()).find(({ url, status }) => url === page.url && status === 'completed'),
+      (await usageCheck.records()).find(({ url, status }) => url === page.url && status === 'completed'),
     );
     const response = await api.get(`/captures/${record.uuid}`);
     const { data } = (await response.json()) as { data: { status: string; fileSizeBytes: number; fileUrl: string } };
     expect(data).toMatchObject({ status: 'completed', fileSizeBytes: record.outcome?.fileSizeBytes });
     const file = await api.request(data.fileUrl);
     expect((await file.arrayBuffer()).byteLength).toBe(data.fileSizeBytes);
-    expect((await books.usage()).tokens - before.tokens).toBe(1);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
     await first(fronts, 1).start();
     const again = await api.captured({ url: site().url('/colour') }, { base: first(urls, 1) });
@@ -68,7 +68,7 @@ describe('a front', () => {
 
 describe('the controller', () => {
   test('down for a minute: captures do not miss it, and what came due meanwhile is done when it is back, once', async () => {
-    const { api, books, controller, operational, url } = fleet();
+    const { api, usageCheck, controller, operational, url } = fleet();
     await operational();
     const intervalMs = 45_000;
     const cached = { url: site().url('/colour'), cdnTtl: 61, responseCache: { enabled: true } };
@@ -108,18 +108,18 @@ describe('the controller', () => {
       deadlineMs: 60_000,
       intervalMs: 500,
     });
-    expect(await books.record(lasting.uuid)).not.toHaveProperty('refresh');
+    expect(await usageCheck.record(lasting.uuid)).not.toHaveProperty('refresh');
     // Nobody has looked meanwhile.
     expect(unseenSeconds(await history()) - unseenSeconds(before)).toBeGreaterThan(20);
     await controller.start();
     const refreshed = await until('the refresh that was due', async () => {
-      const record = await books.record(lasting.uuid);
+      const record = await usageCheck.record(lasting.uuid);
       return record?.refresh?.state === 'completed' && record;
     });
     expect(refreshed.refresh?.revision).toBe(1);
     // In its rhythm, not so long after the one that was late.
     expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
-    await until('the record to say expired', async () => (await books.record(short.uuid))?.status === 'expired');
+    await until('the record to say expired', async () => (await usageCheck.record(short.uuid))?.status === 'expired');
     expect(await api.captured(cached)).toMatchObject({ fromCache: false, tokenCost: 1 });
     await operational();
     await expectBalance(fleet());

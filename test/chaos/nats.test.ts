@@ -41,38 +41,38 @@ const queueReported = (): Promise<OverallStatus> =>
   );
 
 test('killed and restarted between captures: the next one is right, and older files are there', async () => {
-  const { api, nats, books } = fleet();
+  const { api, nats, usageCheck } = fleet();
   const old = await api.captureWithFile({ url: site().url('/quadrants') });
-  const before = await books.usage();
+  const before = await usageCheck.usage();
   await nats.restart('SIGKILL');
   const next = await api.request(await recovered());
   const picture = await Picture.of(Buffer.from(await next.arrayBuffer()));
   expect(picture.share('#00ff00')).toBe(1);
   const file = await api.request(old.data.fileUrl);
   expect(Buffer.from(await file.arrayBuffer()).equals(old.bytes)).toBe(true);
-  expect((await books.usage()).tokens).toBeGreaterThanOrEqual(before.tokens + 1);
+  expect((await usageCheck.usage()).tokens).toBeGreaterThanOrEqual(before.tokens + 1);
   await expectBalance(fleet());
 });
 
 test('killed and restarted in mid-capture: the capture completes, once', async () => {
-  const { api, nats, books } = fleet();
-  const before = await books.usage();
+  const { api, nats, usageCheck } = fleet();
+  const before = await usageCheck.usage();
   const page = site().visit('/held');
   const capturing = api.captureWithFile({ url: page.url });
   await page.underWay(capturing);
   await nats.restart('SIGKILL');
   page.release();
   const { data, bytes } = await capturing;
-  const record = await books.record(data.uuid);
+  const record = await usageCheck.record(data.uuid);
   expect(record).toMatchObject({ status: 'completed', outcome: { fileSizeBytes: bytes.length } });
-  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
   await recovered();
   await expectBalance(fleet());
 });
 
 test('gone for some seconds in mid-capture, and the rendering done meanwhile: nothing is lost', async () => {
-  const { api, nats, books } = fleet();
-  const before = await books.usage();
+  const { api, nats, usageCheck } = fleet();
+  const before = await usageCheck.usage();
   const page = site().visit('/held');
   const capturing = api.captureWithFile({ url: page.url });
   await page.underWay(capturing);
@@ -81,7 +81,7 @@ test('gone for some seconds in mid-capture, and the rendering done meanwhile: no
   await sleep(3000);
   await nats.start();
   await capturing;
-  expect((await books.usage()).tokens - before.tokens).toBe(1);
+  expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
   await recovered();
   await expectBalance(fleet());
 });

@@ -1,7 +1,7 @@
 import { readProcessTree, sum } from '../../services/renderer/browser/process-tree.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fleet } from '../harness/fleet.ts';
-import type { ServicePart } from '../harness/part.ts';
+import type { ServiceProcess } from '../harness/service-process.ts';
 import { browsersOf, descendantsOf, isAlive } from '../harness/processes.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -11,7 +11,7 @@ const adminToken = 'the-admin-token-of-this-fleet';
 const site = useSite();
 
 /** The renderer that holds the one capture under way. A canary of the controller's may be at work beside it for a moment. */
-async function busyOne({ renderers }: Fleet): Promise<ServicePart> {
+async function busyOne({ renderers }: Fleet): Promise<ServiceProcess> {
   return until('exactly one renderer to be at work', async () => {
     const busy = await Promise.all(renderers.map((renderer) => renderer.metric('webcapture_renderer_slots_busy')));
     return busy.reduce<number>((sum, count) => sum + (count ?? 0), 0) === 1 && renderers[busy.indexOf(1)];
@@ -56,8 +56,8 @@ describe('two renderers of one region', () => {
   afterEach(() => heal(fleet()));
 
   test('one that is killed in mid-capture loses nothing: the other one completes it, once', async () => {
-    const { api, books } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck } = fleet();
+    const before = await usageCheck.usage();
     const page = site().visit('/held');
     const capturing = api.captureWithFile({ url: page.url });
     await page.underWay(capturing);
@@ -71,9 +71,9 @@ describe('two renderers of one region', () => {
     const { data, bytes } = await capturing;
     expect(page.seen('/held')).toHaveLength(2);
     expect(data.tokenCost).toBe(1);
-    const record = await books.record(data.uuid);
+    const record = await usageCheck.record(data.uuid);
     expect(record).toMatchObject({ status: 'completed', outcome: { fileSizeBytes: bytes.length } });
-    const after = await books.usage();
+    const after = await usageCheck.usage();
     expect({ tokens: after.tokens - before.tokens, captures: after.captures - before.captures }).toEqual({
       tokens: 1,
       captures: 1,
@@ -82,8 +82,8 @@ describe('two renderers of one region', () => {
   });
 
   test('one that freezes in mid-capture, and comes back when the other one has completed it, changes nothing', async () => {
-    const { api, books } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck } = fleet();
+    const before = await usageCheck.usage();
     const page = site().visit('/held');
     const capturing = api.captured({ url: page.url });
     await page.underWay(capturing);
@@ -92,28 +92,28 @@ describe('two renderers of one region', () => {
     await page.reached('/asset/held', 2);
     page.release();
     const data = await capturing;
-    const first = await books.record(data.uuid);
+    const first = await usageCheck.record(data.uuid);
     victim.signal('SIGCONT');
     await until(
       'the frozen one to be free again',
       async () => (await victim.metric('webcapture_renderer_slots_busy')) === 0,
     );
-    expect(await books.record(data.uuid)).toEqual(first);
-    expect((await books.usage()).tokens - before.tokens).toBe(1);
+    expect(await usageCheck.record(data.uuid)).toEqual(first);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
   });
 
   test('twenty captures, and a renderer killed under them: all complete, each charged once', async () => {
-    const { api, books, renderer } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck, renderer } = fleet();
+    const before = await usageCheck.usage();
     const captures = Array.from({ length: 20 }, (_, index) =>
       api.captured({ url: site().url('/images', { list: 'slow:200' }), viewport: { width: 200 + index, height: 200 } }),
     );
-    await until('some to be done', async () => (await books.usage()).captures - before.captures >= 4);
+    await until('some to be done', async () => (await usageCheck.usage()).captures - before.captures >= 4);
     await renderer('us-east', 0).kill('SIGKILL');
     const results = await Promise.all(captures);
     for (const [index, { metadata }] of results.entries()) expect(metadata.width).toBe(200 + index);
-    expect((await books.usage()).tokens - before.tokens).toBe(20);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(20);
     await expectBalance(fleet());
   });
 });
@@ -174,8 +174,8 @@ describe('one renderer', () => {
   });
 
   test('a capture that takes every renderer down with it is given up, and costs nothing', async () => {
-    const { api, books, renderer } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck, renderer } = fleet();
+    const before = await usageCheck.usage();
     const page = site().visit('/held');
     const capturing = api.refused({ url: page.url });
     for (let delivery = 1; delivery <= 3; delivery++) {
@@ -189,7 +189,7 @@ describe('one renderer', () => {
     const { picture } = await api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
     expect(page.seen('/held')).toHaveLength(3);
-    expect((await books.usage()).tokens - before.tokens).toBe(1);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
     await expectBalance(fleet());
   });
 

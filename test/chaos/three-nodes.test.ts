@@ -59,7 +59,7 @@ async function answersDuring(fault: () => Promise<void>): Promise<readonly Answe
  * waited got the capture or was told to try again, and records and usage agree. Prints one line about it.
  */
 async function expectNothingLost(fault: string, answers: readonly Answer[]): Promise<void> {
-  const { cluster, controller, fronts, renderers, serving, books } = fleet();
+  const { cluster, controller, fronts, renderers, serving, usageCheck } = fleet();
   await cluster.ready();
   for (const part of [controller, ...fronts, ...renderers]) await part.ready();
   await serving('us-east', 1);
@@ -73,7 +73,7 @@ async function expectNothingLost(fault: string, answers: readonly Answer[]): Pro
   const refused = answers.filter(({ status }) => status !== 200);
   const count = (values: readonly string[]) =>
     [...Map.groupBy(values, (value) => value)].map(([value, { length }]) => `${length} ${value}`).join(', ') || 'none';
-  const usage = await books.usage();
+  const usage = await usageCheck.usage();
   process.stdout.write(
     `accounting, ${fault}: ${answers.length} sent; background accepted: ${count(accepted)}; interactive answered: ` +
       `${count(answered)}; refused: ${count(refused.map(outcomeOf))}; in all ${records.length} records: ` +
@@ -117,14 +117,14 @@ test('a leader that hangs for eight seconds, and goes on as if nothing had been:
 });
 
 test('a follower killed with SIGKILL, that catches up under load: nothing is lost, and what it missed is not taken for all there is', async () => {
-  const { cluster, books } = fleet();
+  const { cluster, usageCheck } = fleet();
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf('KV_db');
     const follower = cluster.node((leader + 1) % 3);
     // First: a read that has to find another server may take as long as the load.
-    const before = await until('the usage', () => books.usage());
+    const before = await until('the usage', () => usageCheck.usage());
     await follower.kill('SIGKILL');
-    await until('it to miss some captures', async () => (await books.usage()).captures >= before.captures + 8);
+    await until('it to miss some captures', async () => (await usageCheck.usage()).captures >= before.captures + 8);
     await follower.start();
     await cluster.ready();
   });

@@ -4,21 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { presetKey, startStand, type Stand } from '../parts/front/stand.ts';
+import { presetKey, startTestFront, type TestFront } from '../integration/front/test-front.ts';
 import { pythonTool } from './tools.ts';
 
 const run = promisify(execFile);
 
-let stand: Stand;
+let front: TestFront;
 beforeAll(async () => {
-  stand = await startStand();
+  front = await startTestFront();
 });
-afterAll(() => stand[Symbol.asyncDispose]());
+afterAll(() => front[Symbol.asyncDispose]());
 
 /** A temporary folder with the document in it. */
 async function folderWithDocument() {
   const folder = await mkdtempDisposable(join(tmpdir(), 'generated-'));
-  await writeFile(join(folder.path, 'openapi.json'), await (await stand.call('/openapi.json')).text());
+  await writeFile(join(folder.path, 'openapi.json'), await (await front.call('/openapi.json')).text());
   return folder;
 }
 
@@ -32,7 +32,7 @@ test('a client for Python, made by openapi-python-client, captures a page and un
   const generate = ['generate', '--path', 'openapi.json', '--meta', 'none', '--output-path', 'webcapture_client'];
   await run(join(bin, 'openapi-python-client'), generate, { cwd });
   await copyFile(source('python/use_client.py'), join(cwd, 'use_client.py'));
-  const { stdout } = await run(join(bin, 'python'), ['use_client.py', stand.url, presetKey], { cwd });
+  const { stdout } = await run(join(bin, 'python'), ['use_client.py', front.url, presetKey], { cwd });
   expect(JSON.parse(stdout)).toEqual(expected);
 });
 
@@ -46,6 +46,6 @@ test('a client for Go, made by oapi-codegen, captures a page and understands an 
   await go('get', 'github.com/oapi-codegen/runtime@v1.8.0');
   await copyFile(source('go/main.go'), join(cwd, 'main.go'));
   await go('build', '-o', 'use-client', '.');
-  const { stdout } = await run(join(cwd, 'use-client'), [stand.url, presetKey], { cwd });
+  const { stdout } = await run(join(cwd, 'use-client'), [front.url, presetKey], { cwd });
   expect(JSON.parse(stdout)).toEqual(expected);
 });

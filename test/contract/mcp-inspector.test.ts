@@ -8,33 +8,33 @@ import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
-import { presetKey, startStand, type Stand } from '../parts/front/stand.ts';
+import { presetKey, startTestFront, type TestFront } from '../integration/front/test-front.ts';
 import { npmTool } from './tools.ts';
 
 const run = promisify(execFile);
 
-let stand: Stand;
+let front: TestFront;
 let inspector: string;
 beforeAll(async () => {
   inspector = join(await npmTool('@modelcontextprotocol/inspector@2.12.0'), 'clients/launcher/build/index.js');
-  stand = await startStand();
+  front = await startTestFront();
   const page = sharp({ create: { width: 1280, height: 720, channels: 3, background: 'red' } });
   const bytes = await page.png().toBuffer();
-  stand.renderer.fileOf = () => bytes;
+  front.renderer.fileOf = () => bytes;
 });
-afterAll(() => stand[Symbol.asyncDispose]());
+afterAll(() => front[Symbol.asyncDispose]());
 
 const cli = fileURLToPath(new URL('../../services/cli/main.ts', import.meta.url));
 
 /** What the inspector is told of the server: its address, or the program that stands before it. */
 const ways: Readonly<Record<string, () => readonly string[]>> = {
-  'over HTTP': () => [`${stand.url}/mcp`, '--header', `Authorization: Bearer ${presetKey}`],
+  'over HTTP': () => [`${front.url}/mcp`, '--header', `Authorization: Bearer ${presetKey}`],
   'by `webcapture mcp`': () => [
     process.execPath,
     cli,
     'mcp',
     '-e',
-    `WEBCAPTURE_URL=${stand.url}`,
+    `WEBCAPTURE_URL=${front.url}`,
     '-e',
     `WEBCAPTURE_API_KEY=${presetKey}`,
   ],

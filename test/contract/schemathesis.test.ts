@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { Webcapture } from '@webcapture/client';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
-import { startStand } from '../parts/front/stand.ts';
+import { startTestFront } from '../integration/front/test-front.ts';
 import { pythonTool, runLoudly } from './tools.ts';
 
 const adminToken = 'the-admin-token-of-the-contract';
@@ -20,11 +20,11 @@ test.each([
   const bin = await pythonTool('schemathesis==4.32.5');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
   const installed = regions.map((region) => `${region}:1`).join();
-  await using stand = await startStand({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
-  for (const region of regions.filter((each) => each !== 'us-east')) await (await stand.addRenderer(region)).start();
+  await using front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
+  for (const region of regions.filter((each) => each !== 'us-east')) await (await front.addRenderer(region)).start();
   // Not the preset key: what is tried revokes the key that is used, too.
-  const key = await stand.makeKey();
-  const { fileUrl } = await new Webcapture({ url: stand.url, apiKey: key }).capture({ url: 'https://example.com/' });
+  const key = await front.makeKey();
+  const { fileUrl } = await new Webcapture({ url: front.url, apiKey: key }).capture({ url: 'https://example.com/' });
   const [fileName] = fileUrl.split('/').slice(-1);
   const env = { ...process.env, API_KEY: key, ADMIN_TOKEN: adminToken, FILE_NAME: fileName };
   const config = fileURLToPath(new URL('schemathesis.toml', import.meta.url));
@@ -33,9 +33,9 @@ test.each([
     '--config-file',
     config,
     'run',
-    `${stand.url}/openapi.json`,
+    `${front.url}/openapi.json`,
     '--url',
-    stand.url,
+    front.url,
     '--exclude-checks',
     'use_after_free',
     ...part,

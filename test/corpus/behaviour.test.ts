@@ -1,7 +1,7 @@
 import { createServer } from 'node:https';
 import { afterAll, expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { tlsFixture } from '../parts/egress/tls-fixture.ts';
+import { tlsFixture } from '../integration/egress/tls-fixture.ts';
 import { answer, hang, redirect, reset } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 

@@ -200,7 +200,7 @@ describe('the life of an account', () => {
     });
     await until(
       'the books to say so',
-      async () => (await fleet().books.record(shortLived.uuid, account.id))?.status === 'expired',
+      async () => (await fleet().usageCheck.record(shortLived.uuid, account.id))?.status === 'expired',
     );
     expect(await list('status=expired')).toEqual([shortLived.uuid]);
     const again = await until('the limits to be known', async () => {
@@ -211,7 +211,7 @@ describe('the life of an account', () => {
   });
 
   test('the operator suspends it, and its usage is what its captures have cost', async () => {
-    const charged = (await fleet().books.records(account.id)).reduce(
+    const charged = (await fleet().usageCheck.records(account.id)).reduce(
       (sum, { outcome, tokenCost, refreshCharges = {} }) =>
         sum +
         (outcome === undefined ? 0 : tokenCost) +

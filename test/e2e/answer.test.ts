@@ -101,22 +101,22 @@ describe('POST /capture', () => {
   });
 
   test.for([404, 401, 403, 410, 500, 503])('a page that answers %d is a page, and charged', async (code) => {
-    const before = await fleet().books.usage();
+    const before = await fleet().usageCheck.usage();
     const { data, picture } = await fleet().api.picture({ url: site().url('/status', { code }) });
     expect(data.report.httpStatus).toBe(code);
     expect(picture.share('#00ff00')).toBe(1);
-    const after = await fleet().books.usage();
+    const after = await fleet().usageCheck.usage();
     expect(after.tokens - before.tokens).toBe(1);
   });
 
   test('charges one token, two with antiBot, none when it fails', async () => {
-    const { api, books } = fleet();
+    const { api, usageCheck } = fleet();
     const url = site().url('/colour');
-    const before = await books.usage();
+    const before = await usageCheck.usage();
     const plain = await api.captured({ url });
     const stealthy = await api.captured({ url, antiBot: true });
     await api.refused({ url: site().url('/reset') });
-    const after = await books.usage();
+    const after = await usageCheck.usage();
     expect([plain.tokenCost, stealthy.tokenCost]).toEqual([1, 2]);
     expect({ tokens: after.tokens - before.tokens, captures: after.captures - before.captures }).toEqual({
       tokens: 3,
@@ -153,12 +153,12 @@ describe('GET /captures/{uuid}', () => {
   });
 
   test('tells the state of one that is being rendered', async () => {
-    const { api, books } = fleet();
+    const { api, usageCheck } = fleet();
     const page = site().visit('/held');
     const queued = await api.capture({ url: page.url, background: true });
     const uuid = queued.body?.data?.uuid ?? '';
     const record = await until('its record', async () => {
-      const found = await books.record(uuid);
+      const found = await usageCheck.record(uuid);
       return found?.status === 'rendering' && found;
     });
     const response = await api.get(`/captures/${record.uuid}`);
@@ -170,10 +170,10 @@ describe('GET /captures/{uuid}', () => {
   });
 
   test('tells why one failed', async () => {
-    const { api, books } = fleet();
+    const { api, usageCheck } = fleet();
     const { url } = site().visit('/reset');
     const refusal = await api.refused({ url });
-    const record = (await books.records()).find((candidate) => candidate.url === url);
+    const record = (await usageCheck.records()).find((candidate) => candidate.url === url);
     expect(record).toMatchObject({ status: 'failed', failure: { code: refusal.code } });
     const response = await api.get(`/captures/${record?.uuid}`);
     const body: unknown = await response.json();
@@ -194,9 +194,9 @@ describe('GET /captures/{uuid}', () => {
   );
 
   test('nor of another account’s', async () => {
-    const { api, books } = fleet();
+    const { api, usageCheck } = fleet();
     const { uuid } = await api.captured({ url: site().url('/colour') });
-    const other = await books.addAccount('somebody-else');
+    const other = await usageCheck.addAccount('somebody-else');
     const response = await api.get(`/captures/${uuid}`, { key: other.key });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ success: false, error: { code: 'CAPTURE_NOT_FOUND' }, data: null });
@@ -215,21 +215,21 @@ describe('keys', () => {
     ['an expired key', { expiresAt: Date.now() - 1000 }, 401, 'API_KEY_EXPIRED'],
     ['a revoked key', { revokedAt: Date.now() - 1000 }, 401, 'API_KEY_REVOKED'],
   ] as const)('%s', async ([name, change, status, code]) => {
-    const { key } = await fleet().books.addAccount(name.replaceAll(' ', '-'), change);
+    const { key } = await fleet().usageCheck.addAccount(name.replaceAll(' ', '-'), change);
     const refusal = await fleet().api.refused({ url: site().url('/colour') }, { key });
     expect(refusal).toMatchObject({ status, code });
   });
 
   test('a key that is good tomorrow is good today', async () => {
-    const { key } = await fleet().books.addAccount('until-tomorrow', { expiresAt: Date.now() + 86_400_000 });
+    const { key } = await fleet().usageCheck.addAccount('until-tomorrow', { expiresAt: Date.now() + 86_400_000 });
     const data = await fleet().api.captured({ url: site().url('/colour') }, { key });
     expect(data.status).toBe('completed');
   });
 });
 
 test('a link that the example has signed is answered with the picture, and with 304 when the client has it', async () => {
-  const { api, books } = fleet();
-  const { key } = await books.addAccount('links');
+  const { api, usageCheck } = fleet();
+  const { key } = await usageCheck.addAccount('links');
   const headers = { authorization: `Bearer ${key}` };
   const made = await api.request('/keys/key-links/signing-secret', { method: 'POST', headers });
   const { data } = (await made.json()) as { data: { secret: string } };

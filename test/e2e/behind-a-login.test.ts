@@ -75,7 +75,7 @@ async function expectIn(path: keyof typeof logins, body: object = {}): Promise<C
 
 test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s lets the capture in', async (path) => {
   const { uuid, metadata } = await expectIn(path);
-  const { api, books } = fleet();
+  const { api, usageCheck } = fleet();
   const names = { headers: [] as string[], cookies: [] as string[], auth: false, css: false, script: false };
   const expected = {
     '/cookie': { ...names, cookies: ['sid'] },
@@ -88,7 +88,7 @@ test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s lets the capt
     expect(text).toContain(uuid);
     expect(text).not.toContain(password);
   }
-  const record = await books.record(uuid);
+  const record = await usageCheck.record(uuid);
   expect(record?.secrets?.sealed).toMatch(/^[\w+/]{40,}=*$/);
   expect(JSON.stringify(record)).not.toContain(password);
 });
@@ -149,10 +149,10 @@ test('a background capture has all of them, and its webhook none', async () => {
 describe('a capture that is kept', () => {
   let kept: CaptureResult;
 
-  const refreshes = async () => (await fleet().books.record(kept.uuid))?.refresh?.revision ?? 0;
+  const refreshes = async () => (await fleet().usageCheck.record(kept.uuid))?.refresh?.revision ?? 0;
   const expectGreen = async () => {
-    const { api, books } = fleet();
-    expect((await books.record(kept.uuid))?.outcome?.report.httpStatus).toBe(200);
+    const { api, usageCheck } = fleet();
+    expect((await usageCheck.record(kept.uuid))?.outcome?.report.httpStatus).toBe(200);
     const picture = await Picture.of(Buffer.from(await (await api.request(kept.fileUrl)).arrayBuffer()));
     expect(picture.share('#00aa00')).toBeGreaterThan(0.9);
   };
@@ -163,7 +163,7 @@ describe('a capture that is kept', () => {
       headers: { authorization: `Bearer ${fleet().key}` },
     });
     return until('the refresh to end', async () => {
-      const { refresh } = (await fleet().books.record(kept.uuid)) ?? {};
+      const { refresh } = (await fleet().usageCheck.record(kept.uuid)) ?? {};
       return refresh !== undefined && refresh.revision > before && refresh.endedAt !== undefined && refresh;
     });
   };
@@ -180,10 +180,10 @@ describe('a capture that is kept', () => {
   });
 
   test('still does when the key has been rotated, and is kept under the new one from then on', async () => {
-    const old = (await fleet().books.record(kept.uuid))?.secrets?.key;
+    const old = (await fleet().usageCheck.record(kept.uuid))?.secrets?.key;
     await restartWith(`${secondKey},${firstKey}`);
     expect(await refreshed()).toMatchObject({ state: 'completed' });
-    expect((await fleet().books.record(kept.uuid))?.secrets?.key).not.toBe(old);
+    expect((await fleet().usageCheck.record(kept.uuid))?.secrets?.key).not.toBe(old);
     await restartWith(secondKey);
     expect(await refreshed()).toMatchObject({ state: 'completed' });
     await expectGreen();
@@ -200,11 +200,11 @@ describe('a capture that is kept', () => {
 
 describe('where the operator has set no key', () => {
   test('a capture is let in, and cannot be refreshed', async () => {
-    const { api, books } = withoutKey();
+    const { api, usageCheck } = withoutKey();
     const url = `${addressOf(site)}/bearer`;
     const { uuid, report } = await api.captured({ url, ...logins['/bearer'] });
     expect(report.httpStatus).toBe(200);
-    expect(await books.record(uuid)).not.toHaveProperty('secrets');
+    expect(await usageCheck.record(uuid)).not.toHaveProperty('secrets');
     const response = await api.request(`/captures/${uuid}/refresh`, {
       method: 'POST',
       headers: { authorization: `Bearer ${withoutKey().key}` },

@@ -71,19 +71,19 @@ test('what was extracted is a second object, created, replaced and deleted with 
 });
 
 test('a bucket that is busy for a moment, or breaks an upload, costs nothing but that moment', async () => {
-  const before = await fleet.books.usage();
+  const before = await fleet.usageCheck.usage();
   proxy.next(uploads, googleError(503, 'backendError', 'Backend Error'), { kind: 'lose the answer' });
   const data = await fleet.api.captured({ html });
   expect((await fetch(data.fileUrl)).status).toBe(200);
-  expect((await fleet.books.usage()).tokens).toBe(before.tokens + 1);
+  expect((await fleet.usageCheck.usage()).tokens).toBe(before.tokens + 1);
   expect(await fleet.renderer('us-east').metric('webcapture_store_retries_total')).toBeGreaterThanOrEqual(2);
 });
 
 test('a right that is taken away fails captures, uncharged, and the log tells which one', async () => {
-  const before = await fleet.books.usage();
+  const before = await fleet.usageCheck.usage();
   proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
   expect(await fleet.api.refused({ html })).toMatchObject({ status: 500, code: 'STORAGE_FAILED' });
-  expect(await fleet.books.usage()).toEqual(before);
+  expect(await fleet.usageCheck.usage()).toEqual(before);
   // An answer may be here before the line that tells why.
   const told = /"403 forbidden|\(403 forbidden\).*storage\.objects\.create/;
   await until('the log to tell', () => told.test(fleet.renderer('us-east').logs()));

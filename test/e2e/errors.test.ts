@@ -120,22 +120,22 @@ describe.concurrent('a hostile page costs its own capture only', () => {
 
 describe('memory', () => {
   test('a page that takes all there is fails, and the next capture is right', async () => {
-    const before = await fleet().books.usage();
+    const before = await fleet().usageCheck.usage();
     const refusal = await fleet().api.refused({ url: site().url('/balloon'), timeout: 20_000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_FAILED' });
     expect(refusal.message).toMatch(/crashed|memory/);
     // Long before its timeout: it fills what a page may hold within seconds.
     expect(refusal.ms).toBeLessThan(20_000);
-    expect(await fleet().books.usage()).toEqual(before);
+    expect(await fleet().usageCheck.usage()).toEqual(before);
     const { picture } = await fleet().api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 });
 
 test('after all of that the fleet is as it was', async () => {
-  const { api, books, renderers } = fleet();
+  const { api, usageCheck, renderers } = fleet();
   const results = await Promise.all(Array.from({ length: 8 }, () => api.picture({ url: site().url('/quadrants') })));
   for (const { picture } of results) expect(picture.at(150, 50)).toBe('#00ff00');
   expect(renderers[0]?.exit).toBeUndefined();
-  await until('the queue to be empty', async () => (await books.queued()) === 0);
+  await until('the queue to be empty', async () => (await usageCheck.queued()) === 0);
 });

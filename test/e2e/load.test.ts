@@ -7,12 +7,12 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet({ slots: 2, fronts: 2 });
 const site = useSite();
 
-const queueEmpty = () => until('the queue to be empty', async () => (await fleet().books.queued()) === 0);
+const queueEmpty = () => until('the queue to be empty', async () => (await fleet().usageCheck.queued()) === 0);
 
 describe('ten captures at once on two slots', () => {
   test('are all right, each its own, and never more than two at a time', async () => {
-    const { api, books, urls } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck, urls } = fleet();
+    const before = await usageCheck.usage();
     const visits = Array.from({ length: 10 }, (_, index) =>
       site().visit('/images', { list: 'slow:400', title: `page ${index}` }),
     );
@@ -31,7 +31,7 @@ describe('ten captures at once on two slots', () => {
     expect(new Set(results.map(({ data }) => data.uuid)).size).toBe(10);
     expect(peak(visits.flatMap((visit) => visit.seen('/asset/image')))).toBe(2);
     for (const visit of visits) expect(visit.seen('/images')).toHaveLength(1);
-    const after = await books.usage();
+    const after = await usageCheck.usage();
     expect(after.tokens - before.tokens).toBe(10);
     await queueEmpty();
   });
@@ -53,12 +53,12 @@ describe('ten captures at once on two slots', () => {
 });
 
 test('waiting in the queue does not count towards the timeout of the page', async () => {
-  const { api, books } = fleet();
+  const { api, usageCheck } = fleet();
   const held = [site().visit('/held'), site().visit('/held')];
   const busy = held.map((visit) => api.captured({ url: visit.url }));
   await Promise.all(held.map((visit, index) => visit.underWay(busy[index] ?? Promise.reject(new Error('no capture')))));
   const waiting = api.captured({ url: site().url('/slow', { delay: 1000 }), timeout: 5000 });
-  await until('it to lie in the queue', async () => (await books.queued()) >= 3);
+  await until('it to lie in the queue', async () => (await usageCheck.queued()) >= 3);
   await new Promise((resolve) => setTimeout(resolve, 5500));
   for (const visit of held) visit.release();
   const data = await waiting;
@@ -69,8 +69,8 @@ test('waiting in the queue does not count towards the timeout of the page', asyn
 
 describe('a client that hangs up', () => {
   test('while its capture waits: it is never rendered, and not charged', async () => {
-    const { api, books } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck } = fleet();
+    const before = await usageCheck.usage();
     const held = [site().visit('/held'), site().visit('/held')];
     const busy = held.map((visit) => api.captured({ url: visit.url }));
     await Promise.all(
@@ -83,23 +83,23 @@ describe('a client that hangs up', () => {
       () => 'answered',
       (error: Error) => error.name,
     );
-    await until('it to lie in the queue', async () => (await books.queued()) >= 3);
+    await until('it to lie in the queue', async () => (await usageCheck.queued()) >= 3);
     given.abort();
     expect(await gone).toBe('AbortError');
     const record = await until('its record to say so', async () =>
-      (await books.records()).find(({ url, status }) => url === unwanted.url && status === 'failed'),
+      (await usageCheck.records()).find(({ url, status }) => url === unwanted.url && status === 'failed'),
     );
     expect(record.failure?.code).toBeDefined();
     for (const visit of held) visit.release();
     await Promise.all(busy);
     await queueEmpty();
     expect(unwanted.requests).toEqual([]);
-    expect((await books.usage()).tokens - before.tokens).toBe(2);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(2);
   });
 
   test('while it is rendered: it completes and is charged, and nothing stays behind', async () => {
-    const { api, books } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck } = fleet();
+    const before = await usageCheck.usage();
     const given = new AbortController();
     const visit = site().visit('/held');
     const gone = api.capture({ url: visit.url }, { signal: given.signal }).catch((error: Error) => error.name);
@@ -108,13 +108,13 @@ describe('a client that hangs up', () => {
     expect(await gone).toBe('AbortError');
     visit.release();
     const record = await until('its record to be closed', async () =>
-      (await books.records()).find(
+      (await usageCheck.records()).find(
         ({ url, status }) => url === visit.url && status !== 'queued' && status !== 'rendering',
       ),
     );
     expect(record.status).toBe('completed');
     await queueEmpty();
-    expect((await books.usage()).tokens - before.tokens).toBe(1);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(1);
     const { picture } = await api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
   });
@@ -141,12 +141,12 @@ test('equal requests at once and later, on two fronts, load the page once and ar
 });
 
 test('the account’s usage is the sum of what its completed captures cost, and every file is there', async () => {
-  const { api, books } = fleet();
-  const records = await books.records();
+  const { api, usageCheck } = fleet();
+  const records = await usageCheck.records();
   const completed = records.filter(({ status }) => status === 'completed');
   expect(completed.length).toBeGreaterThan(20);
   const tokens = completed.reduce((sum, { tokenCost }) => sum + tokenCost, 0);
-  expect(await books.usage()).toMatchObject({ tokens, captures: completed.length });
+  expect(await usageCheck.usage()).toMatchObject({ tokens, captures: completed.length });
   const charged = await Promise.all(fleet().fronts.map((front) => front.metric('webcapture_front_tokens_total')));
   expect(charged.reduce<number>((sum, count = 0) => sum + count, 0)).toBe(tokens);
   for (const { fileName, outcome } of completed) {

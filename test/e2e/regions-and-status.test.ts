@@ -32,7 +32,7 @@ const component = (status: OverallStatus, name: string) =>
 async function idle(...regions: Region[]): Promise<void> {
   for (const region of regions) {
     await until(`${region} to be idle`, () => {
-      const pods = fleet().books.serving(region);
+      const pods = fleet().usageCheck.serving(region);
       return pods.length > 0 && pods.every(({ busy }) => busy === 0);
     });
   }
@@ -67,7 +67,7 @@ describe('region', () => {
     await held.underWay(busy);
     await until('that to be known', () =>
       fleet()
-        .books.serving('eu-west')
+        .usageCheck.serving('eu-west')
         .some(({ busy: slots }) => slots === 1),
     );
     const data = await fleet().api.captured({ url: site().url('/colour') });
@@ -82,7 +82,7 @@ describe('region', () => {
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
     await held.underWay(busy);
     const queued = fleet().api.captured({ url: waiting.url, region: 'eu-west' });
-    await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
+    await until('it to lie in the queue', async () => (await fleet().usageCheck.queued()) >= 2);
     expect(waiting.requests).toEqual([]);
     held.release();
     expect((await busy).region).toBe('eu-west');
@@ -187,14 +187,14 @@ describe('status', () => {
   });
 
   test('a capture that was waiting for the renderer that died does not wait for ever', async () => {
-    const { api, books, renderer, serving } = fleet();
-    const before = await books.usage();
+    const { api, usageCheck, renderer, serving } = fleet();
+    const before = await usageCheck.usage();
     const held = site().visit('/held');
     const rendering = api.capture({ url: held.url, region: 'us-east' });
     await held.underWay(rendering);
     const start = performance.now();
     const queued = api.capture({ url: site().url('/colour'), region: 'us-east' });
-    await until('it to lie in the queue', async () => (await fleet().books.queued()) >= 2);
+    await until('it to lie in the queue', async () => (await fleet().usageCheck.queued()) >= 2);
     await renderer('us-east').kill('SIGKILL');
     const answer = await queued;
     expect(answer.status).toBe(500);
@@ -207,8 +207,8 @@ describe('status', () => {
     // Of the one that was being rendered nothing is lost: it is delivered again and charged, unless it was given up.
     const outcome = outcomeOf(await rendering);
     expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcome);
-    await until('the queue to be empty', async () => (await books.queued()) === 0);
-    expect((await books.usage()).tokens - before.tokens).toBe(outcome === 'completed' ? 1 : 0);
+    await until('the queue to be empty', async () => (await usageCheck.queued()) === 0);
+    expect((await usageCheck.usage()).tokens - before.tokens).toBe(outcome === 'completed' ? 1 : 0);
   });
 
   test('is major when no region is left', async () => {

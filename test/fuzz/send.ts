@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { buildAppAlone } from '../parts/front/app-alone.ts';
+import { buildAppAlone } from '../integration/front/app-alone.ts';
 import type { Send } from './fuzz.ts';
 
 /** What a request is answered that is accepted: nothing is behind the application. */

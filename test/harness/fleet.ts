@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { Api } from './api.ts';
-import { Books } from './books.ts';
+import { UsageCheck } from './usage-check.ts';
 import { Broker, type NatsBroker } from './broker.ts';
 import { startTestBucket } from './bucket.ts';
 import { startDelayProxy } from './delay-proxy.ts';
@@ -12,7 +12,7 @@ import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
 import { userOf } from './nats-users.ts';
 import { once } from './once.ts';
 import { AnswerCheck } from './openapi.ts';
-import { ServicePart } from './part.ts';
+import { ServiceProcess } from './service-process.ts';
 import { removeFolder } from './temp-folder.ts';
 import type { ToolPaths } from './tools.ts';
 import { until } from './until.ts';
@@ -52,15 +52,15 @@ export interface Fleet extends AsyncDisposable {
   readonly urls: readonly string[];
   readonly key: string;
   readonly api: Api;
-  readonly books: Books;
+  readonly usageCheck: UsageCheck;
   readonly nats: NatsBroker;
   /** The cluster where there are three servers; throws where there is one. */
   readonly cluster: NatsCluster;
-  readonly fronts: readonly ServicePart[];
-  readonly controller: ServicePart;
-  readonly renderers: readonly ServicePart[];
+  readonly fronts: readonly ServiceProcess[];
+  readonly controller: ServiceProcess;
+  readonly renderers: readonly ServiceProcess[];
   /** The nth renderer of a region. */
-  readonly renderer: (region: Region, index?: number) => ServicePart;
+  readonly renderer: (region: Region, index?: number) => ServiceProcess;
   /** Waits until the fleet knows of so many renderers that take captures. */
   readonly serving: (region: Region, count: number) => Promise<void>;
   /** Waits until GET /status says that all is well. */
@@ -110,14 +110,14 @@ async function assemble(
   const env = serviceEnv(folder, { natsUrl: nats.url, regions, extra });
   const ports = await Promise.all(Array.from({ length: frontCount }, () => freePort()));
   const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-  const controller = await ServicePart.prepare('controller', 'controller', {
+  const controller = await ServiceProcess.prepare('controller', 'controller', {
     WEBCAPTURE_PUBLIC_URL: urls[0],
     ...userOf('controller'),
     ...env,
   });
   const fronts = await Promise.all(
     ports.map((port, index) =>
-      ServicePart.prepare(`front-${index}`, 'front', {
+      ServiceProcess.prepare(`front-${index}`, 'front', {
         PORT: String(port),
         WEBCAPTURE_HOST: '127.0.0.1',
         WEBCAPTURE_PUBLIC_URL: urls[0],
@@ -131,14 +131,14 @@ async function assemble(
     region,
     count: options.renderers === undefined ? minRenderers : (options.renderers[region] ?? 0),
   }));
-  const renderers: { region: Region; part: ServicePart }[] = [];
+  const renderers: { region: Region; part: ServiceProcess }[] = [];
   for (const { region, count } of wanted) {
     const roundTripMs = options.roundTripMs?.[region];
     const distance =
       roundTripMs === undefined ? null : await startDelayProxy({ upstream: addressOf(nats.url), roundTripMs });
     if (distance !== null) cleanUp.push(async () => distance[Symbol.asyncDispose]());
     for (let index = 0; index < count; index++) {
-      const part = await ServicePart.prepare(`renderer-${region}-${index}`, 'renderer', {
+      const part = await ServiceProcess.prepare(`renderer-${region}-${index}`, 'renderer', {
         WEBCAPTURE_REGION: region,
         WEBCAPTURE_SLOTS: String(options.slots ?? 2),
         WEBCAPTURE_HEADLESS_SHELL_PATH: tools.headlessShell,
@@ -156,12 +156,12 @@ async function assemble(
   cleanUp.push(() => Promise.all(parts.map((part) => part.stop())));
   await Promise.all(parts.map((part) => part.start()));
 
-  const books = await Books.open(nats.url, key);
-  cleanUp.push(() => books.close());
+  const usageCheck = await UsageCheck.open(nats.url, key);
+  cleanUp.push(() => usageCheck.close());
   const url = urls[0] ?? '';
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
-    await until(`${count} renderers of ${region} to take captures`, () => books.serving(region).length === count);
+    await until(`${count} renderers of ${region} to take captures`, () => usageCheck.serving(region).length === count);
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);
 
@@ -170,7 +170,7 @@ async function assemble(
     urls,
     key,
     api: new Api({ url, key, check }),
-    books,
+    usageCheck,
     nats,
     get cluster() {
       if (cluster === undefined) throw new Error('the fleet has one server of NATS, no cluster');

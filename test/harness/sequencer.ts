@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 const ahead: readonly string[] = ['/chaos/three-nodes.test.ts', '/chaos/front-and-controller.test.ts'];
 
 /** They go in this order, not mixed: a worker, with what its files share, is kept as long as the next file is of its project. */
-const projects: readonly string[] = ['corpus', 'parts', 'pure', 'kube', 'e2e', 'chaos'];
+const projects: readonly string[] = ['corpus', 'integration', 'unit', 'kube', 'e2e', 'chaos'];
 
 /**
  * The longest files of each project. Those that keep the processors busy come before those that wait (the life of an

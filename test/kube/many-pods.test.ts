@@ -18,7 +18,7 @@ import { Inventory } from '../../services/controller/kubernetes/inventory.ts';
 import { publishClusterReport } from '../../services/controller/kubernetes/run.ts';
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../harness/nats-session.ts';
 import { until } from '../harness/until.ts';
-import { heartbeat } from '../parts/controller/support/facts.ts';
+import { heartbeat } from '../integration/controller/support/facts.ts';
 
 const podCount = 5000;
 const pageSize = 500;

@@ -9,7 +9,7 @@ import { startNats } from '../../../deploy/local/nats.ts';
 import { startProcess } from '../../../deploy/local/process.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { freePort } from '../../harness/free-port.ts';
-import { ServicePart } from '../../harness/part.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { until } from '../../harness/until.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
@@ -18,7 +18,7 @@ export const benchKey = 'a-key-for-measuring-only';
 
 export interface BenchFront {
   readonly url: string;
-  readonly part: ServicePart;
+  readonly part: ServiceProcess;
 }
 
 /** A provisioned nats-server with a data folder of its own, and a connection to it. */
@@ -61,7 +61,7 @@ export async function startFront(
   env: NodeJS.ProcessEnv = {},
 ): Promise<BenchFront> {
   const port = await freePort();
-  const front = await ServicePart.prepare('front', 'front', {
+  const front = await ServiceProcess.prepare('front', 'front', {
     PATH: process.env['PATH'] ?? '',
     PORT: String(port),
     WEBCAPTURE_HOST: '127.0.0.1',

@@ -3,7 +3,7 @@ import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { ServicePart } from '../../harness/part.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { benchKey, startBenchNats, startFront, type BenchFront } from '../front/parts.ts';
 
 /** The account of {@link benchKey}. */
@@ -14,7 +14,7 @@ export interface BenchService {
   readonly session: NatsSession;
   readonly natsPid: number;
   readonly front: BenchFront;
-  readonly controller: ServicePart;
+  readonly controller: ServiceProcess;
 }
 
 /** Starts nats-server, controller and front; `limits` differ from those of a preset key's account. No test captures run. */
@@ -39,8 +39,8 @@ export async function startService(
   return { session, natsPid: pid, front: await startFront(parts, natsUrl, env), controller };
 }
 
-export async function startController(parts: AsyncDisposableStack, natsUrl: string): Promise<ServicePart> {
-  const controller = await ServicePart.prepare('controller', 'controller', {
+export async function startController(parts: AsyncDisposableStack, natsUrl: string): Promise<ServiceProcess> {
+  const controller = await ServiceProcess.prepare('controller', 'controller', {
     PATH: process.env['PATH'] ?? '',
     WEBCAPTURE_NATS_URL: natsUrl,
     WEBCAPTURE_REGIONS: 'us-east:1',

@@ -2,7 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import process from 'node:process';
-import { ServicePart } from '../../harness/part.ts';
+import { ServiceProcess } from '../../harness/service-process.ts';
 import { Site } from '../../harness/site/site.ts';
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
@@ -59,9 +59,9 @@ export async function benchSoak({ captures, minutes }: { captures: number; minut
   for (const { text, ok } of verdictsOf(samples)) process.stdout.write(`${ok ? 'ok  ' : 'FAIL'} ${text}\n`);
 }
 
-async function startRenderer(parts: AsyncDisposableStack, natsUrl: string, folder: string): Promise<ServicePart> {
+async function startRenderer(parts: AsyncDisposableStack, natsUrl: string, folder: string): Promise<ServiceProcess> {
   const tools = await ensureTestTools((line) => process.stderr.write(`${line}\n`));
-  const renderer = await ServicePart.prepare('renderer', 'renderer', {
+  const renderer = await ServiceProcess.prepare('renderer', 'renderer', {
     PATH: process.env['PATH'] ?? '',
     HOME: folder,
     TMPDIR: folder,
@@ -79,7 +79,7 @@ async function startRenderer(parts: AsyncDisposableStack, natsUrl: string, folde
   return renderer;
 }
 
-async function heapOf(renderer: ServicePart): Promise<number> {
+async function heapOf(renderer: ServiceProcess): Promise<number> {
   const parts = ['nodejs_heap_size_used_bytes', 'nodejs_external_memory_bytes'];
   const sizes = await Promise.all(parts.map((name) => renderer.metric(name)));
   return sizes.reduce<number>((sum, size = 0) => sum + size, 0);

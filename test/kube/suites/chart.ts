@@ -38,7 +38,7 @@ describe('the chart', () => {
   });
 
   test.each(cases)('with $name is what the API server takes, and warns of nothing', async ({ files, refused }) => {
-    // No registry has the CRDs of GKE's policies; test/parts/chart/gke.test.ts looks at their fields.
+    // No registry has the CRDs of GKE's policies; test/integration/chart/gke.test.ts looks at their fields.
     const objects = (await render({}, valuesArgs(files))).filter(
       (it) => !it.apiVersion.startsWith('networking.gke.io/'),
     );

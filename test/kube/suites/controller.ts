@@ -9,9 +9,9 @@ import { ApiGate } from '../../harness/api-gate.ts';
 import { tokens, type ControlPlane } from '../../harness/control-plane.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from '../../parts/controller/support/stand-in-renderer.ts';
-import { reportOf, untilShown } from '../../parts/controller/support/status.ts';
-import { TestController } from '../../parts/controller/support/test-controller.ts';
+import { StandInRenderer } from '../../integration/controller/support/stand-in-renderer.ts';
+import { reportOf, untilShown } from '../../integration/controller/support/status.ts';
+import { TestController } from '../../integration/controller/support/test-controller.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 

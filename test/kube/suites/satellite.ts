@@ -14,10 +14,10 @@ import { silentLog } from '../../harness/nats-session.ts';
 import { userOf } from '../../harness/nats-users.ts';
 import { startTlsNats, type TlsNats } from '../../harness/tls-nats.ts';
 import { until } from '../../harness/until.ts';
-import { StandInRenderer } from '../../parts/controller/support/stand-in-renderer.ts';
-import { recordingLog, type LogLine } from '../../parts/controller/support/recording-log.ts';
-import { reportOf } from '../../parts/controller/support/status.ts';
-import { TestController } from '../../parts/controller/support/test-controller.ts';
+import { StandInRenderer } from '../../integration/controller/support/stand-in-renderer.ts';
+import { recordingLog, type LogLine } from '../../integration/controller/support/recording-log.ts';
+import { reportOf } from '../../integration/controller/support/status.ts';
+import { TestController } from '../../integration/controller/support/test-controller.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 

@@ -6,7 +6,7 @@ import { Inventory } from '../../../services/controller/kubernetes/inventory.ts'
 import { tokens } from '../../harness/control-plane.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { answered, heartbeat, region } from '../../parts/controller/support/facts.ts';
+import { answered, heartbeat, region } from '../../integration/controller/support/facts.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 

@@ -1,0 +1,296 @@
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import sharp from 'sharp';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { plainReport } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { startTestCli, type CliAccount, type TestCli } from './test-cli.ts';
+import { type CommandOptions, runCommand, startCommand } from './command.ts';
+
+let cli: TestCli;
+let account: CliAccount;
+beforeAll(async () => {
+  cli = await startTestCli();
+  account = await cli.openAccount();
+});
+afterAll(() => cli[Symbol.asyncDispose]());
+beforeEach(() => {
+  cli.front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+});
+
+const run = (args: readonly string[], options?: CommandOptions) => account.run(args, options);
+const lastJob = () => cli.front.renderer.jobs.at(-1) ?? expect.fail('no job came');
+const page = 'https://example.com/';
+
+describe('capture', () => {
+  test('writes the file in the format of its extension, and takes options of flags and of a file', async () => {
+    await writeFile(join(cli.folder, 'options.json'), '{"viewport":{"width":900,"height":500},"block":{"ads":true}}');
+    const args = [
+      'capture',
+      page,
+      '-o',
+      'out.jpg',
+      '--options',
+      'options.json',
+      '--viewport-width',
+      '800',
+      '--hide',
+      '.a',
+      '--hide',
+      '.b',
+    ];
+    const { code, stderr, stdout } = await run(args);
+    expect({ code, stdout: stdout.toString() }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^out\.jpg: jpeg, 800 × 500 px, /);
+    const job = lastJob();
+    expect(await readFile(join(cli.folder, 'out.jpg'))).toEqual(cli.front.renderer.fileOf(job));
+    expect(job.options).toMatchObject({
+      format: 'jpeg',
+      viewport: { width: 800, height: 500 },
+      block: { ads: true },
+      hide: ['.a', '.b'],
+    });
+  });
+
+  test('takes HTML of a file or of stdin, and writes to stdout', async () => {
+    await writeFile(join(cli.folder, 'page.html'), '<p>é</p>');
+    expect((await run(['capture', 'page.html', '-o', '-'])).stdout).toEqual(cli.front.renderer.fileOf(lastJob()));
+    expect(lastJob().source).toMatchObject({ html: '<p>é</p>' });
+    const { stdout } = await run(['capture', '-', '--json', '--format', 'pdf'], { input: 'only text' });
+    expect(JSON.parse(stdout.toString())).toMatchObject({ status: 'completed', metadata: { format: 'pdf' } });
+    expect(lastJob().source).toMatchObject({ html: 'only text' });
+  });
+
+  test('waits for a background capture whose file is wanted', async () => {
+    expect(await run(['capture', page, '--background', '-o', 'later.png'])).toMatchObject({ code: 0 });
+    expect(await readFile(join(cli.folder, 'later.png'))).toEqual(cli.front.renderer.fileOf(lastJob()));
+  });
+
+  test('leaves no part of a file when it is interrupted', async () => {
+    let release: () => void = () => undefined;
+    cli.front.renderer.behaviour = async (job, renderer) => {
+      await new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await renderer.complete(job);
+    };
+    const jobs = cli.front.renderer.jobs.length;
+    const own = await cli.openAccount();
+    const { child, result } = own.start(['capture', page, '-o', 'never.png']);
+    await until('the job to be taken', () => cli.front.renderer.jobs.length > jobs);
+    child.kill('SIGINT');
+    expect(await result).toMatchObject({ code: 130, stderr: 'webcapture: Interrupted.\n' });
+    release();
+    expect((await readdir(cli.folder)).filter((name) => name.includes('never'))).toEqual([]);
+  });
+});
+
+describe('an error has an exit code by its kind, and a sentence', () => {
+  test.each<[name: string, args: string[], code: number, message: RegExp]>([
+    ['unknown flag', ['capture', page, '--qualty', '1'], 2, /unknown option '--qualty' \(Did you mean --quality\?\)/],
+    [
+      'wrong values',
+      ['capture', page, '--quality', '0', '--delay', 'x'],
+      2,
+      /--quality must be .* from 1 to 100.*; --delay must be|--delay must be .*; --quality must be/,
+    ],
+    ['extension', ['capture', page, '-o', 'x.gif'], 2, /extension \.gif .* Use \.png, \.jpg, \.webp or \.pdf/],
+    ['contradiction', ['capture', page, '-o', 'x.png', '--format', 'pdf'], 2, /--format pdf does not match/],
+    [
+      'no file',
+      ['capture', 'example.com'],
+      2,
+      /There is no file example\.com\. For a web page, .*: https:\/\/example\.com/,
+    ],
+    ['scheme', ['capture', 'file:///etc/passwd'], 2, /file addresses cannot be captured/],
+    ['refused by the service', ['capture', page, '--pdf-paper', 'A5'], 3, /pdf/],
+    ['wrong key', ['usage', '--api-key', 'unknown-key-0123'], 4, /does not know this API key\. Set WEBCAPTURE_API_KEY/],
+    ['capture not there', ['captures', 'get', '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'], 9, /no capture of that uuid/],
+    ['no folder', ['capture', page, '-o', 'nowhere/x.png'], 10, /^webcapture: nowhere does not exist\.$/m],
+    ['folder in the way', ['capture', page, '-o', '.'], 10, /\. is a folder, not a file/],
+    [
+      'no service',
+      ['usage', '--server', 'http://127.0.0.1:1'],
+      8,
+      /ECONNREFUSED|bad port.*Check --server or WEBCAPTURE_URL/,
+    ],
+    ['no address', ['usage', '--server', 'ftp://x'], 2, /must be an http or https URL/],
+  ])('%s', async (_name, args, code, message) => {
+    const { tokensUsed } = await account.usage();
+    const result = await run(args);
+    expect(result.stderr).toMatch(message);
+    expect(result).toMatchObject({ code, stdout: Buffer.alloc(0) });
+    expect((await account.usage()).tokensUsed).toBe(tokensUsed);
+  });
+
+  test('capture failed, quota used up', async () => {
+    cli.front.renderer.behaviour = (job, renderer) =>
+      renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is \u001b[31mtoo large.');
+    expect(await run(['capture', page])).toMatchObject({
+      code: 7,
+      stderr: 'webcapture: The page is \\u{1b}[31mtoo large.\n',
+    });
+    const poor = await cli.openAccount({ tokenQuota: 0 });
+    const { code, stderr } = await poor.run(['capture', page]);
+    expect(stderr).toContain('quota');
+    expect(code).toBe(5);
+  });
+
+  test('and never the key', async () => {
+    const secret = 'wc_live_sécret\nkey';
+    for (const args of [['usage'], ['capture', page], ['login', '--api-key-stdin']]) {
+      const { code, stderr } = await run(args, { env: { WEBCAPTURE_API_KEY: secret }, input: secret });
+      expect(stderr).not.toContain('cret');
+      expect(code).toBe(2);
+    }
+  });
+});
+
+describe('profiles', () => {
+  const home = (name: string) => join(cli.folder, name);
+  const bare = (args: readonly string[], env: Record<string, string>, input = '') =>
+    runCommand(args, { env, input, cwd: cli.folder, program: cli.program });
+
+  test('are checked, kept for the owner only, and used by name', async () => {
+    const env = { XDG_CONFIG_HOME: home('xdg') };
+    const path = join(home('xdg'), 'webcapture', 'config.json');
+    const wrong = await bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, 'not-a-key');
+    expect(wrong).toMatchObject({ code: 4 });
+    await expect(stat(path)).rejects.toThrow();
+    const login = await bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, `${account.key}\n`);
+    expect(login).toMatchObject({ code: 0 });
+    expect(login.stderr).not.toContain(account.key);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const other = await cli.openAccount({ ratePerMinute: 77 });
+    await bare(['login', '--server', cli.front.url, '--profile', 'other', '--api-key-stdin'], env, other.key);
+    expect((await bare(['usage'], env)).stdout.toString()).toContain('77 a minute');
+    expect((await bare(['usage', '--profile', 'default'], env)).stdout.toString()).toContain('1000000 a minute');
+    expect(await bare(['usage', '--profile', 'nobody'], env)).toMatchObject({ code: 2 });
+    // A key goes to no other service than the one it was given for.
+    expect(await bare(['usage', '--server', 'http://127.0.0.1:1'], env)).toMatchObject({ code: 4 });
+  });
+
+  test('tell what the service says of a key that it knows and refuses', async () => {
+    const env = { XDG_CONFIG_HOME: home('narrow') };
+    const login = (key: string) => bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, key);
+    const narrow = (await run(['keys', 'create', 'only captures', '--scopes', 'capture'])).stdout.toString();
+    expect((await login(narrow)).stderr).toMatch(/lacks the scope "read".*Saved as profile/);
+    const other = await cli.openAccount();
+    await other.suspend();
+    const { code, stderr } = await login(other.key);
+    expect(stderr).toMatch(/account of this API key is suspended.*Saved as profile/);
+    expect(stderr).not.toContain('works');
+    expect(code).toBe(0);
+    const capture = await bare(['capture', page], env);
+    expect(capture.stderr).toContain('account of this API key is suspended');
+    expect(capture.code).toBe(4);
+  });
+
+  test('that others can read are refused', async () => {
+    const folder = join(home('open'), '.config', 'webcapture');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'config.json'), '{"current":"default","profiles":{}}');
+    await chmod(join(folder, 'config.json'), 0o640);
+    const { code, stderr } = await bare(['usage'], { HOME: home('open') });
+    expect(stderr).toContain(`Run: chmod 600 ${join(folder, 'config.json')}`);
+    expect(code).toBe(2);
+  });
+});
+
+describe('what an account has', () => {
+  test('its captures: listed, shown, refreshed, deleted', async () => {
+    const { key: _key, ...mine } = await cli.openAccount();
+    const own = (...args: string[]) => mine.run(args);
+    const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
+    cli.front.renderer.behaviour = async (job, renderer) => {
+      const upload = await renderer.upload(job);
+      await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
+    };
+    const { stdout } = await own('capture', `${page}?\u202eevil`, '--json');
+    const { uuid, report } = JSON.parse(stdout.toString()) as { uuid: string; report: { title: string } };
+    expect(report.title).toBe(title);
+    expect(stdout.toString()).toContain(
+      String.raw`"a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \udb40\udc41 é${'\u200d'}"`,
+    );
+    const list = await own('captures', 'list');
+    expect(list.stdout.toString()).toMatch(new RegExp(`^UUID .*\n${uuid}  completed  png .*\n$`));
+    expect(JSON.parse((await own('captures', 'list', '--json')).stdout.toString())).toMatchObject([{ uuid }]);
+    expect(await own('captures', 'get', uuid, '-o', 'again.png')).toMatchObject({ code: 0 });
+    expect(await readFile(join(cli.folder, 'again.png'))).toEqual(cli.front.renderer.fileOf(lastJob()));
+    expect(await own('captures', 'refresh', uuid)).toMatchObject({ code: 0 });
+    await until('the refresh to end', async () => {
+      const { stdout: text } = await own('captures', 'get', uuid, '--json');
+      return (JSON.parse(text.toString()) as { refresh: { state: string } }).refresh.state === 'completed';
+    });
+    expect(await own('captures', 'delete', uuid)).toMatchObject({ code: 0 });
+    expect((await own('captures', 'list', '--status', 'deleted')).stdout.toString()).toContain(uuid);
+  });
+
+  test('its keys: created, used, rotated, revoked', async () => {
+    const created = await run(['keys', 'create', 'for CI', '--scopes', 'read']);
+    const key = created.stdout.toString().trim();
+    const id = created.stderr.split(':', 1)[0] ?? '';
+    expect(key).toMatch(/^wc_live_/);
+    expect(await run(['usage'], { env: { WEBCAPTURE_API_KEY: key } })).toMatchObject({ code: 0 });
+    expect(await run(['keys', 'list'], { env: { WEBCAPTURE_API_KEY: key } })).toMatchObject({ code: 4 });
+    const rotated = await run(['keys', 'rotate', id, '--grace-seconds', '0', '--json']);
+    const next = JSON.parse(rotated.stdout.toString()) as { id: string; key: string };
+    expect(next.key).not.toBe(key);
+    expect((await run(['keys', 'revoke', next.id])).stdout.toString()).toBe(`Revoked ${next.id}.\n`);
+    expect((await run(['keys', 'list'])).stdout.toString()).toMatch(new RegExp(`${next.id} +revoked +read .*for CI`));
+  });
+});
+
+test('a shell completes commands, flags and values', async () => {
+  await writeFile(join(cli.folder, 'completion'), (await run(['completion', 'bash'])).stdout);
+  const complete = async (...words: string[]) => {
+    const script = `source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; echo "\${COMPREPLY[*]}"`;
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, 'bash', ...words], { cwd: cli.folder });
+    return stdout.trim();
+  };
+  expect(await complete('webcapture', 'capt')).toBe('capture captures');
+  expect(await complete('webcapture', 'captures', 're')).toBe('refresh');
+  expect(await complete('webcapture', 'capture', page, '--viewport-w')).toBe('--viewport-width');
+  expect(await complete('webcapture', 'capture', page, '--format', '')).toBe('png jpeg webp pdf');
+});
+
+test('status is shown again and again until Ctrl-C', async () => {
+  const { child, result } = startCommand(
+    ['status', '--watch', '--json', '--interval', '1', '--server', cli.front.url],
+    { program: cli.program },
+  );
+  let lines = 0;
+  child.stdout?.on('data', (chunk: Buffer) => (lines += chunk.toString().split('\n').length - 1));
+  await until('two looks', () => lines >= 2);
+  child.kill('SIGINT');
+  expect(await result).toMatchObject({ code: 130 });
+});
+
+test('diff ends with 1 when more differs than is allowed, and draws where', async () => {
+  const picture = (name: string, height: number, red: number) => {
+    const pixels = Array.from({ length: 20 * height }, (_, pixel) => [pixel < red ? 255 : 0, 0, 0]);
+    return sharp(Buffer.from(pixels.flat()), { raw: { width: 20, height, channels: 3 } }).toFile(
+      join(cli.folder, name),
+    );
+  };
+  await Promise.all([picture('a.png', 10, 0), picture('b.png', 10, 40), picture('c.png', 12, 0)]);
+  expect(await run(['diff', 'a.png', 'a.png'])).toMatchObject({ code: 0 });
+  expect(await run(['diff', 'a.png', 'b.png', '--max-diff', '20%'])).toMatchObject({ code: 0 });
+  const { code, stdout } = await run(['diff', 'a.png', 'b.png', '-o', 'd.png', '--json']);
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout.toString())).toMatchObject({
+    differs: true,
+    differentPixels: 40,
+    totalPixels: 200,
+    share: 0.2,
+  });
+  const drawn = await sharp(join(cli.folder, 'd.png')).raw().toBuffer();
+  expect([...drawn.subarray(0, 4)]).toEqual([255, 0, 0, 255]);
+  const sizes = await run(['diff', 'a.png', 'c.png']);
+  expect(sizes.stdout.toString()).toBe(
+    'The sizes differ: 20 × 10 and 20 × 12 pixels.\n16.7% differ: 40 of 240 pixels.\n',
+  );
+  expect(await run(['diff', 'a.png', 'page.html'])).toMatchObject({ code: 2 });
+});

@@ -1,0 +1,199 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  AuthenticationError,
+  type Capture,
+  type CaptureEvent,
+  CaptureFailedError,
+  type CaptureProgress,
+  ConflictError,
+  PermissionError,
+  ValidationError,
+  verifyWebhook,
+  Webcapture,
+  WebhookVerificationError,
+} from '@webcapture/client';
+import { type SignedEvent, signEvent } from '../../../services/controller/jobs/webhooks/event.ts';
+import { newOutcome, newRecord } from '../../harness/records.ts';
+import { adminToken, openAccount } from '../front/accounts.ts';
+import { presetKey, startTestFront, type TestFront } from '../front/test-front.ts';
+
+let front: TestFront;
+let client: Webcapture;
+beforeAll(async () => {
+  front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken });
+  client = new Webcapture({ url: `${front.url}/`, apiKey: presetKey });
+});
+afterAll(() => front[Symbol.asyncDispose]());
+
+const page = { url: 'https://example.com/' };
+const unknownUuid = '00000000-0000-4000-8000-000000000000';
+
+test('a capture is its data, or its file', async () => {
+  const result = await client.capture({ ...page, format: 'jpeg' });
+  expect(result).toMatchObject({ status: 'completed', metadata: { format: 'jpeg' } });
+  const file = await client.captureFile(page);
+  const bytes = await new Response(file.stream).arrayBuffer();
+  expect(file).toMatchObject({ contentType: 'image/png', size: bytes.byteLength });
+  expect(await client.getCapture(file.uuid)).toMatchObject({ uuid: file.uuid, status: 'completed' });
+});
+
+test('a background capture is waited for', async () => {
+  const { uuid } = await client.capture({ ...page, background: true });
+  const seen: Capture['status'][] = [];
+  const ended = await client.waitFor(uuid, { onState: ({ status }) => seen.push(status) });
+  expect(ended).toMatchObject({ uuid, status: 'completed' });
+  expect(seen.at(-1)).toBe('completed');
+});
+
+test('errors are classes with codes', async () => {
+  const invalid = await client.capture({ url: 'nowhere' }).catch((error: unknown) => error);
+  expect(invalid).toBeInstanceOf(ValidationError);
+  expect(invalid).toMatchObject({ code: 'VALIDATION_ERROR', status: 400, retryable: false });
+  expect((invalid as ValidationError).requestId).toBeTypeOf('string');
+  const stranger = new Webcapture({ url: front.url, apiKey: 'unknown' });
+  await expect(stranger.getUsage()).rejects.toBeInstanceOf(AuthenticationError);
+});
+
+test('lists are iterated over page by page', async () => {
+  const key = await front.makeKey();
+  const other = new Webcapture({ url: front.url, apiKey: key });
+  const made = [];
+  for (let i = 0; i < 3; i++) made.unshift((await other.capture(page)).uuid);
+  const listed = [];
+  for await (const { uuid } of other.listCaptures({ limit: 2 })) listed.push(uuid);
+  expect(listed).toEqual(made);
+});
+
+test('a thumbnail is a picture, or null where there is none', async () => {
+  const pdf = await client.capture({ ...page, format: 'pdf' });
+  expect(await client.getThumbnail(pdf.uuid)).toBeNull();
+  const size = { width: 100, height: 50 };
+  const picture = await sharp({ create: { ...size, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  front.renderer.fileOf = () => picture;
+  front.renderer.changeUpload = (upload) => ({ ...upload, ...size });
+  const { uuid } = await client.capture(page);
+  expect(await client.getThumbnail(uuid, { width: 64 })).toMatchObject({ type: 'image/webp' });
+  await expect(client.getThumbnail(unknownUuid)).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
+});
+
+test('what has been used, refreshed and delivered is told', async () => {
+  const { uuid } = await client.capture(page);
+  expect(await client.getCaptureHistory(uuid)).toEqual({ refreshes: [], deliveries: [] });
+  const { days } = await client.getUsageHistory({ days: 7 });
+  expect(days).toHaveLength(7);
+  expect(await client.listWebhookDeliveries({ limit: 1 })).toEqual([]);
+  await expect(client.redeliverWebhook(uuid)).rejects.toBeInstanceOf(ConflictError);
+  await expect(client.sendTestEvent({ url: 'nowhere' })).rejects.toBeInstanceOf(ValidationError);
+  expect(await client.sendTestEvent({ url: 'https://example.com/hook' })).toMatchObject({ id: expect.any(String) });
+  expect(await client.getStatusHistory()).toMatchObject({ components: expect.any(Array), incidents: [] });
+});
+
+test('events are iterated over until the key no longer holds', async () => {
+  const { account, first } = await openAccount(front.url);
+  const own = new Webcapture({ url: front.url, apiKey: first.key });
+  const operator = new Webcapture({ url: front.url, apiKey: adminToken });
+  const seen: CaptureEvent[] = [];
+  let begun: Promise<Capture> | undefined;
+  const onOpen = () => {
+    begun = own.capture(page);
+  };
+  const following = (async () => {
+    for await (const event of own.events({ onOpen })) {
+      seen.push(event);
+      if (event.status === 'completed') await operator.admin.changeAccount(account.id, { suspended: true });
+    }
+  })();
+  await expect(following).rejects.toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN' });
+  expect(seen.at(-1)).toEqual({ uuid: (await begun)?.uuid, status: 'completed', refresh: null });
+  await expect(own.events()[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(PermissionError);
+});
+
+test('the operator sees the fleet, once and as it changes, and what went wrong', async () => {
+  const { admin } = new Webcapture({ url: front.url, apiKey: adminToken });
+  const { regions } = await admin.getOverview();
+  expect(regions.length).toBeGreaterThan(0);
+  const stop = new AbortController();
+  const following = (async () => {
+    for await (const overview of admin.events({ signal: stop.signal })) {
+      expect(overview.regions.map(({ region }) => region)).toEqual(regions.map(({ region }) => region));
+      stop.abort(new Error('enough'));
+    }
+  })();
+  await expect(following).rejects.toThrow('enough');
+  expect(await admin.listCaptures({ sort: 'failed', limit: 5 })).toEqual([]);
+  expect(await admin.listDeadLetters()).toEqual([]);
+});
+
+test('a capture is followed step by step, and its failure is an error', async () => {
+  const steps: string[] = [];
+  const onProgress = ({ region, step }: CaptureProgress) => steps.push(`${step} ${region}`);
+  const result = await client.capture(page, { onProgress });
+  expect(result).toMatchObject({ status: 'completed', metadata: { url: page.url } });
+  front.renderer.behaviour = (job, renderer) => {
+    renderer.begin(job);
+    return renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
+  };
+  const failure = await client.capture(page, { onProgress }).catch((error: unknown) => error);
+  front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  expect(steps).toEqual(['queued us-east', 'queued us-east', 'rendering us-east']);
+  expect(failure).toBeInstanceOf(CaptureFailedError);
+  expect(failure).toMatchObject({ code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+  expect((failure as CaptureFailedError).captureUuid).toBeTypeOf('string');
+  const early = client.capture({ url: 'nowhere' }, { onProgress });
+  await expect(early).rejects.toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
+});
+
+describe('what the controller signs', () => {
+  const occurredAt = Date.now();
+  const sign = (secrets: readonly string[], now = Date.now()) =>
+    signEvent(
+      newRecord({ status: 'completed', outcome: newOutcome() }),
+      { event: 'capture.completed', revision: 0, occurredAt },
+      { cdnUrl: 'https://cdn.test', now, secrets },
+    );
+
+  test('is verified with the secret of the account, before, during and after a rotation', async () => {
+    const { secret: old } = await client.getWebhookSecret();
+    const before = sign([old]);
+    const { secret, previous } = await client.rotateWebhookSecret({ graceSeconds: 60 });
+    expect(previous).toMatchObject([{ secret: old }]);
+    const during = sign([secret, old]);
+    const event = JSON.parse(before.body) as object;
+    expect(await verifyWebhook(before.body, before.headers, [secret, old])).toEqual(event);
+    expect(await verifyWebhook(during.body, during.headers, old)).toMatchObject({ type: 'capture.completed' });
+    const bytes = new TextEncoder().encode(during.body);
+    expect(await verifyWebhook(bytes, new Headers(during.headers), secret)).toMatchObject({
+      type: 'capture.completed',
+    });
+    const { body, headers } = sign([secret]);
+    await expect(verifyWebhook(body, headers, old)).rejects.toThrow('No signature of the event');
+  });
+
+  test.each([
+    ['another body', ({ body, headers }: SignedEvent) => ({ body: `${body} `, headers })],
+    ['another id', ({ body, headers }: SignedEvent) => ({ body, headers: { ...headers, 'webhook-id': 'msg_b_0' } })],
+    [
+      'no signature',
+      ({ body, headers: { 'webhook-id': id = '' } }: SignedEvent) => ({ body, headers: { 'webhook-id': id } }),
+    ],
+    [
+      'text that is no base64',
+      ({ body, headers }: SignedEvent) => ({ body, headers: { ...headers, 'webhook-signature': 'v1,§' } }),
+    ],
+  ])('is refused with %s', async (_, change) => {
+    const { secret } = await client.getWebhookSecret();
+    const { body, headers } = change(sign([secret]));
+    await expect(verifyWebhook(body, headers, secret)).rejects.toBeInstanceOf(WebhookVerificationError);
+  });
+
+  test('is refused more than five minutes from now, in both directions', async () => {
+    const { secret } = await client.getWebhookSecret();
+    for (const seconds of [-302, 302]) {
+      const { body, headers } = sign([secret], Date.now() + 1000 * seconds);
+      await expect(verifyWebhook(body, headers, secret)).rejects.toThrow('more than 300 seconds from now');
+    }
+  });
+});

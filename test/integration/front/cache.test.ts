@@ -1,0 +1,326 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
+import { scopes } from '@webcapture/shared/api/api-key.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
+import { complete } from '@webcapture/shared/captures/transitions.ts';
+import { newOutcome } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { startFronts, type Fronts } from './fronts.ts';
+import { bytesOf, read } from './test-front.ts';
+
+let fronts: Fronts;
+beforeAll(async () => {
+  fronts = await startFronts();
+});
+afterAll(() => fronts[Symbol.asyncDispose]());
+beforeEach(() => {
+  const { renderer } = fronts.front;
+  renderer.behaviour = (job, self) => self.complete(job);
+});
+
+const renders = () => fronts.front.renderer.jobs.length;
+const fileOfLast = () => {
+  const { renderer } = fronts.front;
+  const job = renderer.jobs.at(-1);
+  return job === undefined ? null : renderer.fileOf(job);
+};
+
+/** A page that no other test asks for. */
+const newUrl = () => `https://example.com/${randomUUID()}`;
+
+const cached = (url: string, ttl = 3600) => ({ url, responseCache: { enabled: true, ttl } });
+
+/** The answer of one front; the preset key unless told otherwise. */
+async function ask(body: object, options: { front?: 0 | 1; key?: string; signal?: AbortSignal } = {}) {
+  return read(await fronts.capture(options.front ?? 0, body, options));
+}
+
+async function metric(result: string): Promise<number> {
+  const { values } = await (
+    fronts.front.metrics.getSingleMetric('webcapture_front_cache_requests_total') ?? {
+      get: async () => ({ values: [] }),
+    }
+  ).get();
+  return values.find(({ labels }) => labels['result'] === result)?.value ?? 0;
+}
+
+describe('a second request', () => {
+  test('is answered from the cache, on any front, at no cost', async () => {
+    const [url, before, hits] = [newUrl(), renders(), await metric('hit')];
+    const first = await ask(cached(url));
+    expect(first.body.data).toMatchObject({ fromCache: false, tokenCost: 1, status: 'completed' });
+    for (const front of [0, 1, 0] as const) {
+      const { status, headers, body } = await ask(cached(url), { front });
+      expect(status).toBe(200);
+      const { uuid, fileUrl, metadata, report, region } = first.body.data ?? {};
+      expect(body.data).toMatchObject({ fromCache: true, tokenCost: 0, uuid, fileUrl, metadata, report, region });
+      expect(headers.get('x-capture-uuid')).toBe(uuid);
+    }
+    expect(renders() - before).toBe(1);
+    expect((await metric('hit')) - hits).toBe(2);
+  });
+
+  test('without responseCache is rendered, and one before without it is not kept', async () => {
+    const [url, before] = [newUrl(), renders()];
+    await ask({ url });
+    expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
+    expect((await ask({ url })).body.data).toMatchObject({ fromCache: false, tokenCost: 1 });
+    expect(renders() - before).toBe(3);
+  });
+
+  test('meets the first one whatever responseType, cdnTtl and ttl they have, and not with other options', async () => {
+    const [url, before] = [newUrl(), renders()];
+    await ask(cached(url));
+    const same = [{ cdnTtl: 100 }, { responseCache: { enabled: true, ttl: 100 } }, { quality: 5 }];
+    for (const changes of same) {
+      expect((await ask({ ...cached(url), ...changes })).body.data, JSON.stringify(changes)).toMatchObject({
+        fromCache: true,
+      });
+    }
+    for (const changes of [{ delay: 1 }, { region: 'us-east' }, { viewport: { width: 999 } }, { format: 'jpeg' }]) {
+      expect((await ask({ ...cached(url), ...changes })).body.data).toMatchObject({ fromCache: false });
+    }
+    expect(renders() - before).toBe(5);
+  });
+
+  test('for html is answered for the same html, in whatever form it was sent', async () => {
+    const html = `<p>${randomUUID()}</p>`;
+    await ask({ html, responseCache: { enabled: true } });
+    const again = { html: Buffer.from(html).toString('base64'), responseCache: { enabled: true } };
+    expect((await ask(again)).body.data).toMatchObject({ fromCache: true });
+  });
+
+  test('of another account is rendered', async () => {
+    const [url, before] = [newUrl(), renders()];
+    await ask(cached(url));
+    const key = await fronts.front.makeKey();
+    expect((await ask(cached(url), { key })).body.data).toMatchObject({ fromCache: false });
+    expect((await ask(cached(url), { key })).body.data).toMatchObject({ fromCache: true });
+    expect(renders() - before).toBe(2);
+  });
+
+  test('as a file is answered with its bytes', async () => {
+    const url = newUrl();
+    const { data } = (await ask(cached(url))).body;
+    const response = await fronts.capture(1, { ...cached(url), responseType: 'file' });
+    expect(response.headers.get('content-type')).toBe('image/png');
+    expect(response.headers.get('x-capture-uuid')).toBe(data?.['uuid']);
+    expect(await bytesOf(response)).toEqual(fileOfLast());
+  });
+
+  test('as a file is rendered when the file is gone, and then answers for all', async () => {
+    const [url, before] = [newUrl(), renders()];
+    const { data } = (await ask(cached(url))).body;
+    await fronts.front.renderer.store.remove(String(data?.['fileUrl']).split('/').at(-1) ?? '');
+    const response = await fronts.capture(0, { ...cached(url), responseType: 'file' });
+    expect([response.status, await bytesOf(response)]).toEqual([200, fileOfLast()]);
+    const renewed = (await ask(cached(url), { front: 1 })).body.data;
+    expect(renewed).toMatchObject({ fromCache: true });
+    expect(renewed?.['uuid']).not.toBe(data?.['uuid']);
+    expect(renders() - before).toBe(2);
+  });
+});
+
+describe('an answer', () => {
+  test('goes with its file', async () => {
+    const url = newUrl();
+    const { data } = (await ask(cached(url))).body;
+    expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: true });
+    // The shortest life of a file is a minute.
+    await fronts.endIn(String(data?.['uuid']), 3000);
+    await until('a miss', async () => (await ask(cached(url), { front: 1 })).body.data?.['fromCache'] === false, {
+      deadlineMs: 6000,
+    });
+  });
+
+  test('that is older than the ttl of a request is none for it, but still one for others', async () => {
+    const url = newUrl();
+    const { data } = (await ask(cached(url, 3600))).body;
+    // As time would make it.
+    await fronts.age(String(data?.['uuid']), 100_000);
+    expect((await ask(cached(url, 101), { front: 1 })).body.data).toMatchObject({ uuid: data?.['uuid'] });
+    const renewed = (await ask(cached(url, 99), { front: 1 })).body.data;
+    expect(renewed).toMatchObject({ fromCache: false });
+    expect((await ask(cached(url, 3600), { front: 1 })).body.data).toMatchObject({ uuid: renewed?.['uuid'] });
+  });
+
+  test('is kept no longer than the ttl that it was asked for with', async () => {
+    const url = newUrl();
+    await ask(cached(url, 60));
+    const [entry] = await fronts.entriesOf(url);
+    expect(entry?.done?.until).toBe((entry?.done?.record.outcome?.capturedAt ?? 0) + 60_000);
+  });
+
+  test('that was replaced or removed is not served from memory for long', async () => {
+    const url = newUrl();
+    const { data } = (await ask(cached(url))).body;
+    for (const front of [0, 1] as const) await ask(cached(url), { front });
+    const record = (await fronts.entriesOf(url))[0]?.done?.record;
+    await fronts.front.renderer.cache.drop('demo', record?.cache?.name ?? '', String(data?.['uuid']));
+    await until(
+      'both fronts to have heard of it',
+      async () => {
+        const answers = await Promise.all([ask(cached(url)), ask(cached(url), { front: 1 })]);
+        return answers.every(({ body }) => body.data?.['uuid'] !== data?.['uuid']);
+      },
+      { deadlineMs: 1500 },
+    );
+  });
+});
+
+describe('a key', () => {
+  test.each([
+    ['revoked', { revokedAt: 1 }, 'API_KEY_REVOKED'],
+    ['expired', { expiresAt: 1 }, 'API_KEY_EXPIRED'],
+    ['without the scope', { scopes: ['read'] as const }, 'UNAUTHORIZED'],
+  ])('that is %s gets no hit', async (_, changes, code) => {
+    const url = newUrl();
+    const account = `account-${randomUUID()}`;
+    const key = await fronts.front.makeKey({ account });
+    await ask(cached(url), { key });
+    expect((await ask(cached(url), { key })).body.data).toMatchObject({ fromCache: true });
+    await new Keys(fronts.front.nats.session).put(hashKey(key), {
+      id: 'k',
+      account,
+      name: 'k',
+      scopes,
+      createdAt: 0,
+      ...changes,
+    });
+    const refusal = await until(
+      'the key to be refused',
+      async () => {
+        const answer = await ask(cached(url), { key });
+        return answer.status === 401 && answer;
+      },
+      { deadlineMs: 1000 },
+    );
+    expect(refusal.body).toMatchObject({ error: { code }, data: null });
+    expect(refusal.headers.get('x-capture-uuid')).toBeNull();
+  });
+
+  test('that nobody knows gets no hit', async () => {
+    const url = newUrl();
+    await ask(cached(url));
+    expect(await ask(cached(url), { key: 'nobody-knows-this-key' })).toMatchObject({
+      status: 401,
+      body: { error: { code: 'UNAUTHORIZED' } },
+    });
+  });
+});
+
+describe('equal captures at once', () => {
+  /** Twenty requests, ten to each front. */
+  const twenty = (body: object) =>
+    Promise.all(Array.from({ length: 20 }, (_, n) => ask(body, { front: n % 2 === 0 ? 0 : 1 })));
+  const slowly = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  /** Until all twenty have come, and have had time to find out who renders for them. */
+  const allAreThere = async (requestsBefore: number) => {
+    await until('all requests', () => fronts.requests() - requestsBefore >= 20);
+    await slowly(200);
+  };
+
+  test('over two fronts are rendered once', async () => {
+    const [url, before] = [newUrl(), renders()];
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await slowly(300);
+      await self.complete(job);
+    };
+    const answers = await twenty(cached(url));
+    expect(renders() - before).toBe(1);
+    expect(new Set(answers.map(({ body }) => body.data?.['uuid'])).size).toBe(1);
+    expect(answers.filter(({ body }) => body.data?.['fromCache'] === false)).toHaveLength(1);
+    expect(answers.reduce((sum, { body }) => sum + Number(body.data?.['tokenCost']), 0)).toBe(1);
+  });
+
+  test('are followed by their record when nobody fills the cache', async () => {
+    const [url, before] = [newUrl(), renders()];
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await slowly(300);
+      // Settled, as by a front that dies before it has filled the cache.
+      const upload = await self.upload(job);
+      const outcome = newOutcome({ object: upload.object, fileSizeBytes: upload.size });
+      await self.captures.end(ticketOf(job), complete(0, outcome, upload.expiresAt));
+    };
+    const answers = await twenty(cached(url));
+    expect(renders() - before).toBe(1);
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+  });
+
+  test('have one of them take over when the first fails', async () => {
+    const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await allAreThere(requests);
+      if (renders() - before === 1) await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
+      else await self.complete(job);
+    };
+    const answers = await twenty(cached(url));
+    expect(renders() - before).toBe(2);
+    expect(answers.filter(({ status }) => status === 500)).toHaveLength(1);
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good).toHaveLength(19);
+    expect(good.filter(({ body }) => body.data?.['fromCache'] === false)).toHaveLength(1);
+  });
+
+  test('all fail when the second one fails too', async () => {
+    const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await allAreThere(requests);
+      await self.fail(job, 'NAVIGATION_FAILED', 'The page is not there.');
+    };
+    const answers = await twenty(cached(url));
+    expect(renders() - before).toBe(2);
+    expect(answers.every(({ body }) => body.error?.code === 'NAVIGATION_FAILED')).toBe(true);
+    // And nothing is left in the way of the next one.
+    fronts.front.renderer.behaviour = (job, self) => self.complete(job);
+    expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
+  });
+
+  test('of different accounts are rendered for each', async () => {
+    const [url, before] = [newUrl(), renders()];
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await slowly(200);
+      await self.complete(job);
+    };
+    const keys = await Promise.all([fronts.front.makeKey(), fronts.front.makeKey()]);
+    const answers = await Promise.all(keys.map((key) => ask(cached(url), { key })));
+    expect(answers.map(({ body }) => body.data?.['fromCache'])).toEqual([false, false]);
+    expect(renders() - before).toBe(2);
+  });
+
+  test('are not held up by a first client that goes away', async () => {
+    const [url, before] = [newUrl(), renders()];
+    const hold = Promise.withResolvers<undefined>();
+    fronts.front.renderer.behaviour = async (job, self) => {
+      await hold.promise;
+      await self.complete(job);
+    };
+    const aborter = new AbortController();
+    const first = ask(cached(url), { signal: aborter.signal }).catch(() => null);
+    await until('the first to be rendered', () => renders() - before === 1);
+    const second = ask(cached(url), { front: 1 });
+    await slowly(100);
+    aborter.abort();
+    expect(await first).toBeNull();
+    hold.resolve(undefined);
+    expect((await second).body.data).toMatchObject({ fromCache: true });
+    expect(renders() - before).toBe(1);
+  });
+});
+
+test('a claim whose front died before its capture was accepted does not last', async () => {
+  const url = newUrl();
+  const first = (await ask(cached(url))).body.data;
+  const name = (await fronts.entriesOf(url))[0]?.done?.record.cache?.name ?? '';
+  // A UUIDv7 of 20 seconds ago, without a record.
+  const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
+  const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;
+  // As a front leaves it that has not queued its capture yet.
+  const claim = { uuid, until: Date.now() + 2000 };
+  await new Entries(fronts.front.nats.session, 'cache').put(`demo.${name}`, { done: null, claim });
+  const second = (await ask(cached(url), { front: 1 })).body.data;
+  expect(second).toMatchObject({ fromCache: false });
+  expect(second?.['uuid']).not.toBe(first?.['uuid']);
+});

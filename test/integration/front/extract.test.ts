@@ -1,0 +1,153 @@
+import { gzipSync } from 'node:zlib';
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { idempotencyKey } from '../../../services/front/capture/idempotency-keys.ts';
+import { openHolder, startBackgroundFront, type Holder } from './background.ts';
+import type { TestFront } from './test-front.ts';
+
+const first: Extracted = { text: 'What it says', links: [{ url: 'https://example.com/', text: 'Home' }] };
+const second: Extracted = { text: 'What it says now', links: [] };
+const body = { background: false, extract: ['text', 'links'] };
+
+let lines: string[] = [];
+let front: TestFront;
+let holder: Holder;
+beforeAll(async () => {
+  const warn = ({ err }: { err: Error }, message: string) => void lines.push(`${message}: ${err.message}`);
+  const log = Object.create(silentLog, { warn: { value: warn } }) as Logger;
+  front = await startBackgroundFront({ log });
+  holder = await openHolder(front);
+});
+afterAll(() => front[Symbol.asyncDispose]());
+afterEach(() => {
+  front.renderer.pack = packExtracted;
+  lines = [];
+});
+
+const store = () => front.renderer.store;
+
+async function captured(more: object = {}): Promise<Record<string, unknown> & { readonly uuid: string }> {
+  front.renderer.extracted = first;
+  const { status, body: answer } = await holder.capture({ ...body, ...more });
+  expect(status).toBe(200);
+  return answer.data as Record<string, unknown> & { readonly uuid: string };
+}
+
+test('POST /capture and GET /captures/{uuid} have it, lists and answers about other things do not', async () => {
+  const data = await captured({ persistence: { enabled: true } });
+  expect(data['extracted']).toEqual(first);
+  expect((await holder.state(data.uuid))['extracted']).toEqual(first);
+  const list = await front.call('/captures', { key: holder.key });
+  expect(await list.text()).not.toContain('extracted');
+  expect((await holder.refresh(data.uuid)).body.data).not.toHaveProperty('extracted');
+});
+
+test('a file as the answer leaves it to GET /captures/{uuid}; so does the background', async () => {
+  front.renderer.extracted = first;
+  const file = await front.capture({ url: 'https://example.com/', ...body, responseType: 'file' }, { key: holder.key });
+  expect(file.headers.get('content-type')).toBe('image/png');
+  await file.arrayBuffer();
+  expect((await holder.state(file.headers.get('x-capture-uuid') ?? ''))['extracted']).toEqual(first);
+  const queued = await holder.queue({ extract: ['text'] });
+  expect(queued).not.toHaveProperty('extracted');
+  expect((await holder.until(queued.uuid, 'completed'))['extracted']).toEqual(first);
+});
+
+test('captures that do not ask for it have none', async () => {
+  const data = await captured({ extract: undefined });
+  expect(data).not.toHaveProperty('extracted');
+  expect(await holder.state(data.uuid)).not.toHaveProperty('extracted');
+  expect(await store().stat(extractedName((await holder.record(data.uuid)).fileName))).toBeNull();
+});
+
+test('an answer from the cache has it, in whatever order it was asked for; other parts are another capture', async () => {
+  const cached = { url: `https://example.com/${randomUUID()}`, responseCache: { enabled: true } };
+  const data = await captured(cached);
+  const hit = await captured({ ...cached, extract: ['links', 'text'] });
+  expect(hit).toMatchObject({ fromCache: true, uuid: data.uuid, extracted: first });
+  expect(await captured({ ...cached, extract: ['text'] })).toMatchObject({ fromCache: false });
+  expect(await captured({ ...cached, background: true })).toMatchObject({ fromCache: true, extracted: first });
+});
+
+test('the answer to an Idempotency-Key has it again, and is kept without it', async () => {
+  front.renderer.extracted = first;
+  const key = randomUUID();
+  const ask = async () => {
+    const headers = { 'content-type': 'application/json', 'idempotency-key': key };
+    const request = { url: 'https://example.com/', ...body };
+    const answer = await front.call('/capture', {
+      key: holder.key,
+      method: 'POST',
+      headers,
+      body: JSON.stringify(request),
+    });
+    return { isReplayed: answer.headers.get('idempotent-replayed') === 'true', body: await answer.json() };
+  };
+  const asked = await ask();
+  expect(asked).toMatchObject({ isReplayed: false, body: { data: { extracted: first } } });
+  expect(await ask()).toEqual({ ...asked, isReplayed: true });
+  const kept = await new Entries(front.nats.session, 'db').get(idempotencyKey(holder.account, key));
+  expect(kept?.value).toMatchObject({ answer: { data: { status: 'completed' } } });
+  expect(JSON.stringify(kept?.value)).not.toContain('What it says');
+});
+
+test('a refresh replaces it', async () => {
+  const { uuid } = await captured({ persistence: { enabled: true } });
+  front.renderer.extracted = second;
+  await holder.refresh(uuid);
+  await expect.poll(async () => (await holder.state(uuid))['extracted'], { timeout: 10_000 }).toEqual(second);
+});
+
+test('it goes with the file when the capture is deleted', async () => {
+  const { uuid } = await captured();
+  const { fileName } = await holder.record(uuid);
+  await holder.remove(uuid);
+  expect(await store().stat(extractedName(fileName))).toBeNull();
+  expect(await holder.state(uuid)).toMatchObject({ status: 'deleted', extracted: null });
+  expect(lines).toEqual([]);
+});
+
+test('the page did not answer: it is null, and the capture is as good as ever', async () => {
+  front.renderer.extracted = null;
+  const { body: answer } = await holder.capture(body);
+  expect(answer.data).toMatchObject({ status: 'completed', extracted: null });
+  expect(lines).toEqual([]);
+});
+
+describe('what cannot be read is null, with the rest intact, and logged', () => {
+  const bomb = () => gzipSync(`${JSON.stringify(first)}${' '.repeat(64 * 1024 * 1024)}`);
+  const packed = (value: unknown) => () => gzipSync(JSON.stringify(value));
+  test.each<[string, () => Buffer]>([
+    ['is damaged', () => gzipSync(JSON.stringify(first)).subarray(0, 40)],
+    ['is no JSON', () => gzipSync('<p>')],
+    ['is of another form', packed({ text: ['a list'] })],
+    ['has a part that is larger than it may be', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
+    ['is nothing', packed(null)],
+    ['is a bomb', bomb],
+  ])('it %s', async (_what, bytes) => {
+    front.renderer.pack = async () => bytes();
+    const data = await captured();
+    expect(data).toMatchObject({ status: 'completed', extracted: null, tokenCost: 1 });
+    expect(await holder.state(data.uuid)).toMatchObject({ status: 'completed', extracted: null });
+    expect(lines.filter((line) => line.includes('what was extracted from a page cannot be read'))).toHaveLength(2);
+  });
+
+  test('what nobody knows is left out', async () => {
+    const more = { ...first, links: [{ url: 'https://example.com/', text: 'Home', more: 1 }], more: 'x'.repeat(1000) };
+    front.renderer.pack = async () => packed(more)();
+    expect((await captured())['extracted']).toEqual(first);
+  });
+
+  test('it is no longer there', async () => {
+    const { uuid } = await captured();
+    await store().remove(extractedName((await holder.record(uuid)).fileName));
+    expect(await holder.state(uuid)).toMatchObject({ status: 'completed', extracted: null });
+    expect(lines.join()).toContain('the object of the extracted parts does not exist');
+  });
+});

@@ -1,0 +1,246 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { TimeoutError } from '@nats-io/nats-core';
+import { randomUUIDv7 } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { laterSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Captures } from '@webcapture/shared/captures/captures.ts';
+import { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import { parseTask, Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { Tickets } from '@webcapture/shared/queue/tickets.ts';
+import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
+import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
+import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
+import { silentLog } from '../../harness/nats-session.ts';
+import { defaultOptions } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
+import { completeJobs, openHolder, startBackgroundFront, wide, type Holder } from './background.ts';
+import type { TestFront } from './test-front.ts';
+
+let front: TestFront;
+beforeAll(async () => {
+  front = await startBackgroundFront();
+});
+afterAll(() => front[Symbol.asyncDispose]());
+beforeEach(() => completeJobs(front.renderer));
+
+const never = () => new Promise<never>(() => undefined);
+const request: AcceptedRequest = {
+  source: { kind: 'url', url: 'https://example.com/' },
+  options: defaultOptions,
+  region: 'auto',
+  priority: 'background',
+  tokenCost: 1,
+  lifetimeMs: 60_000,
+  persistence: undefined,
+  webhookUrl: undefined,
+};
+
+/** The queue of a front of its own, but for what is to go wrong. */
+function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): BackgroundQueue {
+  return new BackgroundQueue({
+    captures: new Captures(session),
+    jobs: new Jobs(session, new Tickets(session)),
+    tasks: new Tasks(session),
+    regions: { choose: async () => 'us-east' },
+    parcels: {
+      put: (address, html, expiresAt) => storeHtml(session, address, html, expiresAt),
+      remove: (name) => removeHtml(session, name),
+    },
+    now: session.now,
+    log: silentLog,
+    ...broken,
+  });
+}
+
+/** What becomes of the call of a front that dies under it: it may end with an error, which nobody hears any more. */
+const unheard = (call: Promise<unknown>) => void call.catch(() => undefined);
+
+/** The guard of a capture as it waits for its time, which is some seconds away. */
+async function guardOf(account: string, uuid: string, revision = 0) {
+  const subject = laterSubject('dispatch', `${account}.${uuid}.${revision}`);
+  const message = await front.nats.session.jsm.streams.getMessage(streamNames.tasks, { last_by_subj: subject });
+  if (message === null) throw new Error('there is no guard');
+  const at = Date.parse((message.header?.get('Nats-Schedule') ?? '').replace('@at ', ''));
+  expect(at - Date.now()).toBeGreaterThan(5000);
+  expect(at - Date.now()).toBeLessThan(30_000);
+  const task = parseTask(message.data);
+  if (task.kind !== 'dispatch') throw new Error('the guard is something else');
+  return task;
+}
+
+/** What the leader does with a guard, and does twice when it dies under way. */
+async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<void> {
+  const { session } = front.nats;
+  for (let run = 0; run < 2; run++) {
+    await recoverLostJob(task, {
+      captures: new Captures(session),
+      jobs: new Jobs(session, new Tickets(session)),
+      // The guard stays as it is, so that a test can look at it again.
+      tasks: { schedule: async () => undefined },
+      failCapture: () => Promise.reject(new Error('nothing is overdue')),
+      followUps: { arrange: async () => undefined },
+    });
+  }
+}
+
+const rendered = (uuid: string) => front.renderer.jobs.filter((job) => job.uuid === uuid).map((job) => job.revision);
+const once = { tokens: 1, captures: 1, reserved: 0, queued: 0 };
+const recordOf = (holder: Holder, uuid: string) => until('its record', () => holder.record(uuid));
+
+describe('a front that dies', () => {
+  test('between the record and the job: the capture is rendered once and charged once', async () => {
+    const holder = await openHolder(front);
+    const session = await front.nats.connect();
+    const uuid = randomUUIDv7();
+    unheard(queueOf(session, { jobs: { publish: never } }).enqueue(request, { uuid, account: holder.account }));
+    await recordOf(holder, uuid);
+    await session.nc.close();
+    expect(await holder.usage()).toMatchObject({ reserved: 1, queued: 1 });
+    await dispatch(await guardOf(holder.account, uuid));
+    await holder.until(uuid, 'completed');
+    expect(await holder.usage()).toEqual(once);
+    await dispatch({ account: holder.account, uuid, revision: 0 });
+    expect(rendered(uuid)).toEqual([0]);
+  });
+
+  test('between the job and putting off its guard: likewise', async () => {
+    const holder = await openHolder(front);
+    const uuid = randomUUIDv7();
+    const tasks = new Tasks(front.nats.session);
+    let scheduled = 0;
+    const schedule: Tasks['schedule'] = (task, at, deadline) =>
+      scheduled++ === 0 ? tasks.schedule(task, at, deadline) : never();
+    const queue = queueOf(front.nats.session, { tasks: { schedule } });
+    await queue.enqueue(request, { uuid, account: holder.account });
+    await dispatch(await guardOf(holder.account, uuid));
+    await holder.until(uuid, 'completed');
+    await dispatch({ account: holder.account, uuid, revision: 0 });
+    // Both lanes have been looked at again when a later capture has ended.
+    await holder.until((await holder.queue()).uuid, 'completed');
+    expect(rendered(uuid)).toEqual([0]);
+    expect(await holder.usage()).toMatchObject({ tokens: 2, queued: 0 });
+  });
+
+  test('between a refresh and its job: the refresh is rendered once and charged once', async () => {
+    const holder = await openHolder(front);
+    const { uuid } = await holder.queue();
+    await holder.until(uuid, 'completed');
+    const session = await front.nats.connect();
+    unheard(queueOf(session, { jobs: { publish: never } }).enqueueRefresh(await holder.record(uuid), 'us-east'));
+    await until('the refresh', async () => (await holder.record(uuid)).refresh?.state === 'queued');
+    await session.nc.close();
+    await dispatch(await guardOf(holder.account, uuid, 1));
+    await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
+    expect(rendered(uuid)).toEqual([0, 1]);
+    expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  });
+
+  test('between the guard and the record: nothing comes of it', async () => {
+    const holder = await openHolder(front);
+    const uuid = randomUUIDv7();
+    const captures = { create: never, change: never, fail: never };
+    unheard(queueOf(front.nats.session, { captures }).enqueue(request, { uuid, account: holder.account }));
+    await dispatch(await until('its guard', () => guardOf(holder.account, uuid)));
+    expect(await holder.usage()).toMatchObject({ reserved: 0, queued: 0 });
+    expect(rendered(uuid)).toEqual([]);
+  });
+});
+
+describe('the place of a front that has died', () => {
+  const admit = async (holder: Holder, id: string, until: number, limits: object) => {
+    const usage = new AccountUsage(front.nats.session);
+    const limiter = new Limiter(front.nats.session, usage);
+    const place = { id, tokens: 1, priority: 'background', until } as const;
+    expect((await limiter.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
+  };
+
+  test('before the record lapses by itself, and does not block any longer', async () => {
+    const limits = { maxQueued: 1, tokenQuota: 1 };
+    const holder = await openHolder(front, limits);
+    const lapses = Date.now() + 1500;
+    await admit(holder, randomUUIDv7(), lapses, limits);
+    const refusals = new Set<number>();
+    await until('it to have lapsed', async () => {
+      const { status } = await holder.capture();
+      if (status !== 200) refusals.add(status);
+      return status === 200;
+    });
+    expect(Date.now()).toBeGreaterThanOrEqual(lapses);
+    for (const status of refusals) expect([402, 429]).toContain(status);
+  });
+
+  test('after the record is not counted beside it', async () => {
+    const limits = { maxQueued: 2, tokenQuota: 2 };
+    const holder = await openHolder(front, limits);
+    front.renderer.behaviour = async () => undefined;
+    const { uuid } = await holder.queue();
+    await admit(holder, uuid, Date.now() + 60_000, limits);
+    expect((await holder.capture()).status).toBe(200);
+    expect((await holder.capture()).body.error?.code).toMatch(/QUOTA_EXCEEDED|QUEUE_FULL/);
+  });
+});
+
+describe('what a client was told is so', () => {
+  const enqueue = (holder: Holder, uuid: string, broken: Partial<BackgroundQueueDeps>, more: object = {}) =>
+    queueOf(front.nats.session, broken).enqueue({ ...request, ...more }, { uuid, account: holder.account });
+
+  test('a full queue: refused, and nothing stays reserved', async () => {
+    const holder = await openHolder(front);
+    const uuid = randomUUIDv7();
+    const full = new JetStreamApiError({ code: 503, err_code: 10_077, description: 'maximum bytes exceeded' });
+    let tries = 0;
+    const publish = () => {
+      tries++;
+      return Promise.reject(full);
+    };
+    const refused = enqueue(holder, uuid, { jobs: { publish } });
+    await expect(refused).rejects.toMatchObject({ code: 'QUEUE_FULL' });
+    expect(tries).toBe(1);
+    await until('the record to say so', async () => (await holder.record(uuid)).status === 'failed');
+    expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
+  });
+
+  test('a queue that cannot be reached: accepted, and left to the leader', async () => {
+    const holder = await openHolder(front);
+    const uuid = randomUUIDv7();
+    const record = await enqueue(holder, uuid, { jobs: { publish: () => Promise.reject(new TimeoutError()) } });
+    expect(record.status).toBe('queued');
+    await dispatch(await guardOf(holder.account, uuid));
+    await holder.until(uuid, 'completed');
+  });
+
+  test('a record whose writing was not confirmed: refused, settled, and its html is gone', async () => {
+    const holder = await openHolder(front);
+    const uuid = randomUUIDv7();
+    const captures = new Captures(front.nats.session);
+    const unconfirmed = {
+      create: async (record: Parameters<Captures['create']>[0]) => {
+        await captures.create(record);
+        throw new TimeoutError();
+      },
+      change: captures.change.bind(captures),
+      fail: captures.fail.bind(captures),
+    };
+    const more = {
+      source: { kind: 'html', html: '<p>x</p>' },
+      persistence: { refreshIntervalMs: 0 },
+      lifetimeMs: 9e10,
+    };
+    const refused = enqueue(holder, uuid, { captures: unconfirmed }, more);
+    await expect(refused).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
+    await until('the record to be settled', async () => (await holder.record(uuid)).status === 'failed');
+    await until('the html to be gone', () =>
+      readHtml(front.nats.session, { region: 'us-east', name: uuid }).then(
+        () => false,
+        () => true,
+      ),
+    );
+    await dispatch(await guardOf(holder.account, uuid));
+    expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
+    expect(rendered(uuid)).toEqual([]);
+  });
+});

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { read, startTestFront } from './test-front.ts';
+
+test('a stored capture is kept for the days that the operator chose, whatever its cdnTtl', async () => {
+  await using front = await startTestFront({ WEBCAPTURE_PERSISTENCE_DAYS: '7' });
+  const before = Date.now();
+  const { body } = await read(
+    await front.capture({ url: 'https://example.com/', persistence: { enabled: true }, cdnTtl: 100 }),
+  );
+  const { expiresAt } = (body.data ?? {})['metadata'] as { expiresAt: string };
+  const keptMs = Date.parse(expiresAt) - before;
+  expect(keptMs).toBeGreaterThan(7 * 86_400_000 - 60_000);
+  expect(keptMs).toBeLessThan(7 * 86_400_000 + 60_000);
+  expect(front.renderer.jobs[0]?.file.lifetimeMs).toBe(604_800_000);
+  const file = await front.renderer.store.stat(front.renderer.jobs[0]?.file.object ?? '');
+  expect(file?.expiresAt).toBe(Date.parse(expiresAt));
+});

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { jobMaxDeliveries, resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/results.ts';
+import { until } from '../../harness/until.ts';
+import type { Behaviour } from '../../harness/stand-in-renderer.ts';
+import { openHolder, startBackgroundFront, type Holder } from './background.ts';
+import { read, type TestFront } from './test-front.ts';
+
+/** What becomes of the jobs of an account: the tests of this file run side by side, since one of them waits most of its time. */
+const behaviours = new Map<string, Behaviour>();
+
+let front: TestFront;
+beforeAll(async () => {
+  front = await startBackgroundFront();
+  front.renderer.behaviour = (job, renderer) => behaviours.get(job.account)?.(job, renderer) ?? renderer.complete(job);
+});
+afterAll(() => front[Symbol.asyncDispose]());
+
+/** Opens an account whose jobs the renderer gives back so many times each, as one that cannot take them. */
+async function openReturned(reason: ReturnReason, times: number): Promise<Holder> {
+  const holder = await openHolder(front);
+  const given = new Map<string, number>();
+  behaviours.set(holder.account, async (job, renderer) => {
+    const count = (given.get(job.uuid) ?? 0) + 1;
+    given.set(job.uuid, count);
+    if (count <= times) await renderer.publish(job, { kind: 'returned', reason });
+    else await renderer.complete(job);
+  });
+  return holder;
+}
+
+const jobsOf = (uuid: unknown) => front.renderer.jobs.filter((job) => job.uuid === uuid);
+
+async function expectOneCharge(holder: Holder): Promise<void> {
+  expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
+}
+
+async function interactive(holder: Holder): Promise<unknown> {
+  const { status, body } = await read(
+    await front.capture({ url: 'https://example.com/' }, { key: holder.key, signal: AbortSignal.timeout(55_000) }),
+  );
+  expect([status, body.error]).toEqual([200, null]);
+  return body.data?.['uuid'];
+}
+
+// The first to begin: each return takes two seconds.
+test.concurrent(
+  'jobs of a version that no renderer knows go back ten times and more, and are rendered once one does',
+  async () => {
+    const times = 11;
+    const waiting = await openReturned('unknown_version', times);
+    const background = await openReturned('unknown_version', times);
+    const answer = interactive(waiting);
+    const { uuid } = await background.queue();
+    expect(jobsOf(await answer)).toHaveLength(times + 1);
+    // There is no leader here that repeats signals: one that was lost would be made up for after a minute.
+    await until('the background capture', async () => (await background.record(uuid)).status === 'completed', {
+      deadlineMs: 40_000,
+    });
+    expect(jobsOf(uuid)).toHaveLength(times + 1);
+    await expectOneCharge(waiting);
+    await expectOneCharge(background);
+  },
+);
+
+test.concurrent.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
+  'more often than a job may be delivered, for %s: whoever waits gets the picture, charged once',
+  async (reason) => {
+    const times = jobMaxDeliveries + 2;
+    const holder = await openReturned(reason, times);
+    expect(jobsOf(await interactive(holder))).toHaveLength(times + 1);
+    await expectOneCharge(holder);
+  },
+);
+
+test.concurrent.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
+  'of a background capture, for %s: any front queues it again',
+  async (reason) => {
+    const times = jobMaxDeliveries + 2;
+    const holder = await openReturned(reason, times);
+    const { uuid } = await holder.queue();
+    await holder.until(uuid, 'completed');
+    expect(jobsOf(uuid)).toHaveLength(times + 1);
+    await expectOneCharge(holder);
+  },
+);
+
+test.concurrent(
+  'a renderer that gives one job back again and again has it queued once more, not each time',
+  async () => {
+    const holder = await openHolder(front);
+    let isFirst = true;
+    behaviours.set(holder.account, async (job, renderer) => {
+      if (!isFirst) return renderer.complete(job);
+      isFirst = false;
+      for (let time = 0; time < 20; time++) await renderer.publish(job, { kind: 'returned', reason: 'no_free_slot' });
+    });
+    const { uuid } = await holder.queue();
+    await holder.until(uuid, 'completed');
+    const unsettled = async () => {
+      const filter = { subjects_filter: resultSubject('us-east', uuid) };
+      return (await front.nats.session.jsm.streams.info(streamNames.results, filter)).state.subjects ?? {};
+    };
+    await until('all that it said to be settled', async () => Object.keys(await unsettled()).length === 0);
+    expect(jobsOf(uuid)).toHaveLength(2);
+    isFirst = true;
+    expect(jobsOf(await interactive(holder))).toHaveLength(2);
+    expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  },
+);
+
+test.concurrent('a background capture, and a refresh, of which rendering had begun are queued once more', async () => {
+  const holder = await openHolder(front);
+  let release = () => undefined as void;
+  const hold = () => {
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isFirst = true;
+    behaviours.set(holder.account, async (job, renderer) => {
+      if (!isFirst) {
+        await released;
+        return renderer.complete(job);
+      }
+      isFirst = false;
+      renderer.begin(job);
+      const isRendering = async () => {
+        const record = await holder.record(job.uuid);
+        return (job.revision === 0 ? record.status : record.refresh?.state) === 'rendering';
+      };
+      await until('it to be rendered', isRendering);
+      await renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
+    });
+  };
+  hold();
+  const { uuid } = await holder.queue();
+  await until('the second delivery', () => jobsOf(uuid).length === 2);
+  expect((await holder.record(uuid)).status).toBe('queued');
+  release();
+  await holder.until(uuid, 'completed');
+
+  hold();
+  await holder.refresh(uuid);
+  await until('the second delivery of the refresh', () => jobsOf(uuid).length === 4);
+  expect((await holder.record(uuid)).refresh?.state).toBe('queued');
+  release();
+  await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+});
