@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { Sequencer } from './test/harness/sequencer.ts';
+import { longTag } from './test/runner/tiers.ts';
 
 /**
  * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
@@ -19,6 +20,7 @@ export default defineConfig({
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',
+    tags: [{ name: longTag, description: 'Tests that only `npm run test:all` runs; CONTRIBUTING has the rule.' }],
     // Node runs the sources as it does in production; nothing is mocked that Vite would have to rewrite them for.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
@@ -28,7 +30,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'integration', include: ['test/integration/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          maxWorkers: 4,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,
@@ -69,6 +76,21 @@ export default defineConfig({
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'contract',
+          include: ['test/contract/*.test.ts'],
+          // Tools of other languages are installed first, and make thousands of requests.
+          testTimeout: 60 * 60_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1, sequence: { groupOrder: 2 } },
       },
     ],
   },

@@ -1,18 +1,62 @@
-// What `npm test` runs: gets the tools, runs every test, and says at the very end how many passed and failed.
+// Runs the tests: gets the tools that they run against, runs vitest, and prints how many tests passed and failed.
+//   npm test                         the fast tier
+//   npm run test:all                 both tiers; with --tier=long only what npm test leaves out
+//   npm run test:watch               the fast tier, again after each change
+//   npm test -- <part of a path>     all tests of the files whose path contains the text
+//   npm test -- --changed[=<ref>]    the tests that the changes since the last commit, or since <ref>, can break
+// All other options are those of vitest.
+import { relative, resolve } from 'node:path';
 import process from 'node:process';
-import { parseCLI, startVitest, type Vitest } from 'vitest/node';
+import { parseCLI, startVitest } from 'vitest/node';
 import { ensureTool } from '../deploy/tools/ensure-tool.ts';
 import { ensureTestTools } from './harness/tools.ts';
+import { affectedTests, changedFiles } from './runner/changed.ts';
+import { countTests, longestFiles, type Counts } from './runner/summary.ts';
+import { longTag, testFiles, type Tier } from './runner/tiers.ts';
 
-interface Counts {
-  passed: number;
-  failed: number;
-  skipped: number;
-}
-
+const root = resolve(import.meta.dirname, '..');
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-async function main(): Promise<Counts> {
+const start = performance.now();
+const counts = await main();
+if (counts !== undefined) {
+  const { passed, failed, skipped } = counts;
+  say(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
+  process.exit(failed === 0 ? 0 : 1);
+}
+
+/** Undefined in watch mode, which ends by itself. */
+async function main(): Promise<Counts | undefined> {
+  const args = process.argv.slice(2);
+  const own = (name: string) => args.includes(name);
+  const { filter, options } = parseCLI([
+    'vitest',
+    'run',
+    ...args.filter((arg) => !/^--(tier=.*|all|watch)$/.test(arg)),
+  ]);
+  const { changed, ...rest } = options;
+  const isWatching = own('--watch');
+  // Whoever names files, or projects of long tests, wants all of their tests.
+  const isNamed = filter.length > 0;
+  const tiers: readonly Tier[] = own('--tier=long') ? ['long'] : own('--all') || isNamed ? ['fast', 'long'] : ['fast'];
+
+  const files = await testFiles(root);
+  const projects = [options.project ?? []].flat();
+  const inTiers = [...files]
+    .filter(([path, of]) => isInProject(path, projects) && of.some((tier) => tiers.includes(tier)))
+    .map(([path]) => path);
+  let chosen = inTiers.filter((path) => !isNamed || filter.some((part) => resolve(root, path).includes(part)));
+  if (changed !== undefined && changed !== false) {
+    const paths = await changedFiles(root, typeof changed === 'string' ? changed : undefined);
+    chosen = await affectedTests(root, chosen, paths);
+    say(`${chosen.length} of ${inTiers.length} test files can be affected by ${paths.length} changed files.`);
+    if (chosen.length === 0) return { passed: 0, failed: 0, skipped: 0 };
+  }
+  if (chosen.length === 0) {
+    say('No test was run: no test file matches the filter.');
+    return { passed: 0, failed: 1, skipped: 0 };
+  }
+
   say('Looking for the tools that the tests run against: nats-server, Chromium, fonts …');
   try {
     await ensureTestTools(say);
@@ -20,57 +64,55 @@ async function main(): Promise<Counts> {
     say(error instanceof Error ? error.message : String(error));
     return { passed: 0, failed: 1, skipped: 0 };
   }
-  const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
   const preparing = new AbortController();
-  const isAll = filter.length === 0;
-  if (isAll || filter.some((name) => name.includes('kube'))) {
-    prepare(['control-plane', 'kube-controller-manager', 'operator-crds'], preparing.signal);
+  void prepare(slowTools(chosen), preparing.signal);
+  const toolsReady = performance.now();
+
+  const vitest = await startVitest('test', chosen, {
+    ...rest,
+    watch: isWatching,
+    ...(tiers.length === 1 && { tagsFilter: [tiers[0] === 'long' ? longTag : `!${longTag}`] }),
+  });
+  if (isWatching) {
+    vitest.onClose(() => preparing.abort());
+    return undefined;
   }
-  if (isAll) prepare(['php'], preparing.signal);
-  const vitest = await startVitest('test', filter, { ...options, watch: false });
   preparing.abort();
-  const counts = count(vitest);
+  const counts = countTests(vitest, tiers);
+  say(`The ten longest files:\n${longestFiles(vitest, root)}`);
   await vitest.close();
-  return counts;
-}
-
-/**
- * Tools that may be built for minutes, or installed, one after the other: beside the tests that do not need them. Those that
- * do wait for them, and say why they are not there.
- */
-function prepare(tools: readonly string[], signal: AbortSignal): void {
-  const prepareAll = async () => {
-    for (const tool of tools) {
-      await ensureTool(tool, { log: say, signal }).catch((error: unknown) => {
-        if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
-      });
-      if (signal.aborted) return;
-    }
-  };
-  void prepareAll();
-}
-
-/** A file that could not be read, and an error outside of every test, count as a failed test each. */
-function count(vitest: Vitest): Counts {
-  const counts = { passed: 0, failed: vitest.state.getUnhandledErrors().length, skipped: 0 };
-  const modules = vitest.state.getTestModules();
-  for (const module of modules) {
-    const tests = [...module.children.allTests()];
-    for (const test of tests) {
-      const { state } = test.result();
-      // What never ran to its end (its file broke off) has not passed.
-      counts[state === 'pending' ? 'failed' : state]++;
-    }
-    const hasFailedTest = tests.some((test) => test.result().state === 'failed');
-    if (module.state() === 'failed' && !hasFailedTest) counts.failed++;
-  }
+  const seconds = (from: number) => ((performance.now() - from) / 1000).toFixed(0);
+  say(`${seconds(start)} s in all, of which the tests took ${seconds(toolsReady)} s`);
   if (counts.passed + counts.failed === 0) {
-    say('No test was run: nothing matches the filter.');
+    say('No test was run: no test matches the filter.');
     counts.failed = 1;
   }
   return counts;
 }
 
-const { passed, failed, skipped } = await main();
-say(`${passed} passed, ${failed} failed${skipped === 0 ? '' : `, ${skipped} skipped`}`);
-process.exit(failed === 0 ? 0 : 1);
+/** A project has the name of the folder that its tests are in. */
+function isInProject(path: string, projects: readonly string[]): boolean {
+  return projects.length === 0 || projects.some((project) => path.startsWith(`test/${project}/`));
+}
+
+/** Tools that are built or installed for minutes, by the test files that need them. */
+function slowTools(paths: readonly string[]): readonly string[] {
+  const needs = (part: string) => paths.some((path) => relative(root, resolve(root, path)).startsWith(part));
+  return [
+    ...(needs('test/kube/') ? ['control-plane', 'kube-controller-manager', 'operator-crds'] : []),
+    ...(needs('test/integration/front/link-examples') ? ['php'] : []),
+  ];
+}
+
+/**
+ * Gets tools one after the other beside the tests that do not need them. A test that needs one waits for it, and fails with
+ * the reason when it is not there.
+ */
+async function prepare(tools: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const tool of tools) {
+    await ensureTool(tool, { log: say, signal }).catch((error: unknown) => {
+      if (!signal.aborted) say(error instanceof Error ? error.message : String(error));
+    });
+    if (signal.aborted) return;
+  }
+}

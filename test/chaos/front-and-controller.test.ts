@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { readProcessTree, sum } from '../../services/renderer/browser/process-tree.ts';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Fleet } from '../harness/fleet.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 // One file for all that needs a control plane: files of tests share nothing, and each would start one of its own.
 import './suites/crd.ts';
 import './suites/chart.ts';

@@ -1,0 +1,28 @@
+import { glob, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** The tag of tests that only `npm run test:all` runs; CONTRIBUTING has the rule. */
+export const longTag = 'long';
+
+/** `fast` is what `npm test` runs, `long` what `npm run test:all` adds to it. */
+export type Tier = 'fast' | 'long';
+
+/**
+ * The tiers that the tests of a file belong to. The comment `@module-tag long` puts the whole file into the long tier;
+ * `tags: 'long'` on a test or a suite, and `long: true` on a case of the corpus, put that part there.
+ */
+export function tiersOf(source: string): readonly Tier[] {
+  if (/^(?:\/\/| \*) @module-tag long\b/m.test(source)) return ['long'];
+  return /\btags: 'long'|\blong: true\b/.test(source) ? ['fast', 'long'] : ['fast'];
+}
+
+/** All test files of the repository with their tiers, as paths relative to `root`. */
+export async function testFiles(root: string): Promise<Map<string, readonly Tier[]>> {
+  const files = new Map<string, readonly Tier[]>();
+  for await (const path of glob('test/{unit,integration,corpus,e2e,kube,chaos,contract,fuzz}/**/*.test.ts', {
+    cwd: root,
+  })) {
+    files.set(path, tiersOf(await readFile(join(root, path), 'utf8')));
+  }
+  return files;
+}

@@ -1,0 +1,37 @@
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { testFiles, tiersOf } from '../../runner/tiers.ts';
+
+// In two parts: vitest reads the tag wherever it is in a file.
+const moduleTag = `@module${'-tag'} long`;
+
+test.each([
+  ["import { test } from 'vitest';\ntest('adds', () => {});", ['fast']],
+  [`// ${moduleTag}\nimport { test } from 'vitest';`, ['long']],
+  [`/**\n * Kills servers.\n * ${moduleTag}\n */`, ['long']],
+  ["test('waits', { tags: 'long' }, async () => {});", ['fast', 'long']],
+  ["const pages = [{ name: 'a page', long: true }];", ['fast', 'long']],
+  ["test('takes as long as it must', () => {});", ['fast']],
+])('reads the tiers of a file from its source: %j', (source, tiers) => {
+  expect(tiersOf(source)).toEqual(tiers);
+});
+
+test('finds the test files of every project', async () => {
+  const files = await testFiles(resolve(import.meta.dirname, '../../..'));
+  expect(files.get('test/unit/runner/tiers.test.ts')).toEqual(['fast', 'long']);
+  const projects = new Set([...files.keys()].map((path) => path.split('/')[1]));
+  expect([...projects].toSorted()).toEqual([
+    'chaos',
+    'contract',
+    'corpus',
+    'e2e',
+    'fuzz',
+    'integration',
+    'kube',
+    'unit',
+  ]);
+  // What needs a tool that takes minutes to build.
+  for (const [path, tiers] of files) {
+    if (/^test\/(chaos|contract|fuzz|kube)\//.test(path)) expect(tiers, path).toEqual(['long']);
+  }
+});
