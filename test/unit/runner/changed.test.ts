@@ -24,7 +24,7 @@ const files: Readonly<Record<string, string>> = {
   'test/unit/policy.test.ts': "import { policy } from '@webcapture/shared/policy.ts';",
   'test/unit/lazy.test.ts': "import '../../services/controller/lazy.ts';",
   'test/integration/chart.test.ts': "import { helm } from '../harness/helm.ts';",
-  'test/integration/docs.test.ts': "readFile('docs/api.md')",
+  'test/integration/docs.test.ts': "readFile('docs/api.md'), readdir('docs/')",
   'test/e2e/pages.test.ts': "import { useFleet } from '../harness/fleet.ts';",
 };
 const tests = Object.keys(files).filter((path) => path.endsWith('.test.ts'));
