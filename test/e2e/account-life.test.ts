@@ -1,3 +1,4 @@
+// @module-tag long
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AccountView, UsageView } from '@webcapture/shared/api/account.ts';

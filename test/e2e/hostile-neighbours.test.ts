@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { hostileNeighbours } from '../harness/hostile-neighbours.ts';
 import { until } from '../harness/until.ts';

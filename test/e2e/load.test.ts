@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { peak } from '../harness/site/site.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';

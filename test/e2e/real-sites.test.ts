@@ -1,3 +1,4 @@
+// @module-tag long
 import { dirname, join } from 'node:path';
 import { createRequire } from 'node:module';
 import { mkdir, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestEngine } from '../../harness/engine.ts';

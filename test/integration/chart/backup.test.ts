@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';

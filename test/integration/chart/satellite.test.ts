@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 import { readRendererConfig } from '../../../services/renderer/config.ts';

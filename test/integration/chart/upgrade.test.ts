@@ -1,3 +1,4 @@
+// @module-tag long
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { LeaderRecord } from '../../../services/controller/leader/nats-lease.ts';

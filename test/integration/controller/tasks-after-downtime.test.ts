@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { nanos } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Registry } from 'prom-client';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { createServer, type AddressInfo } from 'node:net';
 import { createServer as createHttpServer } from 'node:http';
 import { once } from 'node:events';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFile, spawn } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
 import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import http2, { type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import https from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { percentilesOf } from '../../bench/http-load.ts';

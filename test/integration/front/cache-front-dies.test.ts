@@ -1,3 +1,4 @@
+// @module-tag long
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Cache } from '@webcapture/shared/captures/cache.ts';

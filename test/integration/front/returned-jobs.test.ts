@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobMaxDeliveries, resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/results.ts';

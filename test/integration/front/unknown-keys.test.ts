@@ -1,3 +1,4 @@
+// @module-tag long
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

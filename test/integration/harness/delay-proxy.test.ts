@@ -1,3 +1,4 @@
+// @module-tag long
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, inject, test } from 'vitest';

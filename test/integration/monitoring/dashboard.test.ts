@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { allMetrics, labelValues, type KnownMetric } from '../../harness/all-metrics.ts';

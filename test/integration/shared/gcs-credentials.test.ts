@@ -1,3 +1,4 @@
+// @module-tag long
 import { createHash, createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';

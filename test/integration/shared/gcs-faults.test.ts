@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { googleError, startFaultProxy, type Fault } from '../../harness/fault-proxy.ts';
 import { replaceFile } from '../../harness/place-file.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';

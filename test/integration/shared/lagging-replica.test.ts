@@ -1,3 +1,4 @@
+// @module-tag long
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';

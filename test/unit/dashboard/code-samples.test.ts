@@ -1,3 +1,4 @@
+// @module-tag long
 import { execFile } from 'node:child_process';
 import { mkdtempDisposable, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

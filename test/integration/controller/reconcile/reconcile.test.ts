@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { passDeps, runPass, type PassOptions } from '../../../../services/controller/jobs/orphans/pass.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { chromium } from 'playwright';
 import { createSystemLookup } from '@webcapture/shared/egress/lookup.ts';
