@@ -4,7 +4,8 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
-import { another, storeSuite } from './support/store-suite.ts';
+import { storeSuite } from './support/store-suite.ts';
+import { another, part } from './support/stored-files.ts';
 
 let nats: TestNats;
 let store: EmbeddedStore;
@@ -13,8 +14,6 @@ beforeAll(async () => {
   store = new EmbeddedStore(nats.session);
 });
 afterAll(() => nats[Symbol.asyncDispose]());
-
-const part = 256 * 1024;
 
 async function messagesOf(name: string): Promise<number> {
   const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
-import { bytesOf } from './support/store-suite.ts';
+import { bytesOf } from './support/stored-files.ts';
 import { causeOf, downloads, useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();

@@ -9,7 +9,7 @@ import { html, TestEngine } from '../../harness/engine.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { asRefresh, placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { bytesOf } from './support/store-suite.ts';
+import { bytesOf } from './support/stored-files.ts';
 
 let nats: TestNats;
 let storing: Storing;
