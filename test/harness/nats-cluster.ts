@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import type { NatsBroker } from './broker.ts';
+import { ClusterNode } from './cluster-node.ts';
 import { provision } from '../../services/controller/streams.ts';
 import { startDelayProxy, type DelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
 import { streamSettings } from './nats-session.ts';
-import { asTester, usersConfig } from './nats-users.ts';
+import { usersConfig } from './nats-users.ts';
 import { until } from './until.ts';
 
 export interface NatsClusterOptions {
@@ -270,105 +270,6 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
       { deadlineMs: 30_000, intervalMs: 50 },
     );
     return index;
-  }
-}
-
-interface ClusterNodeOptions {
-  readonly name: string;
-  readonly dataDir: string;
-  readonly toolPath: string;
-  readonly port: number;
-  readonly monitorPort: number;
-  readonly config: string;
-}
-
-/** One server of a cluster. */
-export class ClusterNode {
-  readonly name: string;
-  readonly url: string;
-  readonly #options: ClusterNodeOptions;
-  readonly #lines: string[] = [];
-  #server: NatsServer | undefined;
-
-  constructor(options: ClusterNodeOptions) {
-    this.name = options.name;
-    this.url = asTester(`nats://127.0.0.1:${options.port}`);
-    this.#options = options;
-  }
-
-  get isRunning(): boolean {
-    return this.#server !== undefined;
-  }
-
-  get pid(): number {
-    return this.#running().process.pid;
-  }
-
-  /** Starts it at its ports and folder, and waits until it accepts clients; it may still have to catch up. */
-  async start(): Promise<void> {
-    if (this.#server !== undefined) throw new Error(`${this.name} runs already`);
-    const { dataDir, toolPath, port, config, name } = this.#options;
-    const server = await startNats({
-      dataDir,
-      toolPath,
-      port,
-      serverName: name,
-      config,
-      log: (line) => this.#lines.push(line),
-    });
-    this.#server = server;
-    void server.process.exited.then(() => {
-      if (this.#server === server) this.#server = undefined;
-    });
-  }
-
-  /** Ends it, by default with SIGKILL: what it had handed to the kernel survives, unlike in a power cut. Returns when it is gone. */
-  async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const server = this.#running();
-    server.process.kill(signal);
-    await server.process.exited;
-    this.#server = undefined;
-  }
-
-  signal(signal: NodeJS.Signals): void {
-    this.#running().process.kill(signal);
-  }
-
-  /** Lets it hang, with its connections up. */
-  stop(): void {
-    this.signal('SIGSTOP');
-  }
-
-  /** Lets it go on. */
-  cont(): void {
-    this.signal('SIGCONT');
-  }
-
-  /** `ok` when it is current with every stream and consumer that it is a replica of, else what it says. */
-  async health(): Promise<string> {
-    const response = await fetch(`http://127.0.0.1:${this.#options.monitorPort}/healthz`, {
-      signal: AbortSignal.timeout(5000),
-    });
-    const { status, error } = (await response.json()) as { status: string; error?: string };
-    return error ?? status;
-  }
-
-  logs(): string {
-    return this.#lines.join('\n');
-  }
-
-  violations(): readonly string[] {
-    return this.#lines.filter((line) => line.includes('Violation'));
-  }
-
-  async dispose(): Promise<void> {
-    await this.#server?.process.stop({ graceMs: 0 });
-    this.#server = undefined;
-  }
-
-  #running(): NatsServer {
-    if (this.#server === undefined) throw new Error(`${this.name} does not run`);
-    return this.#server;
   }
 }
 

@@ -22,7 +22,7 @@ const longest: readonly string[] = [
   '/deploy/run.test.ts',
   '/kube/kube.test.ts',
   '/e2e/answer.test.ts',
-  '/e2e/limits.test.ts',
+  '/e2e/request-bounds.test.ts',
   '/e2e/picture-options.test.ts',
   '/e2e/timing.test.ts',
   '/e2e/account-life.test.ts',

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { extname, join, normalize, sep } from 'node:path';
 
@@ -27,8 +27,8 @@ export interface StaticSite extends AsyncDisposable {
 }
 
 /** Serves a folder of built pages on loopback, as any web server would. */
-export async function serveFolder(folder: string): Promise<StaticSite> {
-  const server = createServer((request, response) => {
+export function serveFolder(folder: string): Promise<StaticSite> {
+  return serve((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname);
     const file = join(folder, normalize(path), path.endsWith('/') ? 'index.html' : '');
     const isInside = file.startsWith(folder + sep);
@@ -41,6 +41,11 @@ export async function serveFolder(folder: string): Promise<StaticSite> {
       () => response.writeHead(404).end(),
     );
   });
+}
+
+/** Answers requests on loopback. */
+export async function serve(listener: RequestListener): Promise<StaticSite> {
+  const server = createServer(listener);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

@@ -11,7 +11,7 @@ export default defineConfig({
   root,
   resolve: { alias: { '@webcapture/shared': `${root}services/shared` } },
   test: {
-    include: ['test/unit/**/*.test.ts', 'test/integration/front/validation.test.ts'],
+    include: ['test/unit/**/*.test.ts', 'test/integration/front/validation/*.test.ts'],
     globalSetup: 'test/harness/global-setup.ts',
   },
 });

@@ -3,30 +3,25 @@ import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { startTestCli, type CliAccount, type TestCli } from './test-cli.ts';
+import { type CliAccount, useCli } from './test-cli.ts';
 import { type CommandOptions, runCommand, startCommand } from './command.ts';
 
-let cli: TestCli;
+const cli = useCli();
 let account: CliAccount;
 beforeAll(async () => {
-  cli = await startTestCli();
-  account = await cli.openAccount();
-});
-afterAll(() => cli[Symbol.asyncDispose]());
-beforeEach(() => {
-  cli.front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  account = await cli().openAccount();
 });
 
 const run = (args: readonly string[], options?: CommandOptions) => account.run(args, options);
-const lastJob = () => cli.front.renderer.jobs.at(-1) ?? expect.fail('no job came');
+const lastJob = () => cli().front.renderer.jobs.at(-1) ?? expect.fail('no job came');
 const page = 'https://example.com/';
 
 describe('capture', () => {
   test('writes the file in the format of its extension, and takes options of flags and of a file', async () => {
-    await writeFile(join(cli.folder, 'options.json'), '{"viewport":{"width":900,"height":500},"block":{"ads":true}}');
+    await writeFile(join(cli().folder, 'options.json'), '{"viewport":{"width":900,"height":500},"block":{"ads":true}}');
     const args = [
       'capture',
       page,
@@ -45,7 +40,7 @@ describe('capture', () => {
     expect({ code, stdout: stdout.toString() }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toMatch(/^out\.jpg: jpeg, 800 × 500 px, /);
     const job = lastJob();
-    expect(await readFile(join(cli.folder, 'out.jpg'))).toEqual(cli.front.renderer.fileOf(job));
+    expect(await readFile(join(cli().folder, 'out.jpg'))).toEqual(cli().front.renderer.fileOf(job));
     expect(job.options).toMatchObject({
       format: 'jpeg',
       viewport: { width: 800, height: 500 },
@@ -55,8 +50,8 @@ describe('capture', () => {
   });
 
   test('takes HTML of a file or of stdin, and writes to stdout', async () => {
-    await writeFile(join(cli.folder, 'page.html'), '<p>é</p>');
-    expect((await run(['capture', 'page.html', '-o', '-'])).stdout).toEqual(cli.front.renderer.fileOf(lastJob()));
+    await writeFile(join(cli().folder, 'page.html'), '<p>é</p>');
+    expect((await run(['capture', 'page.html', '-o', '-'])).stdout).toEqual(cli().front.renderer.fileOf(lastJob()));
     expect(lastJob().source).toMatchObject({ html: '<p>é</p>' });
     const { stdout } = await run(['capture', '-', '--json', '--format', 'pdf'], { input: 'only text' });
     expect(JSON.parse(stdout.toString())).toMatchObject({ status: 'completed', metadata: { format: 'pdf' } });
@@ -65,25 +60,25 @@ describe('capture', () => {
 
   test('waits for a background capture whose file is wanted', async () => {
     expect(await run(['capture', page, '--background', '-o', 'later.png'])).toMatchObject({ code: 0 });
-    expect(await readFile(join(cli.folder, 'later.png'))).toEqual(cli.front.renderer.fileOf(lastJob()));
+    expect(await readFile(join(cli().folder, 'later.png'))).toEqual(cli().front.renderer.fileOf(lastJob()));
   });
 
   test('leaves no part of a file when it is interrupted', async () => {
     let release: () => void = () => undefined;
-    cli.front.renderer.behaviour = async (job, renderer) => {
+    cli().front.renderer.behaviour = async (job, renderer) => {
       await new Promise<void>((resolve) => {
         release = resolve;
       });
       await renderer.complete(job);
     };
-    const jobs = cli.front.renderer.jobs.length;
-    const own = await cli.openAccount();
+    const jobs = cli().front.renderer.jobs.length;
+    const own = await cli().openAccount();
     const { child, result } = own.start(['capture', page, '-o', 'never.png']);
-    await until('the job to be taken', () => cli.front.renderer.jobs.length > jobs);
+    await until('the job to be taken', () => cli().front.renderer.jobs.length > jobs);
     child.kill('SIGINT');
     expect(await result).toMatchObject({ code: 130, stderr: 'webcapture: Interrupted.\n' });
     release();
-    expect((await readdir(cli.folder)).filter((name) => name.includes('never'))).toEqual([]);
+    expect((await readdir(cli().folder)).filter((name) => name.includes('never'))).toEqual([]);
   });
 });
 
@@ -126,13 +121,13 @@ describe('an error has an exit code by its kind, and a sentence', () => {
   });
 
   test('capture failed, quota used up', async () => {
-    cli.front.renderer.behaviour = (job, renderer) =>
+    cli().front.renderer.behaviour = (job, renderer) =>
       renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is \u001b[31mtoo large.');
     expect(await run(['capture', page])).toMatchObject({
       code: 7,
       stderr: 'webcapture: The page is \\u{1b}[31mtoo large.\n',
     });
-    const poor = await cli.openAccount({ tokenQuota: 0 });
+    const poor = await cli().openAccount({ tokenQuota: 0 });
     const { code, stderr } = await poor.run(['capture', page]);
     expect(stderr).toContain('quota');
     expect(code).toBe(5);
@@ -149,22 +144,22 @@ describe('an error has an exit code by its kind, and a sentence', () => {
 });
 
 describe('profiles', () => {
-  const home = (name: string) => join(cli.folder, name);
+  const home = (name: string) => join(cli().folder, name);
   const bare = (args: readonly string[], env: Record<string, string>, input = '') =>
-    runCommand(args, { env, input, cwd: cli.folder, program: cli.program });
+    runCommand(args, { env, input, cwd: cli().folder, program: cli().program });
 
   test('are checked, kept for the owner only, and used by name', async () => {
     const env = { XDG_CONFIG_HOME: home('xdg') };
     const path = join(home('xdg'), 'webcapture', 'config.json');
-    const wrong = await bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, 'not-a-key');
+    const wrong = await bare(['login', '--server', cli().front.url, '--api-key-stdin'], env, 'not-a-key');
     expect(wrong).toMatchObject({ code: 4 });
     await expect(stat(path)).rejects.toThrow();
-    const login = await bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, `${account.key}\n`);
+    const login = await bare(['login', '--server', cli().front.url, '--api-key-stdin'], env, `${account.key}\n`);
     expect(login).toMatchObject({ code: 0 });
     expect(login.stderr).not.toContain(account.key);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    const other = await cli.openAccount({ ratePerMinute: 77 });
-    await bare(['login', '--server', cli.front.url, '--profile', 'other', '--api-key-stdin'], env, other.key);
+    const other = await cli().openAccount({ ratePerMinute: 77 });
+    await bare(['login', '--server', cli().front.url, '--profile', 'other', '--api-key-stdin'], env, other.key);
     expect((await bare(['usage'], env)).stdout.toString()).toContain('77 a minute');
     expect((await bare(['usage', '--profile', 'default'], env)).stdout.toString()).toContain('1000000 a minute');
     expect(await bare(['usage', '--profile', 'nobody'], env)).toMatchObject({ code: 2 });
@@ -174,10 +169,10 @@ describe('profiles', () => {
 
   test('tell what the service says of a key that it knows and refuses', async () => {
     const env = { XDG_CONFIG_HOME: home('narrow') };
-    const login = (key: string) => bare(['login', '--server', cli.front.url, '--api-key-stdin'], env, key);
+    const login = (key: string) => bare(['login', '--server', cli().front.url, '--api-key-stdin'], env, key);
     const narrow = (await run(['keys', 'create', 'only captures', '--scopes', 'capture'])).stdout.toString();
     expect((await login(narrow)).stderr).toMatch(/lacks the scope "read".*Saved as profile/);
-    const other = await cli.openAccount();
+    const other = await cli().openAccount();
     await other.suspend();
     const { code, stderr } = await login(other.key);
     expect(stderr).toMatch(/account of this API key is suspended.*Saved as profile/);
@@ -201,10 +196,10 @@ describe('profiles', () => {
 
 describe('what an account has', () => {
   test('its captures: listed, shown, refreshed, deleted', async () => {
-    const { key: _key, ...mine } = await cli.openAccount();
+    const { key: _key, ...mine } = await cli().openAccount();
     const own = (...args: string[]) => mine.run(args);
     const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
-    cli.front.renderer.behaviour = async (job, renderer) => {
+    cli().front.renderer.behaviour = async (job, renderer) => {
       const upload = await renderer.upload(job);
       await renderer.publish(job, { kind: 'completed', upload, report: { ...plainReport, title }, ageMs: 1 });
     };
@@ -218,7 +213,7 @@ describe('what an account has', () => {
     expect(list.stdout.toString()).toMatch(new RegExp(`^UUID .*\n${uuid}  completed  png .*\n$`));
     expect(JSON.parse((await own('captures', 'list', '--json')).stdout.toString())).toMatchObject([{ uuid }]);
     expect(await own('captures', 'get', uuid, '-o', 'again.png')).toMatchObject({ code: 0 });
-    expect(await readFile(join(cli.folder, 'again.png'))).toEqual(cli.front.renderer.fileOf(lastJob()));
+    expect(await readFile(join(cli().folder, 'again.png'))).toEqual(cli().front.renderer.fileOf(lastJob()));
     expect(await own('captures', 'refresh', uuid)).toMatchObject({ code: 0 });
     await until('the refresh to end', async () => {
       const { stdout: text } = await own('captures', 'get', uuid, '--json');
@@ -244,10 +239,10 @@ describe('what an account has', () => {
 });
 
 test('a shell completes commands, flags and values', async () => {
-  await writeFile(join(cli.folder, 'completion'), (await run(['completion', 'bash'])).stdout);
+  await writeFile(join(cli().folder, 'completion'), (await run(['completion', 'bash'])).stdout);
   const complete = async (...words: string[]) => {
     const script = `source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; echo "\${COMPREPLY[*]}"`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', script, 'bash', ...words], { cwd: cli.folder });
+    const { stdout } = await promisify(execFile)('bash', ['-c', script, 'bash', ...words], { cwd: cli().folder });
     return stdout.trim();
   };
   expect(await complete('webcapture', 'capt')).toBe('capture captures');
@@ -258,8 +253,8 @@ test('a shell completes commands, flags and values', async () => {
 
 test('status is shown again and again until Ctrl-C', async () => {
   const { child, result } = startCommand(
-    ['status', '--watch', '--json', '--interval', '1', '--server', cli.front.url],
-    { program: cli.program },
+    ['status', '--watch', '--json', '--interval', '1', '--server', cli().front.url],
+    { program: cli().program },
   );
   let lines = 0;
   child.stdout?.on('data', (chunk: Buffer) => (lines += chunk.toString().split('\n').length - 1));
@@ -272,7 +267,7 @@ test('diff ends with 1 when more differs than is allowed, and draws where', asyn
   const picture = (name: string, height: number, red: number) => {
     const pixels = Array.from({ length: 20 * height }, (_, pixel) => [pixel < red ? 255 : 0, 0, 0]);
     return sharp(Buffer.from(pixels.flat()), { raw: { width: 20, height, channels: 3 } }).toFile(
-      join(cli.folder, name),
+      join(cli().folder, name),
     );
   };
   await Promise.all([picture('a.png', 10, 0), picture('b.png', 10, 40), picture('c.png', 12, 0)]);
@@ -286,7 +281,7 @@ test('diff ends with 1 when more differs than is allowed, and draws where', asyn
     totalPixels: 200,
     share: 0.2,
   });
-  const drawn = await sharp(join(cli.folder, 'd.png')).raw().toBuffer();
+  const drawn = await sharp(join(cli().folder, 'd.png')).raw().toBuffer();
   expect([...drawn.subarray(0, 4)]).toEqual([255, 0, 0, 255]);
   const sizes = await run(['diff', 'a.png', 'c.png']);
   expect(sizes.stdout.toString()).toBe(

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, beforeEach, inject } from 'vitest';
 import type { UsageView } from '@webcapture/shared/api/account.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { removeFolder } from '../../harness/temp-folder.ts';
@@ -32,7 +32,20 @@ const root = new URL('../../..', import.meta.url);
 
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
 
-export async function startTestCli(): Promise<TestCli> {
+/** Gives the tests of a file one command line. Its stand-in renderer completes every job unless a test says otherwise. */
+export function useCli(): () => TestCli {
+  let cli: TestCli;
+  beforeAll(async () => {
+    cli = await startTestCli();
+  });
+  afterAll(() => cli[Symbol.asyncDispose]());
+  beforeEach(() => {
+    cli.front.renderer.behaviour = (job, renderer) => renderer.complete(job);
+  });
+  return () => cli;
+}
+
+async function startTestCli(): Promise<TestCli> {
   const port = await freePort();
   const front = await startTestFront({
     PORT: String(port),

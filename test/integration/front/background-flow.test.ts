@@ -189,18 +189,6 @@ describe('html', () => {
   });
 });
 
-test('with persistence a capture is promised for as long as the operator keeps files', async () => {
-  const holder = await openHolder(front);
-  const refreshInterval = 86_400;
-  const { uuid } = await holder.queue({ cdnTtl: 3600, persistence: { enabled: true, refreshInterval } });
-  const { acceptedAt, expiresAt } = await holder.record(uuid);
-  expect(expiresAt - acceptedAt).toBe(horizonMs);
-  const { refresh } = await holder.until(uuid, 'completed');
-  const { outcome } = await holder.record(uuid);
-  const nextAt = new Date((outcome?.capturedAt ?? 0) + refreshInterval * 1000).toISOString();
-  expect(refresh).toMatchObject({ state: 'idle', nextAt, tokensCharged: 0 });
-});
-
 describe('the response cache', () => {
   const cached = { responseCache: { enabled: true, ttl: 3600 } };
   const askNow = (holder: Holder, url: string) => holder.capture({ ...cached, url, background: false });

@@ -44,7 +44,16 @@ async function interactive(holder: Holder): Promise<unknown> {
   return body.data?.['uuid'];
 }
 
-// The first to begin: each return takes two seconds.
+// The first test, because its first result is the first of the fleet, whose number is that of the first attempt, too.
+test('a background job that a renderer gives back is queued again, each time, and charged once', async () => {
+  const holder = await openReturned('shutting_down', 2);
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'completed');
+  expect(front.renderer.jobs.map((job) => job.uuid)).toEqual([uuid, uuid, uuid]);
+  await expectOneCharge(holder);
+});
+
+// The first of the concurrent tests: each return takes two seconds.
 test.concurrent(
   'jobs of a version that no renderer knows go back ten times and more, and are rendered once one does',
   async () => {

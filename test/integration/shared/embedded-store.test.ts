@@ -1,20 +1,26 @@
+import { randomUUIDv7 } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
+import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import { html, TestEngine } from '../../harness/engine.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { asRefresh, placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { another, storeSuite } from './support/store-suite.ts';
+import { storeSuite } from './support/store-suite.ts';
+import { another, bytesOf, part } from './support/stored-files.ts';
 
 let nats: TestNats;
 let store: EmbeddedStore;
+let storing: Storing;
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
   store = new EmbeddedStore(nats.session);
+  storing = { store, uploader: new EmbeddedUploader(nats.session) };
 });
 afterAll(() => nats[Symbol.asyncDispose]());
-
-const part = 256 * 1024;
 
 async function messagesOf(name: string): Promise<number> {
   const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });
@@ -22,7 +28,7 @@ async function messagesOf(name: string): Promise<number> {
   return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(token)).length;
 }
 
-storeSuite(() => ({ store, uploader: new EmbeddedUploader(nats.session) }));
+storeSuite(() => storing);
 
 test('a second file of a name leaves nothing behind, and a removed one takes its parts along', async () => {
   const first = newFile(2 * part);
@@ -45,4 +51,71 @@ test('the first file of a name is put in place without asking whether there is o
   heard.unsubscribe();
   expect(accepted).toMatchObject({ file: { name: file.name }, isSame: false });
   expect(questions).toBe(0);
+});
+
+test('a page of Chromium that is rendered again keeps its tag as picture and as pdf', async () => {
+  const engine = await TestEngine.start();
+  try {
+    const page = (text: string) => ({ kind: 'html', html: html(`<h1>${text}</h1>`) }) as const;
+    for (const format of ['png', 'pdf'] as const) {
+      const name = newFileName(randomUUIDv7(), format);
+      const expiresAt = Date.now() + 3_600_000;
+      const refresh = async (text: string) => {
+        const { bytes, width, height } = await engine.render(page(text), { format });
+        const file = newFile(0, { name, bytes, width, height, contentType: mimeTypes[format], expiresAt });
+        return placeFile(storing, asRefresh(file));
+      };
+      expect(await refresh('Monday')).toMatchObject({ isSame: false });
+      const first = await store.stat(name);
+      // Pdfs tell the time in seconds.
+      await new Promise((resolve) => setTimeout(resolve, 1100));
+      expect(await refresh('Monday')).toMatchObject({ isSame: true });
+      expect(await store.stat(name)).toEqual(first);
+      expect(await refresh('Tuesday')).toMatchObject({ isSame: false });
+      expect((await store.stat(name))?.etag).not.toBe(first?.etag);
+    }
+  } finally {
+    await engine.close();
+  }
+});
+
+test('a file whose bytes cannot be read to the end is replaced', async () => {
+  const old = newFile(600_000);
+  const { file } = await placeFile(storing, old);
+  const lost = `files.part.us-east.${old.name.replace('.', '_')}.*.1`;
+  await nats.session.jsm.streams.purge(streamNames.files, { filter: lost });
+  await expect(bytesOf(store, file)).rejects.toMatchObject({ name: 'FileReplacedError' });
+  const next = newFile(600_000, { name: old.name });
+  expect((await bytesOf(store, await replaceFile(storing, next))).equals(next.bytes)).toBe(true);
+});
+
+test('a store that is away fails the acceptance at its deadline, not later', async () => {
+  await using other = await startTestNats(['us-east']);
+  const [store, uploader] = [new EmbeddedStore(other.session), new EmbeddedUploader(other.session)];
+  const file = newFile(1000);
+  const upload = await uploader.upload(file).stored;
+  await other.kill();
+  const start = Date.now();
+  const { name, object, account, region, contentType, expiresAt } = file;
+  const expected = { name, object, account, region, contentType, expiresAt, isRefresh: false };
+  const accepting = store.accept(upload, expected, { deadline: start + 400 });
+  await expect(accepting).rejects.toMatchObject({ name: 'ServiceError', code: 'STORAGE_FAILED' });
+  expect(Date.now() - start).toBeGreaterThan(390);
+  expect(Date.now() - start).toBeLessThan(2000);
+  await other.start();
+  expect(await store.accept(upload, expected)).toMatchObject({ isSame: false });
+});
+
+test('times are told by the clock that the store is given', async () => {
+  const aheadMs = 120_000;
+  const now = () => Date.now() + aheadMs;
+  const ahead = { store: new EmbeddedStore(nats.session, now), uploader: new EmbeddedUploader(nats.session, now) };
+  const file = newFile(1000, { expiresAt: now() + 60_000, deadline: now() + 20_000 });
+  const { file: placed } = await placeFile(ahead, file);
+  expect(Math.abs(placed.storedAt - now())).toBeLessThan(30_000);
+  expect(await ahead.store.stat(file.name, { deadline: now() + 10_000 })).toEqual(placed);
+  const subject = `files.head.${file.name.replace('.', '_')}.1`;
+  const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
+  // The server counts from when it got the message, whatever the others take for the time.
+  expect(Number.parseInt(message?.header.get('Nats-TTL') ?? '', 10)).toBeLessThanOrEqual(60);
 });

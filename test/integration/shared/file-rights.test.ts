@@ -16,7 +16,7 @@ import { startNats, type NatsServer } from '../../../deploy/local/nats.ts';
 import { silentLog, startTestNats, streamSettings } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { bytesOf } from './support/store-suite.ts';
+import { bytesOf, part } from './support/stored-files.ts';
 import { provision, streamConfigs } from '../../../services/controller/streams.ts';
 
 /** All that the renderers of a region need for files. */
@@ -60,7 +60,6 @@ afterAll(async () => {
   await server.process.stop({ graceMs: 2000 });
 });
 
-const part = 256 * 1024;
 const soon = () => Date.now() + 60_000;
 const refused = async (call: () => Promise<unknown>) => {
   await expect(call()).rejects.toThrow(/permissions violation/i);

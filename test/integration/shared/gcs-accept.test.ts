@@ -10,7 +10,7 @@ import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile } from '../../harness/place-file.ts';
 import { newFile, type NamedFile } from '../../harness/records.ts';
-import { another, bytesOf, pair } from './support/store-suite.ts';
+import { another, bytesOf, pair } from './support/stored-files.ts';
 import { megabyte, useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();

@@ -5,16 +5,16 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, expect, inject, test, vi } from 'vitest';
+import { afterEach, describe, expect, inject, test, vi } from 'vitest';
 import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { loadStorage } from '@webcapture/shared/files/bounded-storage.ts';
 import { Credentials } from '@webcapture/shared/files/gcs-credentials.ts';
 import { GcsClient } from '@webcapture/shared/files/gcs-client.ts';
-import { googleError } from '../../harness/fault-proxy.ts';
+import { googleError, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { useFaultyBucket } from './support/faulty-bucket.ts';
+import { causeOf, useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
 const newStorage = await loadStorage();
@@ -87,6 +87,39 @@ test('a token that is not given in time is asked for anew', async () => {
   const { token } = await until('a token', () => credentials.authorized());
   expect(token).toMatch(/^Bearer token-\d+$/);
   metadata.close();
+});
+
+describe('a token', () => {
+  const isOld = ({ headers }: SeenRequest) => headers.authorization === 'Bearer old';
+  const expired = googleError(401, 'authError', 'Invalid Credentials');
+
+  test('that has expired is renewed, once', async () => {
+    const { open, left } = await withTokens(on().proxy.url, 'old', 'new', 'never');
+    const own = on().storeWith({ open });
+    on().proxy.always(isOld, expired);
+    const file = newFile(1000);
+    await own.create(file);
+    expect(await on().isStored(file)).toBe(true);
+    expect(left()).toBe(1);
+    expect(on().sent(isOld)).toBe(1);
+    own.close();
+  });
+
+  test('that nobody gives is given up at the deadline', async () => {
+    const own = on().storeWith(await withTokens(on().proxy.url, new Promise<never>(() => undefined)));
+    const start = performance.now();
+    await causeOf(own.create(newFile(1, { deadline: Date.now() + 200 })));
+    expect(performance.now() - start).toBeLessThan(8000);
+    own.close();
+  });
+
+  test('that is refused when it is new, too, is the end', async () => {
+    const own = on().storeWith(await withTokens(on().proxy.url, 'old', 'new'));
+    on().proxy.always(() => true, expired);
+    expect(await causeOf(own.create(newFile(100)))).toMatchObject({ status: 401 });
+    expect(on().proxy.seen).toHaveLength(2);
+    own.close();
+  });
 });
 
 test('a key file that is not there is named', async () => {

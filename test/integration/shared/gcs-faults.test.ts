@@ -4,7 +4,7 @@ import { googleError, startFaultProxy, type Fault } from '../../harness/fault-pr
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { bytesOf, pair } from './support/store-suite.ts';
+import { bytesOf, pair } from './support/stored-files.ts';
 import { busy, causeOf, downloads, megabyte, uploads, useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();

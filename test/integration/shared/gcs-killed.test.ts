@@ -10,7 +10,7 @@ import { startFaultProxy, type FaultProxy } from '../../harness/fault-proxy.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { newFile } from '../../harness/records.ts';
-import { bytesOf } from './support/store-suite.ts';
+import { bytesOf } from './support/stored-files.ts';
 
 let bucket: TestBucket;
 let proxy: FaultProxy;

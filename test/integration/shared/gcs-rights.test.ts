@@ -2,43 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { newFile } from '../../harness/records.ts';
-import { bytesOf } from './support/store-suite.ts';
-import { causeOf, downloads, useFaultyBucket, withTokens } from './support/faulty-bucket.ts';
+import { bytesOf } from './support/stored-files.ts';
+import { causeOf, downloads, useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();
-
-describe('a token', () => {
-  const isOld = ({ headers }: SeenRequest) => headers.authorization === 'Bearer old';
-  const expired = googleError(401, 'authError', 'Invalid Credentials');
-
-  test('that has expired is renewed, once', async () => {
-    const { open, left } = await withTokens(on().proxy.url, 'old', 'new', 'never');
-    const own = on().storeWith({ open });
-    on().proxy.always(isOld, expired);
-    const file = newFile(1000);
-    await own.create(file);
-    expect(await on().isStored(file)).toBe(true);
-    expect(left()).toBe(1);
-    expect(on().sent(isOld)).toBe(1);
-    own.close();
-  });
-
-  test('that nobody gives is given up at the deadline', async () => {
-    const own = on().storeWith(await withTokens(on().proxy.url, new Promise<never>(() => undefined)));
-    const start = performance.now();
-    await causeOf(own.create(newFile(1, { deadline: Date.now() + 200 })));
-    expect(performance.now() - start).toBeLessThan(8000);
-    own.close();
-  });
-
-  test('that is refused when it is new, too, is the end', async () => {
-    const own = on().storeWith(await withTokens(on().proxy.url, 'old', 'new'));
-    on().proxy.always(() => true, expired);
-    expect(await causeOf(own.create(newFile(100)))).toMatchObject({ status: 401 });
-    expect(on().proxy.seen).toHaveLength(2);
-    own.close();
-  });
-});
 
 describe('without the right to list', () => {
   const objects = ({ url }: SeenRequest) => url.pathname.includes('/o/');

@@ -4,7 +4,7 @@ import { GcsUploader } from '@webcapture/shared/files/gcs-uploader.ts';
 import { googleError, type Fault, type SeenRequest } from '../../harness/fault-proxy.ts';
 import { replaceFile } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
-import { pair } from './support/store-suite.ts';
+import { pair } from './support/stored-files.ts';
 import { busy, megabyte, uploads, useFaultyBucket } from './support/faulty-bucket.ts';
 
 const on = useFaultyBucket();

@@ -4,15 +4,16 @@ import { expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'charts/webcapture/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+];
+
 test('links between the docs lead somewhere', async () => {
-  const pages = [
-    'README.md',
-    'CONTRIBUTING.md',
-    'CHANGELOG.md',
-    'SECURITY.md',
-    'charts/webcapture/README.md',
-    ...globSync('docs/**/*.md', { cwd: root }),
-  ];
   expect(pages.length).toBeGreaterThan(30);
   const texts = new Map(
     await Promise.all(
@@ -37,12 +38,22 @@ test('links between the docs lead somewhere', async () => {
   expect(broken).toEqual([]);
 });
 
-test('the tests that the page of promises names are there', async () => {
-  const page = await readFile(new URL('docs/security.md', root), 'utf8');
-  const named = [...page.matchAll(/`(test\/[^`]+)`/g)].map(([, path = '']) => path);
-  expect(named.length).toBeGreaterThan(30);
+test.each([
+  ['docs/security.md', 30],
+  ['CONTRIBUTING.md', 5],
+])('%s names more than %i paths of tests', async (page, count) => {
+  expect((await testsNamedBy(page)).length).toBeGreaterThan(count);
+});
+
+test('the tests that the docs name are there', async () => {
+  const named = (await Promise.all(pages.map(testsNamedBy))).flat();
   expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
 });
+
+async function testsNamedBy(page: string): Promise<string[]> {
+  const text = await readFile(new URL(page, root), 'utf8');
+  return text.match(/(?<=[\s`]|\.\.\/)test\/[\w./-]*\w/g) ?? [];
+}
 
 const withoutCode = (markdown: string) => markdown.replaceAll(/^ *```.*?^ *```/gms, '');
 

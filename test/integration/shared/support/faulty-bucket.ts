@@ -7,7 +7,7 @@ import { GcsError } from '@webcapture/shared/files/gcs-error.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../../../harness/bucket.ts';
 import { googleError, startFaultProxy, type FaultProxy, type SeenRequest } from '../../../harness/fault-proxy.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
-import { bytesOf } from './store-suite.ts';
+import { bytesOf } from './stored-files.ts';
 
 export const megabyte = 1024 * 1024;
 

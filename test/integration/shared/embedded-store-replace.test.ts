@@ -10,7 +10,7 @@ import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { asRefresh, expectedOf, placeFile, replaceFile } from '../../harness/place-file.ts';
 import { newFile, type NamedFile } from '../../harness/records.ts';
-import { another, bytesOf as readBytes, pair as filePair } from './support/store-suite.ts';
+import { another, bytesOf as readBytes, pair as filePair, part } from './support/stored-files.ts';
 
 let nats: TestNats;
 let store: EmbeddedStore;
@@ -19,8 +19,6 @@ beforeAll(async () => {
   store = new EmbeddedStore(nats.session);
 });
 afterAll(() => nats[Symbol.asyncDispose]());
-
-const part = 256 * 1024;
 
 const pair = (oldSize?: number, newSize?: number) => filePair(store, oldSize, newSize);
 const bytesOf = (file: StoredFile) => readBytes(store, file);

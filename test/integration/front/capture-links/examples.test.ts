@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { canonicalLink, type LinkParameter } from '../../../services/front/auth/link-signature.ts';
-import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
+import { canonicalLink, type LinkParameter } from '../../../../services/front/auth/link-signature.ts';
+import { ensureTool } from '../../../../deploy/tools/ensure-tool.ts';
 
-const folder = fileURLToPath(new URL('../../../examples/capture-link/', import.meta.url));
+const folder = fileURLToPath(new URL('../../../../examples/capture-link/', import.meta.url));
 const secret = 'wcs_a-secret_of-the-tests';
 const base = 'https://capture.test/api';
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { openHolder, startBackgroundFront } from './background.ts';
 import { read, startTestFront } from './test-front.ts';
 
 test('a stored capture is kept for the days that the operator chose, whatever its cdnTtl', async () => {
@@ -14,4 +15,17 @@ test('a stored capture is kept for the days that the operator chose, whatever it
   expect(front.renderer.jobs[0]?.file.lifetimeMs).toBe(604_800_000);
   const file = await front.renderer.store.stat(front.renderer.jobs[0]?.file.object ?? '');
   expect(file?.expiresAt).toBe(Date.parse(expiresAt));
+});
+
+test('with persistence a capture is promised for as long as the operator keeps files', async () => {
+  await using front = await startBackgroundFront();
+  const holder = await openHolder(front);
+  const refreshInterval = 86_400;
+  const { uuid } = await holder.queue({ cdnTtl: 3600, persistence: { enabled: true, refreshInterval } });
+  const { acceptedAt, expiresAt } = await holder.record(uuid);
+  expect(expiresAt - acceptedAt).toBe(3650 * 86_400_000);
+  const { refresh } = await holder.until(uuid, 'completed');
+  const { outcome } = await holder.record(uuid);
+  const nextAt = new Date((outcome?.capturedAt ?? 0) + refreshInterval * 1000).toISOString();
+  expect(refresh).toMatchObject({ state: 'idle', nextAt, tokensCharged: 0 });
 });

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { accepted, url, useValidation } from './use-validation.ts';
+
+const { ask } = useValidation();
+
+describe('options of the page', () => {
+  test.each<[string, object]>([
+    ['an element with the least padding', { selector: '#a', elementPadding: 0 }],
+    ['an element with the most padding', { selector: '#a', elementPadding: 200 }],
+    ['the smallest clip', { clip: { x: 0, y: 0, width: 1, height: 1 } }],
+    ['the largest clip', { clip: { x: 100_000, y: 100_000, width: 100_000, height: 100_000 } }],
+    ['100 selectors to hide, and 100 to remove', { hide: Array(100).fill('.a'), remove: Array(100).fill('a::before') }],
+    ['no background', { omitBackground: true, format: 'webp' }],
+    ['the background', { omitBackground: false, format: 'pdf' }],
+    ['the smallest size', { resize: { width: 1, height: 1, fit: 'fill' } }],
+    ['the largest size', { resize: { height: 10_000, enlarge: true } }],
+    ['no scripts', { javaScript: false }],
+    ['10 elements to click', { click: Array(10).fill('a') }],
+    ['what to fail on', { failOn: { status: ['4xx', '5xx', 100, 599], blank: true, challenge: false } }],
+    ['20 statuses to fail on', { format: 'pdf', failOn: { status: Array(20).fill(404), consoleErrors: true } }],
+    ['all parts of a page', { extract: ['text', 'html', 'markdown', 'links', 'metadata'] }],
+    ['one part of a page', { extract: ['text'], format: 'pdf' }],
+    ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
+    ['a text to wait for', { waitFor: { text: '1a', timeout: 30_000, state: 'hidden', required: true } }],
+    [
+      'selectors of today',
+      { waitFor: { selector: 'a:has(> b, + c) > :is(.d, #e):not([f="g" i]):nth-child(2n + 1 of h)' } },
+    ],
+    ['selectors of tomorrow', { waitFor: { selector: 'a:some-day(now)::soon, & > .\\:b, [onclick*="a(\'b\')"]' } }],
+  ])('%s is accepted', async (_name, body) => {
+    expect(await ask({ url, ...body })).toMatchObject(accepted);
+  });
+
+  test.each<[object, string]>([
+    [{ selector: '' }, 'selector must be a string of 1 to 1000 characters, not ""'],
+    [{ selector: '#1' }, 'selector must be a CSS selector, not "#1" ('],
+    [{ selector: '#a', elementPadding: -1 }, 'elementPadding must be an integer from 0 to 200, not -1'],
+    [{ selector: '#a', elementPadding: 201 }, 'elementPadding must be an integer from 0 to 200, not 201'],
+    [{ elementPadding: 1 }, 'elementPadding needs selector'],
+    [{ selector: '#a', isFullPage: true }, 'selector needs isFullPage false'],
+    [{ selector: '#a', format: 'pdf' }, 'selector needs format png, jpeg or webp, not pdf'],
+    [{ clip: { x: 0, y: 0, width: 1 } }, 'clip.height is required'],
+    [{ clip: { x: -1, y: 0, width: 1, height: 1 } }, 'clip.x must be an integer from 0 to 100000, not -1'],
+    [{ clip: { x: 0, y: 0.5, width: 1, height: 1 } }, 'clip.y must be an integer from 0 to 100000, not 0.5'],
+    [{ clip: { x: 0, y: 0, width: 0, height: 1 } }, 'clip.width must be an integer from 1 to 100000, not 0'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 100_001 } }, 'clip.height must be an integer from 1 to 100000'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, isFullPage: true }, 'clip needs isFullPage false'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, format: 'pdf' }, 'clip needs format png, jpeg or webp, not pdf'],
+    [{ clip: { x: 0, y: 0, width: 1, height: 1 }, selector: 'a' }, 'selector and clip exclude each other'],
+    [{ hide: '.a' }, 'hide must be a list of at most 100, not ".a"'],
+    [{ hide: Array(101).fill('.a') }, 'hide must be a list of at most 100'],
+    [{ remove: Array(101).fill('.a') }, 'remove must be a list of at most 100'],
+    [{ remove: [1] }, 'remove.0 must be a string of 1 to 1000 characters, not 1'],
+    [{ hide: ['.a', '.b{'] }, 'hide.1 must be a CSS selector, not ".b{" ('],
+    [{ omitBackground: true, format: 'jpeg' }, 'omitBackground needs format png or webp, not jpeg'],
+    [{ omitBackground: true, format: 'pdf' }, 'omitBackground needs format png or webp, not pdf'],
+    [{ resize: {} }, 'resize needs resize.width or resize.height'],
+    [{ resize: { width: 0 } }, 'resize.width must be an integer from 1 to 10000, not 0'],
+    [{ resize: { height: 10_001 } }, 'resize.height must be an integer from 1 to 10000, not 10001'],
+    [{ resize: { width: 1, fit: 'outside' } }, 'resize.fit must be one of cover, contain, fill, inside, not "outside"'],
+    [{ resize: { width: 1 }, format: 'pdf' }, 'resize needs format png, jpeg or webp, not pdf'],
+    [{ javaScript: 'false' }, 'javaScript must be true or false, not "false"'],
+    [{ click: Array(11).fill('a') }, 'click must be a list of at most 10'],
+    [{ click: ['a', ''] }, 'click.1 must be a string of 1 to 1000 characters, not ""'],
+    [{ click: ['text=Sign in'] }, 'click.0 must be a CSS selector, not "text=Sign in" ('],
+    [{ failOn: { status: 404 } }, 'failOn.status must be a list of at most 20, not 404'],
+    [{ failOn: { status: Array(21).fill(404) } }, 'failOn.status must be a list of at most 20'],
+    [{ failOn: { status: ['6xx'] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
+    [{ failOn: { status: [600] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
+    [{ failOn: { status: [99] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
+    [{ failOn: { blank: true }, format: 'pdf' }, 'failOn.blank needs format png, jpeg or webp, not pdf'],
+    [{ extract: [] }, 'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not an'],
+    [
+      { extract: ['text', 'text'] },
+      'extract must be a list, not empty, of html, links, markdown, metadata, text, each',
+    ],
+    [{ extract: ['text', 'Text'] }, 'extract.1 must be one of html, links, markdown, metadata, text, not "Text"'],
+    [
+      { extract: 'text' },
+      'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not "t',
+    ],
+    [{ waitFor: {} }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
+    [{ waitFor: { selector: 'a', text: 'a' } }, 'waitFor needs exactly one of waitFor.selector and waitFor.text'],
+    [{ waitFor: 'a' }, 'waitFor must be an object with selector, text, state, timeout, required, not "a"'],
+    [{ waitFor: { text: '' } }, 'waitFor.text must be a string of 1 to 1000 characters, not ""'],
+    [{ waitFor: { selector: 'a'.repeat(1001) } }, 'waitFor.selector must be a string of 1 to 1000 characters'],
+    [{ waitFor: { text: 'a', timeout: -1 } }, 'waitFor.timeout must be an integer from 0 to 30000, not -1'],
+    [{ waitFor: { text: 'a', timeout: 30_001 } }, 'waitFor.timeout must be an integer from 0 to 30000, not 30001'],
+    [{ waitFor: { text: 'a', state: 'gone' } }, 'waitFor.state must be one of visible, attached, hidden, not "gone"'],
+  ])('%j is refused', async (body, message) => {
+    const answer = await ask({ url, ...body });
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(message);
+  });
+
+  test.each([
+    ' ',
+    '.',
+    '1a',
+    '..a',
+    'a[',
+    'a[=b]',
+    'a:',
+    'a:not(',
+    '> a',
+    'a >',
+    'a,',
+    'a,,b',
+    'text=Sign in',
+    '//div',
+    'xpath=//a',
+    '<div>',
+    'a { color: red }',
+    'a; b',
+    '@media',
+  ])('%j is no selector', async (selector) => {
+    const answer = await ask({ url, waitFor: { selector } });
+    expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(answer.message).toContain(`waitFor.selector must be a CSS selector, not ${JSON.stringify(selector)} (`);
+  });
+});

@@ -1,0 +1,132 @@
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { FileReplacedError, type StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { contentTag } from '@webcapture/shared/files/upload.ts';
+import { asRefresh, placeFile, replaceFile, type Storing } from '../../../harness/place-file.ts';
+import { type NamedFile, newFile } from '../../../harness/records.ts';
+import { until } from '../../../harness/until.ts';
+import { another, bytesOf, pair, part, statOf } from './stored-files.ts';
+
+const picture = (background: string, compressionLevel: number) =>
+  sharp({ create: { width: 30, height: 20, channels: 3, background } })
+    .png({ compressionLevel })
+    .toBuffer();
+
+/** Tests how a store replaces a file. */
+export function replacementSuite(storing: () => Storing): void {
+  const on = () => storing().store;
+  const replace = (file: NamedFile) => replaceFile(storing(), file);
+  const read = (file: StoredFile) => bytesOf(on(), file);
+  const stat = (name: string) => statOf(on(), name);
+
+  describe('a file that is replaced', () => {
+    test.concurrent('is the new one, whole, with its own description', async () => {
+      const { old, stored, next } = await pair(on());
+      const replaced = await replace(next);
+      expect(replaced).toMatchObject({ name: old.name, size: next.bytes.length, height: 5, cacheSeconds: 300 });
+      expect(replaced.etag).not.toBe(stored.etag);
+      const found = await stat(old.name);
+      expect(found).toEqual(replaced);
+      expect((await read(found)).equals(next.bytes)).toBe(true);
+    });
+
+    test.concurrent('keeps its tag with its bytes', async () => {
+      const { old, stored } = await pair(on());
+      const replaced = await replace({ ...old, expiresAt: old.expiresAt + 60_000 });
+      expect(replaced).toMatchObject({ etag: stored.etag, expiresAt: old.expiresAt + 60_000 });
+    });
+
+    test.concurrent('is read to its end by whoever has begun', async () => {
+      const { old, stored, next } = await pair(on(), 20 * part);
+      const reading = on().read(stored)[Symbol.asyncIterator]();
+      const chunks = [(await reading.next()).value as Uint8Array];
+      await replace(next);
+      for (let step = await reading.next(); step.done !== true; step = await reading.next()) chunks.push(step.value);
+      expect(Buffer.concat(chunks).equals(old.bytes)).toBe(true);
+    });
+
+    test.concurrent('is read as it was, or not at all, by whoever only knew of it', async () => {
+      const { old, stored, next } = await pair(on());
+      await replace(next);
+      const bytes = await read(stored).catch((error: unknown) => error);
+      if (Buffer.isBuffer(bytes)) expect(bytes.equals(old.bytes)).toBe(true);
+      else expect(bytes).toBeInstanceOf(FileReplacedError);
+    });
+
+    test.concurrent('shows readers one file or the other at every moment', async () => {
+      const { old, stored } = await pair(on(), 3 * part);
+      const known = new Map([[stored.etag, old.bytes]]);
+      const seen: [string, Buffer][] = [];
+      let done = false;
+      const keepReading = async () => {
+        let times = 0;
+        for (; !done; times++) {
+          const found = await stat(old.name);
+          const bytes = await read(found).catch((error: unknown) => error);
+          if (Buffer.isBuffer(bytes)) seen.push([found.etag, bytes]);
+          else expect(bytes).toBeInstanceOf(FileReplacedError);
+        }
+        return times;
+      };
+      const readers = [keepReading(), keepReading()];
+      const tags = () => new Set(seen.map(([etag]) => etag)).size;
+      for (let turn = 0; turn < 15 || (tags() < 2 && turn < 300); turn++) {
+        const next = another(old, 2 * part + turn);
+        known.set(contentTag(next.bytes), next.bytes);
+        await replace(next);
+      }
+      done = true;
+      expect((await Promise.all(readers)).every((times) => times > 0)).toBe(true);
+      expect(seen.every(([etag, bytes]) => known.get(etag)?.equals(bytes))).toBe(true);
+      expect(tags()).toBeGreaterThan(1);
+    });
+
+    test.concurrent('goes when the time of the new one is over', async () => {
+      const { old, next } = await pair(on());
+      await replace({ ...next, expiresAt: Date.now() + 1000 });
+      await until('the file to be gone', async () => (await on().stat(old.name)) === null);
+    });
+
+    test.concurrent('is, of many that come at once, the one that came last, whole', async () => {
+      const { old } = await pair(on());
+      const files = Array.from({ length: 4 }, () => another(old));
+      const results = await Promise.all(files.map((file) => replace(file)));
+      const found = await stat(old.name);
+      expect(results.map(({ etag }) => etag)).toContain(found.etag);
+      expect(files.some(({ bytes }) => contentTag(bytes) === found.etag)).toBe(true);
+      expect(contentTag(await read(found))).toBe(found.etag);
+    });
+
+    test.concurrent('and has gone meanwhile is there again', async () => {
+      const { old, next } = await pair(on());
+      await on().remove(old.name);
+      const replaced = await replace(next);
+      expect(await on().stat(old.name)).toEqual(replaced);
+      expect((await read(replaced)).equals(next.bytes)).toBe(true);
+    });
+
+    test.concurrent(
+      'keeps its bytes and its tag when the new one shows the same, and its place when kept alike',
+      async () => {
+        const [first, again] = await Promise.all([1, 9].map((level) => picture('#abc', level)));
+        if (first === undefined || again === undefined) throw new Error('no pictures');
+        expect(first.equals(again)).toBe(false);
+        const old = newFile(0, { bytes: first, width: 30, height: 20 });
+        const stored = await on().create(old);
+        const same = asRefresh({ ...old, bytes: again });
+        expect(await placeFile(storing(), same)).toEqual({ file: stored, isSame: true });
+        expect(await on().stat(old.name)).toEqual(stored);
+        const later = { ...asRefresh({ ...old, bytes: again }), expiresAt: old.expiresAt + 60_000, cacheSeconds: 300 };
+        const extended = await placeFile(storing(), later);
+        expect(extended).toMatchObject({
+          isSame: true,
+          file: { etag: stored.etag, expiresAt: later.expiresAt, cacheSeconds: 300 },
+        });
+        expect((await read(await stat(old.name))).equals(first)).toBe(true);
+        const other = asRefresh({ ...old, bytes: await picture('#abf', 1) });
+        expect(await placeFile(storing(), other)).toMatchObject({ isSame: false });
+        expect((await read(await stat(old.name))).equals(other.bytes)).toBe(true);
+      },
+    );
+  });
+}

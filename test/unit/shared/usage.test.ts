@@ -1,0 +1,164 @@
+import { describe, expect, test } from 'vitest';
+import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import {
+  begin,
+  cancelQueued,
+  complete,
+  expire,
+  fail,
+  isOpen,
+  nextRefreshNumber,
+  refuseRefresh,
+  remove,
+  startRefresh,
+} from '@webcapture/shared/captures/transitions.ts';
+import {
+  difference,
+  noUsage,
+  sum,
+  type Usage,
+  usageKey,
+  usageOf,
+  usageShards,
+} from '@webcapture/shared/captures/usage.ts';
+import {
+  accepted,
+  background,
+  completed,
+  day,
+  failure,
+  now,
+  orderOf,
+  outcome,
+  recordOf,
+} from './transition-records.ts';
+
+test('refreshes are charged to the month in which each was accepted', () => {
+  const december = Date.UTC(2026, 11, 1);
+  let record: CaptureRecord = completed({ expiresAt: december + 10 * day });
+  const times = [december - 2000, december - 1000, december];
+  for (const [index, time] of times.entries()) {
+    const revision = index + 1;
+    record = startRefresh(orderOf(revision, time))(record, time) ?? record;
+    record = complete(revision, outcome, record.expiresAt)(record, december + day) ?? record;
+  }
+  expect(record.refreshCharges).toEqual({
+    '202611': { tokens: 6, captures: 2 },
+    '202612': { tokens: 3, captures: 1 },
+  });
+  expect(Object.fromEntries(usageOf(record))).toEqual({
+    '202611': { tokens: 9, captures: 3, reserved: 0, queued: 0 },
+    '202612': { tokens: 3, captures: 1, reserved: 0, queued: 0 },
+  });
+});
+
+test('a failed refresh is not charged, and its capture keeps its file', () => {
+  const after = fail(2, failure)(recordOf('refresh rendering'), now);
+  expect(after).toMatchObject({ status: 'completed', outcome, refresh: { state: 'failed', failure, endedAt: now } });
+  expect(after).not.toHaveProperty('refreshCharges');
+});
+
+/** Numbers below 1, the same ones for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const totalOf = (record: CaptureRecord): Usage => [...usageOf(record).values()].reduce(sum, noUsage);
+
+test('whatever happens in whatever order, the books never go below zero, and tokens are never given back', () => {
+  const seen = new Set<string>();
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = randomOf(seed);
+    const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
+    let time = accepted;
+    let record: CaptureRecord = background({
+      lane: pick(['interactive', 'background']),
+      persistence: { refreshIntervalMs: pick([0, day]) },
+    });
+    for (let step = 0; step < 60; step++) {
+      time += Math.floor(random() * day * 0.2);
+      const revision = pick([
+        0,
+        0,
+        nextRefreshNumber(record) - 1,
+        nextRefreshNumber(record) - 1,
+        nextRefreshNumber(record),
+        7,
+      ]);
+      const transition = pick([
+        begin(revision),
+        begin(revision),
+        complete(revision, outcome, time + day),
+        complete(revision, outcome, time + day),
+        fail(revision, failure),
+        cancelQueued(revision, failure),
+        startRefresh(orderOf(revision, time), time + day),
+        startRefresh(orderOf(nextRefreshNumber(record), time), time + day),
+        refuseRefresh(orderOf(revision, time), failure, time + day),
+        expire,
+        ...(random() < 0.1 ? [remove] : []),
+      ]);
+      const before = totalOf(record);
+      record = transition(record, time) ?? record;
+      const after = totalOf(record);
+      const openTurns =
+        (record.lane === 'background' && isOpen(record) ? 1 : 0) +
+        (isOpen(record, record.refresh?.revision ?? -1) ? 1 : 0);
+      const where = `seed ${seed}, step ${step}`;
+      for (const usage of usageOf(record).values()) {
+        expect(Math.min(...Object.values(usage)), where).toBeGreaterThanOrEqual(0);
+      }
+      expect(after.tokens, where).toBeGreaterThanOrEqual(before.tokens);
+      expect(after.captures - before.captures, where).toBeLessThanOrEqual(1);
+      expect(after.tokens, where).toBe(after.captures * record.tokenCost);
+      expect([after.queued, after.reserved], where).toEqual([openTurns, openTurns * record.tokenCost]);
+      seen.add([record.status, record.refresh?.state].join('/'));
+    }
+  }
+  // It got about: every status, and every state of a refresh.
+  for (const state of ['failed/', 'expired/', 'deleted/', 'completed/queued', 'completed/rendering']) {
+    expect([...seen], state).toContain(state);
+  }
+  expect([...seen]).toEqual(expect.arrayContaining(['completed/completed', 'completed/failed', 'expired/completed']));
+});
+
+describe('the ledger', () => {
+  const use = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
+
+  test('tells by month what one has and the other has not', () => {
+    const before = new Map([
+      ['202611', use({ reserved: 3, queued: 1 })],
+      ['202610', use({ tokens: 5, captures: 5 })],
+    ]);
+    const after = new Map([
+      ['202611', use({ tokens: 3, captures: 1 })],
+      ['202610', use({ tokens: 5, captures: 5 })],
+      ['202612', use({ tokens: 2, captures: 1 })],
+    ]);
+    expect(difference(after, before)).toEqual([
+      { month: '202611', change: use({ tokens: 3, captures: 1, reserved: -3, queued: -1 }) },
+      { month: '202612', change: use({ tokens: 2, captures: 1 }) },
+    ]);
+    expect(difference(new Map(), new Map([['202611', use({ tokens: 3 })]]))).toEqual([
+      { month: '202611', change: use({ tokens: -3 }) },
+    ]);
+  });
+
+  test('of an account lies in a shard by the capture, and uses all of them', () => {
+    const keys = Array.from({ length: 500 }, (_, index) => usageKey('acme', '202611', `capture-${index}`));
+    expect(new Set(keys.map((key) => key.split('.').slice(0, 3).join('.')))).toEqual(new Set(['usage.acme.202611']));
+    expect(new Set(keys).size).toBe(usageShards);
+    expect(usageKey('acme', '202611', 'capture-7')).toBe(keys[7]);
+  });
+
+  test('counts what was shown once, however it ended, and nothing without a file', () => {
+    expect(usageOf(background({ status: 'failed', failure })).size).toBe(0);
+    expect([...usageOf(completed({ status: 'deleted' })).values()]).toEqual([use({ tokens: 3, captures: 1 })]);
+  });
+});
