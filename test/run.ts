@@ -29,13 +29,10 @@ if (counts !== undefined) {
 async function main(): Promise<Counts | undefined> {
   const args = process.argv.slice(2);
   const own = (name: string) => args.includes(name);
-  const { filter, options } = parseCLI([
-    'vitest',
-    'run',
-    ...args.filter((arg) => !/^--(tier=.*|all|watch)$/.test(arg)),
-  ]);
-  const { changed, ...rest } = options;
   const isWatching = own('--watch');
+  const vitestArgs = args.filter((arg) => !/^--(tier=.*|all|watch)$/.test(arg));
+  const { filter, options } = parseCLI(['vitest', isWatching ? 'watch' : 'run', ...vitestArgs]);
+  const { changed, ...rest } = options;
   // Whoever names files, or projects of long tests, wants all of their tests.
   const isNamed = filter.length > 0;
   const tiers: readonly Tier[] = own('--tier=long') ? ['long'] : own('--all') || isNamed ? ['fast', 'long'] : ['fast'];
