@@ -1,7 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { Value } from 'typebox/value';
 import {
   type Extracted,
   extractedSchema,
@@ -48,6 +47,8 @@ export async function readExtracted(
   if (large !== undefined) throw new RangeError(`${large} is larger than it may be`);
   // Each part is small enough now to be looked at. What else there is, is left out.
   const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
+  // Loaded by the first who reads one: it takes 150 modules.
+  const { Value } = await import('typebox/value');
   const extracted = Value.Clean(extractedSchema, told);
   if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {
     throw new TypeError('the object of the extracted parts has another form');

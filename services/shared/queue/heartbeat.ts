@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { enumOf } from '../api/capture.ts';
 import { regions, type Region } from '../runtime/regions.ts';
 

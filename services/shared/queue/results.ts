@@ -1,5 +1,5 @@
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { enumOf, reportSchema } from '../api/capture.ts';
 import { extractNames } from '../api/extracted.ts';
 import { extractedType, mimeTypes } from '../api/formats.ts';
