@@ -12,7 +12,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { Statistics, UsageHistory } from '@webcapture/shared/statistics/statistics.ts';
-import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { storeHtml } from '@webcapture/shared/files/stored-html.ts';
