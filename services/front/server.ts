@@ -75,6 +75,7 @@ interface AppDeps {
 /** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
 export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify(serverOptions(http));
+  shareCompiledSchemas(app);
   app.decorateRequest('facts', null as unknown as RequestFacts);
   const shed = (reason: ShedReason) => http.metrics.shed(reason);
   const limits = new ClientLimits(shed, http.clientLimits);
@@ -155,6 +156,20 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
   for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);
   return app;
+}
+
+/** The compiler of the first application of this process. */
+let compileSchema: FastifyInstance['validatorCompiler'];
+
+/**
+ * Gives all applications of this process the same compiler of schemas. Its ajv caches validators by the identity of their schema, so
+ * that tests, which build hundreds of applications, compile each schema once.
+ */
+function shareCompiledSchemas(app: FastifyInstance): void {
+  if (compileSchema !== undefined) app.setValidatorCompiler(compileSchema);
+  app.addHook('onReady', async () => {
+    compileSchema ??= app.validatorCompiler;
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type Extracted, extractNames, maxExtractedBytes } from '@webcapture/shared/api/extracted.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { extractNames, maxExtractedBytes } from '@webcapture/shared/api/formats.ts';
 import { html } from '../harness/engine.ts';
 import { type HardPage, testCorpus } from './corpus.ts';
 

@@ -18,8 +18,18 @@ export interface ToolPaths {
   readonly filters: string;
 }
 
-/** Finds, or gets, the real programs that the tests run against. Throws a ToolError that says what to do by hand. */
-export async function ensureTestTools(log: (line: string) => void): Promise<ToolPaths> {
+let found: Promise<ToolPaths> | undefined;
+
+/**
+ * Finds, or gets, the real programs that the tests run against: once in a process, since every project of tests asks. Throws a
+ * ToolError that says what to do by hand.
+ */
+export function ensureTestTools(log: (line: string) => void): Promise<ToolPaths> {
+  found ??= findTestTools(log);
+  return found;
+}
+
+async function findTestTools(log: (line: string) => void): Promise<ToolPaths> {
   const path = async (name: string) => (await ensureTool(name, { log })).path;
   // One after the other: two package managers at once only wait for each other's lock.
   const natsServer = await path('nats-server');

@@ -1,5 +1,5 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';

@@ -1,5 +1,5 @@
 import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { CanaryFacts, Facts, PriorityDepths, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
 import { judgeClusters, judgeRenderers, sum } from './renderers.ts';

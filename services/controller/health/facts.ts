@@ -1,6 +1,6 @@
 import { connectionReasons } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters } from './cluster-reports.ts';

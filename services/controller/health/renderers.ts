@@ -1,4 +1,4 @@
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters, RegionPod } from './cluster-reports.ts';
 import type { RegionFacts } from './facts.ts';

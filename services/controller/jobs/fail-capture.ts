@@ -4,7 +4,8 @@ import { cancelQueued, fail, isOpen, type stateOf } from '@webcapture/shared/cap
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { CaptureJob, JobReply } from '@webcapture/shared/queue/job.ts';
-import { encodeReply, type RenderFailure } from '@webcapture/shared/queue/results.ts';
+import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
+import type { RenderFailure } from '@webcapture/shared/queue/outcomes.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics, FailReason } from '../health/metrics.ts';
 import { duration } from '../health/verdict.ts';

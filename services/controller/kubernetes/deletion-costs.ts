@@ -1,5 +1,5 @@
 import { CoreV1Api } from '@kubernetes/client-node';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { LatestReading } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';

@@ -1,7 +1,7 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
-import { readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';

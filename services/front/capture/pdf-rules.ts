@@ -1,14 +1,5 @@
-import {
-  maxMarginMm,
-  maxPaperMm,
-  maxTemplateBytes,
-  minPaperMm,
-  mmPerInch,
-  type PdfOptions,
-  paperSizeOf,
-  pdfSchema,
-  pxPerInch,
-} from '@webcapture/shared/api/pdf-options.ts';
+import { maxMarginMm, maxTemplateBytes, type PdfOptions, pdfSchema } from '@webcapture/shared/api/pdf-options.ts';
+import { maxPaperMm, minPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { refusedInTemplate } from './template-rules.ts';

@@ -1,4 +1,4 @@
-import { type CssNode, find, parse, type Selector } from 'css-tree';
+import { type CssNode, find, parse, type Selector } from 'css-tree/dist/csstree.esm';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 

@@ -1,22 +1,13 @@
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  Server,
-  WebStandardStreamableHTTPServerTransport,
-  ProtocolError,
-  ProtocolErrorCode,
-} from '@modelcontextprotocol/server';
-import { mcpInstructions, type McpToolName, mcpToolList, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
+import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { example, failureAnswers } from '../api/answers.ts';
 import { maxOpenBytes } from '../api/capture-body.ts';
 import { setCaptureHeaders } from '../api/capture.ts';
-import { interfaceVersion } from '../api/meta.ts';
 import { clientGone } from '../http/request-facts.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
-import { callTool, type McpToolsDeps, type ToolCall } from './tools.ts';
+import type { McpToolsDeps, ToolCall } from './tools.ts';
 
 export interface McpDeps extends McpToolsDeps {
   /** Address of the service as clients see it. */
@@ -60,49 +51,15 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
         validate: (schema, value) => validate(request, schema, value),
         log: request.log,
       };
-      const response = await answerMessage(toWebRequest(request, publicUrl, call.clientGone), request.body, () =>
-        serverOf(call, deps),
-      );
+      // Loaded for the first message: its library takes 100 modules.
+      const { answerMessage } = await import('./answer-message.ts');
+      const webRequest = toWebRequest(request, publicUrl, call.clientGone);
+      const response = await answerMessage(webRequest, request.body, { call, deps });
       setCaptureHeaders(reply, request.facts);
       return sendResponse(reply, response);
     },
   });
 }
-
-/** A message of the newest revision, or of one before it; both with the same tools. */
-async function answerMessage(request: Request, message: unknown, makeServer: () => Server): Promise<Response> {
-  if (!(await isLegacyRequest(request, message))) {
-    // Nothing that we list ever changes: nobody has to be told.
-    const handler = createMcpHandler(makeServer, { legacy: 'reject', maxSubscriptions: 0 });
-    return handler.fetch(request, { parsedBody: message });
-  }
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  const server = makeServer();
-  await server.connect(transport);
-  try {
-    return await transport.handleRequest(request, { parsedBody: message });
-  } finally {
-    await server.close();
-  }
-}
-
-function serverOf(call: ToolCall, deps: McpDeps): Server {
-  const server = new Server(
-    { name: 'webcapture', title: 'webcapture', version: interfaceVersion },
-    { capabilities: { tools: {} }, instructions: mcpInstructions },
-  );
-  server.setRequestHandler('tools/list', () => ({ tools: mcpToolList }));
-  server.setRequestHandler('tools/call', ({ params }) => {
-    const { name, arguments: args = {} } = params;
-    if (!isToolName(name)) {
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool ${JSON.stringify(name.slice(0, 80))}.`);
-    }
-    return callTool(name, args, call, deps);
-  });
-  return server;
-}
-
-const isToolName = (name: string): name is McpToolName => mcpTools.some((tool) => tool.name === name);
 
 /** As the body of any other route is validated. */
 function validate(request: FastifyRequest, schema: object, value: unknown): void {

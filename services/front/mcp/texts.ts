@@ -3,7 +3,7 @@ import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture
 import { describeReport, isProblem } from '@webcapture/shared/api/describe-report.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
-import { renderFailures } from '@webcapture/shared/queue/results.ts';
+import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import type { ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 

@@ -1,4 +1,5 @@
-import { type Extracted, type ExtractName, maxExtractedBytes } from '@webcapture/shared/api/extracted.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { type ExtractName, maxExtractedBytes } from '@webcapture/shared/api/formats.ts';
 import { extractTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';

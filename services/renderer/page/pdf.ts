@@ -1,13 +1,7 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
-import {
-  maxPaperMm,
-  mmPerInch,
-  paperSizeOf,
-  type PdfOptions,
-  ptPerInch,
-  pxPerInch,
-} from '@webcapture/shared/api/pdf-options.ts';
+import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
+import { maxPaperMm, mmPerInch, paperSizeOf, ptPerInch, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';

@@ -1,7 +1,8 @@
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
-import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
+import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';

@@ -2,7 +2,8 @@ import type { JobEnvelope, JobReply } from '@webcapture/shared/queue/job.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { encodeReply, type JobOutcome, type JobResult } from '@webcapture/shared/queue/results.ts';
+import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
+import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
 
 /** A job with what this renderer knows of its delivery. */
 export interface DeliveredJob {

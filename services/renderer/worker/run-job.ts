@@ -9,14 +9,14 @@ import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureJob, JobEnvelope } from '@webcapture/shared/queue/job.ts';
 import { parseJob } from '@webcapture/shared/queue/jobs.ts';
+import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import {
-  type JobOutcome,
   maxFailureLength,
   maxTextLength,
   type RenderFailure,
   renderFailures,
   type ReturnReason,
-} from '@webcapture/shared/queue/results.ts';
+} from '@webcapture/shared/queue/outcomes.ts';
 import { type ErrorCode, errorTable, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserLostError } from '../browser/page.ts';

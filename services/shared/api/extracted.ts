@@ -1,12 +1,6 @@
 import { type Static, Type } from 'typebox';
+import { extractNames } from './formats.ts';
 import { oneOf } from './one-of.ts';
-
-/** What of a page can be asked for beside its picture. */
-export const extractNames = ['html', 'links', 'markdown', 'metadata', 'text'] as const;
-export type ExtractName = (typeof extractNames)[number];
-
-/** Of each part: bytes of UTF-8, of `links` and `metadata` as JSON. */
-export const maxExtractedBytes = 1024 * 1024;
 
 /** In the request: all that the option `extract` may hold. */
 export const extractOption = Type.Optional(

@@ -12,6 +12,13 @@ export const mimeTypes = {
 
 export type MimeType = (typeof mimeTypes)[Format];
 
+/** What of a page can be asked for beside its picture. */
+export const extractNames = ['html', 'links', 'markdown', 'metadata', 'text'] as const;
+export type ExtractName = (typeof extractNames)[number];
+
+/** Of each part: bytes of UTF-8, of `links` and `metadata` as JSON. */
+export const maxExtractedBytes = 1024 * 1024;
+
 /** Of what was extracted from a page, which is stored beside its file: JSON, compressed. */
 export const extractedType = 'application/gzip' as const;
 

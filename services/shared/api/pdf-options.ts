@@ -1,35 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
-
-export const mmPerInch = 25.4;
-/** CSS pixels to the inch. */
-export const pxPerInch = 96;
-/** Points, the unit of a pdf, to the inch. */
-export const ptPerInch = 72;
-
-const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
-
-/** Widths and heights in millimetres, upright. */
-export const paperMm: Readonly<Record<(typeof paperNames)[number], readonly [width: number, height: number]>> = {
-  A0: [841, 1189],
-  A1: [594, 841],
-  A2: [420, 594],
-  A3: [297, 420],
-  A4: [210, 297],
-  A5: [148, 210],
-  A6: [105, 148],
-  Letter: [215.9, 279.4],
-  Legal: [215.9, 355.6],
-  Tabloid: [279.4, 431.8],
-  Ledger: [431.8, 279.4],
-};
+import { maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
 
 /** The most millimetres that a margin of a pdf may have. */
 export const maxMarginMm = 1000;
-
-/** Of a side of paper, in millimetres: from the narrowest labels to the 200 inches that a viewer of PDF 1.x shows. */
-export const minPaperMm = 10;
-export const maxPaperMm = 5080;
 
 /** Bytes in UTF-8 of a header or footer: room for a logo. */
 export const maxTemplateBytes = 65_536;
@@ -127,27 +101,14 @@ export const pdfSchema = Type.Object(
 
 type PdfRequest = Static<typeof pdfSchema>;
 
-/** In millimetres. */
-interface PaperSize {
-  readonly width: number;
-  readonly height: number;
-}
-
 /** Page set-up of a pdf after validation and defaults, lengths in millimetres. */
 export interface PdfOptions extends Readonly<
   Pick<PdfRequest, 'landscape' | 'printBackground' | 'scale' | 'pageRanges' | 'headerTemplate' | 'footerTemplate'>
 > {
   /** One of a name, or of its own size. */
-  readonly paper: keyof typeof paperMm | PaperSize;
+  readonly paper: PaperName | PaperSize;
   readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;
-}
-
-/** The paper as it lies, in millimetres. */
-export function paperSizeOf({ paper, landscape }: Pick<PdfOptions, 'paper' | 'landscape'>): PaperSize {
-  if (typeof paper !== 'string') return paper;
-  const [width, height] = paperMm[paper];
-  return landscape ? { width: height, height: width } : { width, height };
 }

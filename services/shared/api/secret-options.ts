@@ -11,9 +11,6 @@ export const maxCredentialBytes = 32 * kibibyte;
 /** The most bytes of all secrets of a capture together, as JSON in UTF-8: sealed, they go along with a job. */
 export const maxSecretsBytes = 192 * kibibyte;
 
-/** How long `script` may take, in milliseconds. */
-export const scriptTimeoutMs = 5000;
-
 const cookieSchema = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 256 }),

@@ -1,8 +1,7 @@
 import type { ErrorCode } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
-import type { ExtractName } from '../api/extracted.ts';
-import type { MimeType } from '../api/formats.ts';
+import type { ExtractName, MimeType } from '../api/formats.ts';
 import type { Isolation } from '../api/account.ts';
 import type { Region } from '../runtime/regions.ts';
 import type { RenderOptions } from '../api/capture-request.ts';

@@ -1,5 +1,4 @@
 import type { RenderOptions } from '../api/capture-request.ts';
-import { scriptTimeoutMs } from '../api/secret-options.ts';
 
 /** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
 export const backgroundWaitMs = 86_400_000;
@@ -21,6 +20,9 @@ const marginMs = 60_000;
 
 /** For each element that is to be clicked to be there. */
 export const clickTimeoutMs = 5000;
+
+/** For `script`. */
+export const scriptTimeoutMs = 5000;
 
 /** For a page to be read, where parts of it are to be extracted. */
 export const extractTimeoutMs = 8000;

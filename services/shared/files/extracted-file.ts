@@ -1,20 +1,12 @@
-import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
-import { Value } from 'typebox/value';
-import {
-  type Extracted,
-  extractedSchema,
-  type ExtractName,
-  extractNames,
-  maxExtractedBytes,
-} from '../api/extracted.ts';
+import { gzip } from 'node:zlib';
+import type { Extracted } from '../api/extracted.ts';
+import { type ExtractName, extractNames, maxExtractedBytes } from '../api/formats.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { extractedName } from './file-name.ts';
-import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
 
 /** Of the parts as JSON: quotes and line ends take two bytes there, and what else JSON escapes is not extracted. */
-const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
+export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
 
 /** What cannot be compressed grows a little. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
@@ -29,43 +21,3 @@ export const partsOf = (extracted: Extracted): ExtractName[] =>
 
 /** As it is stored. */
 export const packExtracted = (extracted: Extracted): Promise<Buffer> => promisify(gzip)(JSON.stringify(extracted));
-
-/**
- * What was extracted beside the file of that name. A renderer wrote it, so that it is unpacked up to a limit only, and held against the
- * schema and the size of its parts.
- *
- * @throws Error when it is not there, or damaged
- */
-export async function readExtracted(
-  store: Pick<FileStore, 'stat' | 'read'>,
-  fileName: string,
-  limits: CallLimits,
-): Promise<Extracted> {
-  const packed = await readPacked(store, extractedName(fileName), limits);
-  const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
-  const stored = (JSON.parse(json.toString('utf8')) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
-  const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
-  if (large !== undefined) throw new RangeError(`${large} is larger than it may be`);
-  // Each part is small enough now to be looked at. What else there is, is left out.
-  const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
-  const extracted = Value.Clean(extractedSchema, told);
-  if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {
-    throw new TypeError('the object of the extracted parts has another form');
-  }
-  return extracted;
-}
-
-function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limits: CallLimits): Promise<Buffer> {
-  return lookAgain(async () => {
-    const file = await store.stat(name, limits);
-    if (file === null) throw new Error('the object of the extracted parts does not exist');
-    if (file.size > maxStoredBytes) {
-      throw new RangeError(`the object of the extracted parts has ${file.size} bytes, which is more than it may have`);
-    }
-    return buffer(store.read(file, undefined, limits));
-  });
-}
-
-const fields = [...extractNames, 'truncated'] as const;
-
-const bytesOf = (part: unknown) => Buffer.byteLength(typeof part === 'string' ? part : (JSON.stringify(part) ?? ''));

@@ -1,21 +1,10 @@
 import { Counter, type Registry } from 'prom-client';
 import type { NatsSession } from '../nats/connect.ts';
-import type { Entries } from '../nats/entries.ts';
 import { watchKeys } from '../nats/watch.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Region } from '../runtime/regions.ts';
-import { fleetKey, heartbeatFreshMs, maxHeartbeatBytes, parseHeartbeat, type RendererHeartbeat } from './heartbeat.ts';
-
-/** Publishes that a renderer is alive; the heartbeat expires by itself soon after it has stopped being fresh. */
-export async function publishHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
-  const ttlSeconds = Math.ceil((heartbeatFreshMs * 2) / 1000);
-  await live.put(fleetKey(heartbeat.region, heartbeat.pod), heartbeat, { ttlSeconds });
-}
-
-/** Withdraws the heartbeat of a renderer that has stopped. */
-export async function withdrawHeartbeat(live: Entries, region: Region, pod: string): Promise<void> {
-  await live.delete(fleetKey(region, pod));
-}
+import { heartbeatFreshMs, maxHeartbeatBytes } from './heartbeat.ts';
+import { parseHeartbeat, type RendererHeartbeat } from './parse-heartbeat.ts';
 
 /** For how long a renderer that fell silent is remembered, so that it can be named. */
 const memoryMs = 15 * 60_000;

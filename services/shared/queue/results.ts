@@ -1,30 +1,12 @@
 import { Type, type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
+import { Compile } from 'typebox/schema';
 import { enumOf, reportSchema } from '../api/capture.ts';
-import { extractNames } from '../api/extracted.ts';
-import { extractedType, mimeTypes } from '../api/formats.ts';
-import type { ErrorCode } from '../runtime/errors.ts';
-
-/** Ways in which a capture fails on a renderer. */
-export const renderFailures = [
-  'URL_BLOCKED',
-  'NAVIGATION_FAILED',
-  'CAPTURE_TIMEOUT',
-  'CAPTURE_FAILED',
-  'PAGE_TOO_LARGE',
-  'STORAGE_FAILED',
-  'INTERNAL_ERROR',
-] as const satisfies readonly ErrorCode[];
-
-/** Why a renderer returns a job that it has not rendered. */
-export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
+import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
+import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
 const maxPixels = 1_000_000;
 const maxMs = 8 * 86_400_000;
-
-/** Characters of a message that says why a capture failed. */
-export const maxFailureLength = 2000;
 
 const uploadSchema = Type.Object({
   object: Type.String({ minLength: 1, maxLength: 512 }),
@@ -76,11 +58,6 @@ const jobResultSchema = Type.Object({
 
 export type JobResult = Static<typeof jobResultSchema>;
 export type JobOutcome = JobResult['outcome'];
-export type ReturnReason = (typeof returnReasons)[number];
-export type RenderFailure = (typeof renderFailures)[number];
-
-/** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
-export const maxTextLength = 16_384;
 
 const validator = Compile(jobResultSchema);
 
@@ -107,12 +84,6 @@ export interface Reply {
 }
 
 const newline = 0x0a;
-
-/** The result as one line of JSON, then the bytes. `limit` is the server's max_payload; what is larger goes without. */
-export function encodeReply(result: JobResult, bytes: Buffer | null, limit: number): Buffer {
-  const line = Buffer.from(`${JSON.stringify(result)}\n`);
-  return bytes === null || line.length + bytes.length > limit ? line : Buffer.concat([line, bytes]);
-}
 
 /** Null for what is no reply. */
 export function decodeReply(data: Uint8Array): Reply | null {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { headers as natsHeaders } from '@nats-io/nats-core';
-import { fleetKey, heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import { fleetKey, heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { paperMm } from '@webcapture/shared/api/pdf-options.ts';
+import { paperMm } from '@webcapture/shared/api/paper.ts';
 import { sharedEngine, type TestEngine } from '../../harness/engine.ts';
 import { readPdf } from '../../harness/pdf.ts';
 

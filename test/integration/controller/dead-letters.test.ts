@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';

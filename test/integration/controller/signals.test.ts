@@ -4,7 +4,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { backgroundShards, captureDurable, captureSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
-import { publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';

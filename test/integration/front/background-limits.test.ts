@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { until } from '../../harness/until.ts';
 import type { Answer } from './accounts.ts';

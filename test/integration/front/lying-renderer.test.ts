@@ -9,7 +9,8 @@ import {
   sharedInbox,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
-import { encodeReply, type JobOutcome } from '@webcapture/shared/queue/results.ts';
+import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
+import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
 import type { SettlementOutcome } from '../../../services/front/capture/settlement.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import type { Upload } from '@webcapture/shared/files/file-store.ts';

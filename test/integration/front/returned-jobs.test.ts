@@ -1,7 +1,7 @@
 // @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobMaxDeliveries, resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
-import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/results.ts';
+import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/outcomes.ts';
 import { until } from '../../harness/until.ts';
 import type { Behaviour } from '../../harness/stand-in-renderer.ts';
 import { openHolder, startBackgroundFront, type Holder } from './background.ts';

@@ -5,7 +5,8 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { JobResult } from '@webcapture/shared/queue/results.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
-import { maxStoredBytes, packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { maxStoredBytes, packExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';

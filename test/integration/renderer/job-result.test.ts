@@ -6,7 +6,7 @@ import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts'
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
-import { renderFailures } from '@webcapture/shared/queue/results.ts';
+import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
-import { publishHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { fleetConfigKey, readFleetConfig } from '@webcapture/shared/queue/fleet-config.ts';
 import { readCommonConfig } from '@webcapture/shared/runtime/config.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';

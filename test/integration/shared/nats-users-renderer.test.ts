@@ -6,7 +6,7 @@ import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts'
 import { storeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { publishHeartbeat, withdrawHeartbeat } from '@webcapture/shared/queue/fleet.ts';
+import { publishHeartbeat, withdrawHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
 import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
 
 /** A store whose file is replaced under so many readings. */

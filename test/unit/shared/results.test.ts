@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import {
-  decodeReply,
-  encodeReply,
-  parseResult,
-  type JobOutcome,
-  type JobResult,
-} from '@webcapture/shared/queue/results.ts';
+import { decodeReply, parseResult, type JobOutcome, type JobResult } from '@webcapture/shared/queue/results.ts';
+import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
 import { plainReport } from '../../harness/records.ts';
 
 const upload = {

@@ -1,5 +1,6 @@
 /// <reference lib="dom" />
-import type { Extracted, ExtractName } from '@webcapture/shared/api/extracted.ts';
+import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import type { ExtractName } from '@webcapture/shared/api/formats.ts';
 import type { writeMarkdown as WriteMarkdown } from './markdown.ts';
 import type { readerOf as ReaderOf, TextWriter, walkPage as WalkPage, writeText as WriteText } from './walking.ts';
 

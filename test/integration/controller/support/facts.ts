@@ -1,4 +1,4 @@
-import type { RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { PriorityDepths, QueueFacts, RegionFacts } from '../../../../services/controller/health/facts.ts';
 
 const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };

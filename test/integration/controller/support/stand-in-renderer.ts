@@ -1,5 +1,6 @@
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
-import { heartbeatIntervalMs, type RendererHeartbeat } from '@webcapture/shared/queue/heartbeat.ts';
+import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
+import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';

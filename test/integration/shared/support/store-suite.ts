@@ -1,7 +1,8 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { extractedType } from '@webcapture/shared/api/formats.ts';
-import { packExtracted, readExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
+import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { extractedName, newFileName } from '@webcapture/shared/files/file-name.ts';
 import {
   type ByteRange,

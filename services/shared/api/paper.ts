@@ -1,0 +1,47 @@
+export const mmPerInch = 25.4;
+/** CSS pixels to the inch. */
+export const pxPerInch = 96;
+/** Points, the unit of a pdf, to the inch. */
+export const ptPerInch = 72;
+
+export const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
+
+export type PaperName = (typeof paperNames)[number];
+
+/** Widths and heights in millimetres, upright. */
+export const paperMm: Readonly<Record<PaperName, readonly [width: number, height: number]>> = {
+  A0: [841, 1189],
+  A1: [594, 841],
+  A2: [420, 594],
+  A3: [297, 420],
+  A4: [210, 297],
+  A5: [148, 210],
+  A6: [105, 148],
+  Letter: [215.9, 279.4],
+  Legal: [215.9, 355.6],
+  Tabloid: [279.4, 431.8],
+  Ledger: [431.8, 279.4],
+};
+
+/** Of a side of paper, in millimetres: from the narrowest labels to the 200 inches that a viewer of PDF 1.x shows. */
+export const minPaperMm = 10;
+export const maxPaperMm = 5080;
+
+/** In millimetres. */
+export interface PaperSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The paper as it lies, in millimetres. */
+export function paperSizeOf({
+  paper,
+  landscape,
+}: {
+  readonly paper: PaperName | PaperSize;
+  readonly landscape: boolean;
+}): PaperSize {
+  if (typeof paper !== 'string') return paper;
+  const [width, height] = paperMm[paper];
+  return landscape ? { width: height, height: width } : { width, height };
+}

@@ -1,0 +1,27 @@
+import type { ErrorCode } from '../runtime/errors.ts';
+
+// Apart from results.ts: a renderer parses no results and does not load TypeBox.
+
+/** Ways in which a capture fails on a renderer. */
+export const renderFailures = [
+  'URL_BLOCKED',
+  'NAVIGATION_FAILED',
+  'CAPTURE_TIMEOUT',
+  'CAPTURE_FAILED',
+  'PAGE_TOO_LARGE',
+  'STORAGE_FAILED',
+  'INTERNAL_ERROR',
+] as const satisfies readonly ErrorCode[];
+
+export type RenderFailure = (typeof renderFailures)[number];
+
+/** Why a renderer returns a job that it has not rendered. */
+export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
+
+export type ReturnReason = (typeof returnReasons)[number];
+
+/** Characters of a message that says why a capture failed. */
+export const maxFailureLength = 2000;
+
+/** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
+export const maxTextLength = 16_384;

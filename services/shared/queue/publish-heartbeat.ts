@@ -1,0 +1,15 @@
+import type { Entries } from '../nats/entries.ts';
+import type { Region } from '../runtime/regions.ts';
+import { fleetKey, heartbeatFreshMs } from './heartbeat.ts';
+import type { RendererHeartbeat } from './parse-heartbeat.ts';
+
+/** Publishes that a renderer is alive; the heartbeat expires by itself soon after it has stopped being fresh. */
+export async function publishHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
+  const ttlSeconds = Math.ceil((heartbeatFreshMs * 2) / 1000);
+  await live.put(fleetKey(heartbeat.region, heartbeat.pod), heartbeat, { ttlSeconds });
+}
+
+/** Withdraws the heartbeat of a renderer that has stopped. */
+export async function withdrawHeartbeat(live: Entries, region: Region, pod: string): Promise<void> {
+  await live.delete(fleetKey(region, pod));
+}
