@@ -42,7 +42,8 @@ export default defineConfig({
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxWorkers: 4,
+          maxConcurrency: Number(process.env['CORPUS_SLOTS'] ?? 2),
+          maxWorkers: Number(process.env['CORPUS_WORKERS'] ?? 2),
           sequence: { groupOrder: 0 },
         },
       },

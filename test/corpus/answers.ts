@@ -47,6 +47,12 @@ export function held(): Readonly<Record<'/held' | '/release', Handler>> {
 /** See {@link held}. */
 export const hold = '<img hidden src="/held">';
 
+/**
+ * A background of one colour, with a mark in its corner. A capture of a single colour is taken again a second later, in case
+ * the page is still empty.
+ */
+export const marked = (colour: string): string => `${colour} linear-gradient(#000000, #000000) no-repeat 0 0 / 8px 8px`;
+
 /** A picture of one colour and 100 × 100 px, as SVG. */
 export function svg(colour: string, size = 100): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${colour}"/></svg>`;

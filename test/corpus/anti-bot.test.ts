@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IncomingHttpHeaders } from 'node:http';
-import { html, sharedEngine, type ShotOptions, type TestEngine, TestSite } from '../harness/engine.ts';
+import { html, type ShotOptions, type TestEngine, TestSite } from '../harness/engine.ts';
+import { corpusEngine } from './corpus.ts';
 import type { Inspection } from './probe/inspect-page.ts';
 import type { SelfPortrait } from './probe/portray-self.ts';
 import { startProbeSite, type Findings } from './probe/probe-site.ts';
@@ -8,7 +9,7 @@ import { startProbeSite, type Findings } from './probe/probe-site.ts';
 let engine: TestEngine;
 
 beforeAll(async () => {
-  engine = await sharedEngine();
+  engine = await corpusEngine();
 });
 
 /** What a page finds out that is captured so. The page is at localhost: much is there in secure contexts only. */

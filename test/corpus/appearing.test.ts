@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
+import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { whole } from './whole.ts';
 
@@ -8,9 +9,10 @@ const count = 8;
 
 /** Boxes of 150 px, each of which is to be there in the end. */
 const boxes = (attributes = '', length = count) =>
-  Array.from({ length }, () => `<div class="box" style="height:150px;background:${colour}" ${attributes}></div>`).join(
-    '',
-  );
+  Array.from(
+    { length },
+    () => `<div class="box" style="height:150px;background:${marked(colour)}" ${attributes}></div>`,
+  ).join('');
 
 const allThere: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, count * 150);

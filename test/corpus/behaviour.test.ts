@@ -2,11 +2,11 @@ import { createServer } from 'node:https';
 import { afterAll, expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { tlsFixture } from '../integration/egress/tls-fixture.ts';
-import { answer, hang, redirect, reset } from './answers.ts';
+import { answer, hang, marked, redirect, reset } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
-const paint = `document.body.style.background = '${green}'`;
+const paint = `document.body.style.background = '${marked(green)}'`;
 const good = html(`<body style="background:${green}">`);
 const file = answer('application/zip', 'PK', { headers: { 'content-disposition': 'attachment' } });
 

@@ -3,10 +3,11 @@ import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
 import type { Rendering, RenderEngineConfig } from '../../services/renderer/page/engine.ts';
-import { sharedEngine, TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
+import { TestEngine, TestSite, type Handler, type ShotOptions } from '../harness/engine.ts';
 import { readPdf, type Pdf } from '../harness/pdf.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { Picture } from '../harness/picture.ts';
+import { workerWide } from '../harness/worker-wide.ts';
 
 /**
  * A page that capture tools get wrong, and what its right picture is told by: pixels, the requests that it makes, the
@@ -30,6 +31,8 @@ export interface HardPage {
   readonly formats?: readonly Format[];
   /** After it, a simple page is captured, and has to be right. */
   readonly isHostile?: boolean;
+  /** Its picture, or how long it takes, depends on the processor: nothing else is captured in its worker meanwhile. */
+  readonly isAlone?: boolean;
   /** Fails when the picture is not the right one. */
   readonly check?: (seen: Seen) => void | Promise<void>;
   /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
@@ -102,46 +105,63 @@ export class Seen {
 /** A pdf's pixels are then where those of the images are. */
 const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
+/** Captures at a time, in a browser each: `maxConcurrency` of the project in vitest.config.ts. */
+const slots = Number(process.env['CORPUS_SLOTS'] ?? 2);
+
+/** One for all files of a worker that need no other: no test may hurt it. */
+export const corpusEngine = workerWide(
+  () => TestEngine.start({ slots }),
+  (engine) => engine.close(),
+);
+
+/** One for all hostile pages of a worker, which take it alone. */
+const hostileEngine = workerWide(
+  () => TestEngine.start(),
+  (engine) => engine.close(),
+);
+
 /**
- * Tests of every page in each of its formats: on an engine of the file's own with a configuration or a hostile page, else
- * on the one that files share. Called once in a file.
+ * Tests of every page in each of its formats. Pages go side by side, those that are hostile or measure time alone; they
+ * share an engine with other files, unless the file has a configuration. Called once in a file.
  */
 export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEngineConfig>): void {
-  const isShared = config === undefined && !pages.some(({ isHostile }) => isHostile);
-  let engine: TestEngine;
-  beforeAll(async () => {
-    engine = isShared ? await sharedEngine() : await TestEngine.start(config);
-  });
-  afterAll(async () => {
-    if (!isShared) await engine.close();
-  });
-
-  describe.each(pages)('$name', (page) => {
-    const { options = {} } = page;
-    let site: TestSite;
+  let own: TestEngine | undefined;
+  if (config) {
     beforeAll(async () => {
-      site = await TestSite.start({ ...page.site });
+      own = await TestEngine.start({ slots, ...config });
     });
-    afterAll(() => site.close());
+    afterAll(() => own?.close());
+  }
+  const engineFor = async (page: HardPage) => own ?? (await (page.isHostile === true ? hostileEngine : corpusEngine)());
 
-    const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
-    test.each(formats)('%s', async (format) => {
-      site.hits.length = 0;
-      const url = site.url(page.path ?? '/', page.host);
-      const pdf = { margin: noMargin, ...options.pdf };
-      const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
-      if (page.fails) {
-        const { code, message = /./ } = page.fails;
-        await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
-        // It is for the client, who knows nothing of the browser.
-        const internals = expect.stringMatching(/net::|page\.goto|Call log/);
-        await expect(rendered).rejects.not.toMatchObject({ message: internals });
-      } else {
-        await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
-      }
-      if (page.isHostile === true) await expectHealthy(engine);
+  const isAlone = ({ isHostile, isAlone }: HardPage) => isHostile === true || isAlone === true;
+  for (const page of [...pages.filter((one) => !isAlone(one)), ...pages.filter(isAlone)]) {
+    const { name, options = {} } = page;
+    describe(`${name}`, { concurrent: !isAlone(page) }, () => {
+      const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
+      // One after the other: what answers for a page may count its requests.
+      test.each(formats)('%s', { concurrent: false }, async (format) => {
+        const [engine, site] = [await engineFor(page), await TestSite.start({ ...page.site })];
+        try {
+          const url = site.url(page.path ?? '/', page.host);
+          const pdf = { margin: noMargin, ...options.pdf };
+          const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
+          if (page.fails) {
+            const { code, message = /./ } = page.fails;
+            await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+            // It is for the client, who knows nothing of the browser.
+            const internals = expect.stringMatching(/net::|page\.goto|Call log/);
+            await expect(rendered).rejects.not.toMatchObject({ message: internals });
+          } else {
+            await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
+          }
+          if (page.isHostile === true) await expectHealthy(engine);
+        } finally {
+          await site.close();
+        }
+      });
     });
-  });
+  }
 }
 
 async function expectHealthy(engine: TestEngine): Promise<void> {

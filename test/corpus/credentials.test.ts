@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
-import { html, sharedEngine, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
+import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { redirect } from './answers.ts';
+import { corpusEngine } from './corpus.ts';
 
 let engine: TestEngine;
 beforeAll(async () => {
-  engine = await sharedEngine();
+  engine = await corpusEngine();
 });
 
 /** What the page's own site (127.0.0.1), foreign.test and cdn.test were sent, by host and address, e.g. `own /img?hop`. */

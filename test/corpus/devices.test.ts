@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { devices } from '@webcapture/shared/api/devices.ts';
+import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { html, type ShotOptions } from '../harness/engine.ts';
 
@@ -14,7 +15,7 @@ const responsive = '<meta name="viewport" content="width=device-width, initial-s
 
 /** Green where a page finds itself on that phone. */
 const phonePage = html(
-  `<style>html { background: #ff0000 } .phone { background: #00aa00 } .end { height: 900px } .end::after { content: ''; position: absolute; top: 800px; left: 0; width: 100px; height: 100px; background: #0000aa }</style>
+  `<style>html { background: #ff0000 } .phone { background: ${marked('#00aa00')} } .end { height: 900px } .end::after { content: ''; position: absolute; top: 800px; left: 0; width: 100px; height: 100px; background: #0000aa }</style>
    <div class="end"></div>
    <script>
      const fits = ['(pointer: coarse)', '(hover: none)', '(width: 400px)', '(device-height: 800px)', '(orientation: portrait)'];

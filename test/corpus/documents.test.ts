@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer, svg } from './answers.ts';
+import { answer, marked, svg } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
@@ -127,7 +127,7 @@ const pages: readonly HardPage[] = [
     name: 'forms and fields with the names of what scripts read',
     site: {
       '/': html(
-        `<body style="background:${green}"><form name="title"></form>
+        `<body style="background:${marked(green)}"><form name="title"></form>
          <form><input hidden name="childNodes"><input hidden name="children"><input hidden name="style"></form><script>0</script>`,
       ),
     },

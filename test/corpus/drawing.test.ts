@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer, held, hold, svg, svgAnswer, withOther } from './answers.ts';
+import { answer, held, hold, marked, svg, svgAnswer, withOther } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const green = '#00aa00';
@@ -185,7 +185,7 @@ const pages: readonly HardPage[] = [
     site: {
       '/': html(
         `<style>::view-transition-group(*), ::view-transition-old(*), ::view-transition-new(*) { animation-duration: 60s }</style><body style="background:#cc0000"><script>
-          addEventListener('load', () => document.startViewTransition(() => { document.body.style.background = '${green}' }))</script>`,
+          addEventListener('load', () => document.startViewTransition(() => { document.body.style.background = '${marked(green)}' }))</script>`,
       ),
     },
     formats: ['png'],
@@ -196,7 +196,7 @@ const pages: readonly HardPage[] = [
     name: 'a view transition whose new state never comes',
     site: {
       '/': html(
-        `<body style="background:${green}"><script>addEventListener('load', () => document.startViewTransition(() => new Promise(() => {})))</script>`,
+        `<body style="background:${marked(green)}"><script>addEventListener('load', () => document.startViewTransition(() => new Promise(() => {})))</script>`,
       ),
     },
     formats: ['png'],

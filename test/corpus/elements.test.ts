@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { html, type Handler } from '../harness/engine.ts';
+import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 /** What the page adds after it has loaded, `delayMs` later. */
@@ -38,7 +39,7 @@ const waiting: readonly HardPage[] = [
     name: 'waitFor the end of a loader, on a page that has made its own of what looks for elements',
     site: {
       '/': html(
-        `<style>html { background: #00aa00 } #loader { position: fixed; inset: 0; background: #ff0000 }</style>
+        `<style>html { background: ${marked('#00aa00')} } #loader { position: fixed; inset: 0; background: #ff0000 }</style>
          <div id="loader">Loading</div>
          <script>document.querySelector = document.querySelectorAll = () => []; Element.prototype.checkVisibility = () => false; window.Promise = class {}</script>
          ${later(3000, 'loader.remove()')}`,
@@ -158,43 +159,6 @@ const elements: readonly HardPage[] = [
       seen.expectSize(1400, 1920);
       for (const y of [10, 1910]) seen.expectColour(700, y, '#00aa00');
       seen.expectColour(700, 960, '#ffffff');
-    },
-  },
-  {
-    name: 'selector: an element that comes late to a page that keeps the browser busy afterwards',
-    isHostile: true,
-    site: {
-      '/': html(
-        later(
-          500,
-          `document.body.innerHTML = '<div style="height:3000px"></div><p id="p" style="${striped(200, 100)}"></p>'; setTimeout(() => { for (;;); }, 300)`,
-        ),
-      ),
-    },
-    options: { selector: '#p' },
-    formats: ['png'],
-    check: (seen) => {
-      seen.expectSize(200, 100);
-      seen.expectColumn(100, [
-        [10, '#0000ff'],
-        [90, '#00aa00'],
-      ]);
-    },
-  },
-  {
-    name: 'selector: an element of a page that keeps the browser busy from the beginning',
-    isHostile: true,
-    site: {
-      '/': html(
-        `<p id="p" style="${striped(200, 100)}"></p><script>onload = () => setTimeout(() => { for (;;); })</script>`,
-      ),
-    },
-    options: { selector: '#p' },
-    formats: ['png'],
-    check: (seen) => {
-      seen.expectSize(200, 100);
-      seen.expectColour(100, 90, '#00aa00');
-      expect(seen.report.softTimeouts).toEqual(['settle']);
     },
   },
   {

@@ -227,15 +227,6 @@ const pages: readonly HardPage[] = [
     },
     { options: { javaScript: false, hide: ['.a'], remove: ['.b'] } },
   ),
-  page(
-    'a page that keeps itself busy',
-    { '/': html(`<p>text<script>addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`) },
-    (extracted, softTimeouts) => {
-      expect(softTimeouts).toEqual(['settle']);
-      expect(extracted).toMatchObject({ text: 'text', markdown: 'text' });
-    },
-    { isHostile: true },
-  ),
 ];
 
 testCorpus(pages);

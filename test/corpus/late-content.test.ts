@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
 import type { Handler } from '../harness/engine.ts';
 import { html } from '../harness/engine.ts';
-import { answer, held, hold } from './answers.ts';
+import { answer, held, hold, marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
-const paint = `document.body.style.background = '${green}'`;
+const paint = `document.body.style.background = '${marked(green)}'`;
 const isGreen: HardPage['check'] = (seen) => seen.expectColour(300, 300, green);
 const inTime: HardPage['check'] = async (seen) => {
   await isGreen(seen);
@@ -59,7 +59,7 @@ const pages: readonly HardPage[] = [
           .then((colour) => { document.body.style.background = colour })</script>`,
       ),
       '/api': answer('application/json', '{"next":"/api/2"}', { afterMs: 300 }),
-      '/api/2': answer('text/plain', green, { afterMs: 300 }),
+      '/api/2': answer('text/plain', marked(green), { afterMs: 300 }),
     },
     formats: ['png', 'pdf'],
     check: async (seen) => {
@@ -174,6 +174,7 @@ const pages: readonly HardPage[] = [
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
       '/poll': standStillAfter(3),
     },
+    isAlone: true,
     formats: ['png'],
     options: { waitUntil: 'networkidle', timeout: 3000 },
     check: async (seen) => {
@@ -298,7 +299,7 @@ const pages: readonly HardPage[] = [
           document.adoptedStyleSheets = [sheet]</script>`,
         '<link rel="stylesheet" href="/late.css">',
       ),
-      '/late.css': answer('text/css', `body { background: ${green} }`, { afterMs: 500 }),
+      '/late.css': answer('text/css', `body { background: ${marked(green)} }`, { afterMs: 500 }),
     },
     formats: ['png'],
     check: async (seen) => {

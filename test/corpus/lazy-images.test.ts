@@ -11,7 +11,8 @@ const count = 10;
 
 /** Ten images of 100 px below each other. */
 const images = (image: (id: number) => string) => Array.from({ length: count }, (_, id) => image(id)).join('');
-const size = 'style="display:block;width:320px;height:100px"';
+/** Whose pictures have more than one colour: those of a single one are taken twice. */
+const size = 'style="display:block;width:320px;height:100px;box-sizing:border-box;border-left:2px solid #000000"';
 
 /** All ten are in the picture, and each was asked for once. */
 const allThere: NonNullable<HardPage['check']> = (seen) => {

@@ -1,3 +1,4 @@
+import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { html } from '../harness/engine.ts';
 
@@ -26,7 +27,7 @@ const pages: readonly HardPage[] = [
     name: 'reducedMotion is what scripts see before the page loads, beside a dark colour scheme',
     site: {
       '/': html(
-        `<style>html { background: #ff0000 } .calm { background: #00aa00 }</style>
+        `<style>html { background: #ff0000 } .calm { background: ${marked('#00aa00')} }</style>
          <script>if (matchMedia('(prefers-reduced-motion: reduce) and (prefers-color-scheme: dark)').matches) document.documentElement.className = 'calm'</script>`,
       ),
     },

@@ -1,14 +1,15 @@
 import { text } from 'node:stream/consumers';
 import type { IncomingHttpHeaders } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { html, sharedEngine, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
+import { html, TestSite, type Handler, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { describeUserAgent } from '../../services/renderer/page/user-agent.ts';
+import { corpusEngine } from './corpus.ts';
 import { portraySelf, type SelfPortrait } from './probe/portray-self.ts';
 
 let engine: TestEngine;
 
 beforeAll(async () => {
-  engine = await sharedEngine();
+  engine = await corpusEngine();
 });
 
 /** What pages and workers tell of the browser, beside {@link portraySelf}. */

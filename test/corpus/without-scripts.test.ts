@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
+import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const red = "document.documentElement.style.background = '#ff0000'";
@@ -59,7 +60,7 @@ testCorpus([
     name: 'javaScript false: also of the page that a page without scripts sends the browser on to',
     site: {
       '/': html(`<meta http-equiv="refresh" content="0;url=/next">`),
-      '/next': html(`<style>html { background: #00aa00 }</style>${scripts}`),
+      '/next': html(`<style>html { background: ${marked('#00aa00')} }</style>${scripts}`),
     },
     options: { javaScript: false },
     formats: ['png'],

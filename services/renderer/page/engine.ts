@@ -15,6 +15,8 @@ export type { Rendering, RenderRequest } from './render.ts';
 export interface RenderEngineConfig extends BrowsersConfig {
   /** A script or stylesheet that does not begin within so many milliseconds is given up; by default half of `timeout`. */
   readonly responseTimeoutMs?: number;
+  /** The scripts of a page that answers no question for this many milliseconds are stopped; by default each step has a limit. */
+  readonly answerTimeoutMs?: number;
 }
 
 export interface RenderEngine {
@@ -52,7 +54,8 @@ export interface RenderEngineDeps {
  */
 export async function startRenderEngine(config: RenderEngineConfig, deps: RenderEngineDeps): Promise<RenderEngine> {
   const browsers = await startBrowsers(config, deps);
-  const renderDeps = { browsers, blocker: deps.blocker, responseTimeoutMs: config.responseTimeoutMs };
+  const { responseTimeoutMs, answerTimeoutMs } = config;
+  const renderDeps = { browsers, blocker: deps.blocker, responseTimeoutMs, answerTimeoutMs };
   return {
     render: (request) => renderTwice(request, renderDeps, deps),
     browserState: () => browsers.state,

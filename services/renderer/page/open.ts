@@ -42,7 +42,7 @@ const setUpTimeoutMs = 10_000;
  * @throws ServiceError CAPTURE_FAILED when there is no browser
  */
 export async function openPage(
-  browsers: Browsers,
+  { browsers, answerTimeoutMs }: { readonly browsers: Browsers; readonly answerTimeoutMs?: number | undefined },
   request: ReusableRequest & { readonly ownBrowser: boolean; readonly reuseFor?: string },
   deadline: CaptureDeadline,
 ): Promise<OpenPage> {
@@ -57,7 +57,7 @@ export async function openPage(
     throw error;
   });
   const { page, cdp, hasOwnSession, proxySession, frameId, answerLogins, undoLater } = acquired;
-  const world = new PageWorld(cdp, frameId, deadline);
+  const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession);
   const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];

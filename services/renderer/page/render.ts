@@ -69,6 +69,8 @@ export interface RenderDeps {
   readonly blocker: Blocker;
   /** For each script and stylesheet to begin, in place of a share of the navigation's time. */
   readonly responseTimeoutMs: number | undefined;
+  /** Maximum time for the page to answer, where a step would wait longer. */
+  readonly answerTimeoutMs?: number | undefined;
 }
 
 /**
@@ -114,7 +116,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   let open: OpenPage | undefined;
   let failure: ServiceError | undefined;
   try {
-    const opened = (open = await openPage(deps.browsers, request, deadline));
+    const opened = (open = await openPage(deps, request, deadline));
     const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps));
     // Each step has a time-out of its own; this one is for what none of them has thought of.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');

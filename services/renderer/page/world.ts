@@ -57,14 +57,19 @@ export class PageWorld {
   readonly #cdp: PageSession;
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
+  readonly #maxTimeoutMs: number;
   #contextId: Promise<number> | undefined;
   #prelude = prelude;
 
-  /** @param frameId of the frame whose document is meant */
-  constructor(cdp: PageSession, frameId: string, deadline: CaptureDeadline) {
+  /**
+   * @param frameId of the frame whose document is meant
+   * @param maxTimeoutMs for each call, whatever its own limit
+   */
+  constructor(cdp: PageSession, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#cdp = cdp;
     this.#frameId = frameId;
     this.#deadline = deadline;
+    this.#maxTimeoutMs = maxTimeoutMs;
   }
 
   /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
@@ -94,12 +99,10 @@ export class PageWorld {
   async call<A extends readonly unknown[], R>(
     fn: (...args: A) => R,
     args: A,
-    { timeoutMs, what }: CallLimit,
+    limit: CallLimit,
     helpers: readonly Helper[] = [],
   ): Promise<Awaited<R>> {
-    return this.#deadline.run(this.#evaluate(callExpression(fn, args), helpers), timeoutMs, what) as Promise<
-      Awaited<R>
-    >;
+    return this.#run(callExpression(fn, args), limit, helpers) as Promise<Awaited<R>>;
   }
 
   /**
@@ -110,12 +113,12 @@ export class PageWorld {
    */
   async callEach<const S extends readonly Step[]>(
     steps: S,
-    { timeoutMs, what }: CallLimit,
+    limit: CallLimit,
     helpers: readonly Helper[] = [],
   ): Promise<Results<S>> {
     const calls = steps.map(({ expression }) => `results.push(await ${expression});`);
     const expression = `(async () => { const results = []; ${calls.join(' ')} return results; })()`;
-    return this.#deadline.run(this.#evaluate(expression, helpers), timeoutMs, what) as Promise<Results<S>>;
+    return this.#run(expression, limit, helpers) as Promise<Results<S>>;
   }
 
   /**
@@ -137,6 +140,10 @@ export class PageWorld {
         await delay(moveDelayMs);
       }
     }
+  }
+
+  #run(called: string, { timeoutMs, what }: CallLimit, helpers: readonly Helper[]): Promise<unknown> {
+    return this.#deadline.run(this.#evaluate(called, helpers), Math.min(timeoutMs, this.#maxTimeoutMs), what);
   }
 
   async #evaluate(called: string, helpers: readonly Helper[]): Promise<unknown> {

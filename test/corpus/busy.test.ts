@@ -1,0 +1,118 @@
+import { expect } from 'vitest';
+import { extractNames } from '@webcapture/shared/api/extracted.ts';
+import { html } from '../harness/engine.ts';
+import { marked } from './answers.ts';
+import { testCorpus, type HardPage } from './corpus.ts';
+import { green, hostilePage } from './hostile-page.ts';
+
+/** Its scripts are stopped, and what is there is captured. */
+const isStopped: HardPage['check'] = (seen) => {
+  seen.expectColour(300, 300, green);
+  expect(seen.report.softTimeouts).toContain('settle');
+  expect(seen.report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
+};
+const timesOut: HardPage['fails'] = { code: 'CAPTURE_TIMEOUT' };
+
+const loops: readonly HardPage[] = [
+  hostilePage('a busy loop at once: there is no page', 'for (;;);', { options: { timeout: 800 }, fails: timesOut }),
+  hostilePage('a question asked until it is answered with yes', `while (!confirm('really?'));`, {
+    options: { timeout: 800 },
+    fails: timesOut,
+  }),
+  hostilePage(
+    // Of one colour: it is asked whether it has anything to add before its picture is taken again, and does not answer.
+    'a busy loop after load',
+    `document.body.style.background = '${green}';
+     addEventListener('load', () => setTimeout(() => { for (;;) /(x+x+)+y/.test('x'.repeat(40)); }, 0))`,
+    { check: isStopped },
+  ),
+  hostilePage(
+    'a busy loop as soon as the viewport grows, for a whole page',
+    `matchMedia('(min-height: 1500px)').addEventListener('change', () => { for (;;); });
+     document.body.insertAdjacentHTML('beforeend', '<p style="height:2000px"></p>')`,
+    { options: { isFullPage: true }, check: isStopped },
+  ),
+  hostilePage(
+    'a busy loop in each frame that is drawn',
+    `const spin = () => { const end = performance.now() + 200; while (performance.now() < end); requestAnimationFrame(spin) }; spin()`,
+  ),
+  hostilePage(
+    'busy workers',
+    `const url = URL.createObjectURL(new Blob(['for (;;);'])); for (let i = 0; i < 4; i++) new Worker(url)`,
+  ),
+  hostilePage(
+    'a busy frame of another site',
+    `const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/busy'; document.body.append(f)`,
+    {
+      site: { '/busy': '<script>for (;;);</script>' },
+      options: { timeout: 1500, imageTimeout: 300 },
+    },
+  ),
+  hostilePage(
+    '10,000 messages, each of which begets another',
+    `onmessage = () => postMessage(1); for (let i = 0; i < 10_000; i++) postMessage('x'.repeat(10))`,
+  ),
+];
+
+const striped = 'width:200px;height:100px;background:linear-gradient(#0000ff 50px, #00aa00 50px)';
+
+const options: readonly HardPage[] = [
+  {
+    name: 'selector: an element that comes late to a page that keeps the browser busy afterwards',
+    isHostile: true,
+    site: {
+      '/': html(
+        `<script>setTimeout(() => {
+           document.body.innerHTML = '<div style="height:3000px"></div><p id="p" style="${striped}"></p>'; setTimeout(() => { for (;;); }, 300);
+         }, 500)</script>`,
+      ),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColumn(100, [
+        [10, '#0000ff'],
+        [90, '#00aa00'],
+      ]);
+    },
+  },
+  {
+    name: 'selector: an element of a page that keeps the browser busy from the beginning',
+    isHostile: true,
+    site: {
+      '/': html(`<p id="p" style="${striped}"></p><script>onload = () => setTimeout(() => { for (;;); })</script>`),
+    },
+    options: { selector: '#p' },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColour(100, 90, '#00aa00');
+      expect(seen.report.softTimeouts).toEqual(['settle']);
+    },
+  },
+  {
+    name: 'css: of a page that never pauses',
+    isHostile: true,
+    site: {
+      '/': html('<script>setTimeout(() => { for (;;); }, 100)</script>', '<style>html { background: #ff0000 }</style>'),
+    },
+    secrets: { css: `html { background: ${marked('#00aa00')} }` },
+    formats: ['png'],
+    check: (seen) => seen.expectColour(300, 300, '#00aa00'),
+  },
+  {
+    name: 'extract: of a page that keeps itself busy',
+    isHostile: true,
+    site: { '/': html(`<p>text<script>addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`) },
+    options: { extract: [...extractNames] },
+    formats: ['jpeg'],
+    check: ({ rendering, report }) => {
+      expect(report.softTimeouts).toEqual(['settle']);
+      expect(rendering.extracted).toMatchObject({ text: 'text', markdown: 'text' });
+    },
+  },
+];
+
+// Each of these keeps a processor busy until it is stopped, which is sooner than elsewhere.
+testCorpus([...loops, ...options], { slots: 1, answerTimeoutMs: 2000 });
