@@ -24,7 +24,6 @@ const longest: readonly string[] = [
   '/e2e/answer.test.ts',
   '/e2e/request-bounds.test.ts',
   '/e2e/picture-options.test.ts',
-  '/e2e/timing.test.ts',
   '/e2e/account-life.test.ts',
   '/e2e/regions-and-status.test.ts',
   '/e2e/real-sites.test.ts',

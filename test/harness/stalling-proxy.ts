@@ -5,6 +5,8 @@ import { withLoginOf } from './nats-users.ts';
 /** A way to a server that can be held up, so that what passes it comes late, or can lose what is sent to the server. */
 export class StallingProxy implements Disposable {
   readonly url: string;
+  /** What was sent to the server and lost. */
+  readonly lost: Buffer[] = [];
   readonly #close: () => void;
   readonly #held: (() => void)[] = [];
   readonly #sockets = new Set<Socket>();
@@ -52,8 +54,8 @@ export class StallingProxy implements Disposable {
   #pipe(from: Socket, to: Socket, isToServer: boolean): void {
     this.#sockets.add(from);
     from.on('data', (chunk) => {
-      if (this.#mode === 'lose' && isToServer) return;
-      if (this.#mode === 'hold') this.#held.push(() => to.write(chunk));
+      if (this.#mode === 'lose' && isToServer) this.lost.push(chunk);
+      else if (this.#mode === 'hold') this.#held.push(() => to.write(chunk));
       else to.write(chunk);
     });
     from.on('error', () => to.destroy());

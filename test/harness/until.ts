@@ -1,5 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+/** Real milliseconds, also in a test that fakes the clock. */
+const now = performance.now.bind(performance);
+
 /**
  * Asks `check` again and again until it answers with something other than undefined, null or false, and returns that.
  * When the time is up it throws an Error that says what was waited for, with the last error of `check` as its cause. Time is
@@ -11,10 +14,10 @@ export async function until<T>(
   options: { deadlineMs?: number; intervalMs?: number } = {},
 ): Promise<NonNullable<Exclude<T, false>>> {
   const { deadlineMs = 150_000, intervalMs = 25 } = options;
-  const end = performance.now() + deadlineMs;
+  const end = now() + deadlineMs;
   let cause: unknown;
   for (;;) {
-    const isLast = performance.now() >= end;
+    const isLast = now() >= end;
     try {
       const value = await check();
       if (value !== undefined && value !== null && value !== false) return value as NonNullable<Exclude<T, false>>;

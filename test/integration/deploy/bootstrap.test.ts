@@ -1,18 +1,18 @@
 // @module-tag long
 import { execFile, spawn } from 'node:child_process';
 import type { EventEmitter } from 'node:events';
-import { cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, inject, onTestFinished, test } from 'vitest';
+import { once } from '../../harness/once.ts';
 import { patient, processesNaming, tempDir } from './support.ts';
 
 const localFolder = new URL('../../../deploy/local/', import.meta.url);
 
 /** A repository with one package, which is a folder of its own, so that npm needs no registry. */
-async function repository() {
-  const root = await tempDir();
+const repository = template(async (root) => {
   await mkdir(join(root, 'deploy', 'local'), { recursive: true });
   for (const name of (await readdir(localFolder)).filter((file) => file.endsWith('.mjs'))) {
     await cp(new URL(name, localFolder), join(root, 'deploy', 'local', name));
@@ -30,8 +30,29 @@ async function repository() {
     join(root, 'task.ts'),
     `const code: number = 7; console.log('ran', ...process.argv.slice(2)); process.exit(code);`,
   );
-  return root;
+});
+
+/** The same with its packages in step. */
+const installedRepository = template(async (root) => {
+  await copy(await repository(), root);
+  await bootstrap(root, 'task.ts');
+});
+
+/** Makes a folder once, since npm takes its time, and gives each test a copy. */
+function template(fill: (root: string) => Promise<void>): () => Promise<string> {
+  const filled = once(async () => {
+    const root = await mkdtemp(join(inject('tempFolder'), 'template-'));
+    await fill(root);
+    return root;
+  });
+  return async () => {
+    const root = await tempDir();
+    await copy(await filled(), root);
+    return root;
+  };
 }
+
+const copy = (from: string, to: string) => cp(from, to, { recursive: true, verbatimSymlinks: true });
 
 const writePackage = (folder: string, content: object) =>
   writeFile(join(folder, 'package.json'), JSON.stringify(content));
@@ -129,7 +150,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
   });
 
   test('hands signals on, and its own death too', async () => {
-    const root = await repository();
+    const root = await installedRepository();
     await writeFile(
       join(root, 'patient.ts'),
       `for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => { console.log(signal); });
@@ -137,7 +158,6 @@ describe('bootstrap', { timeout: 180_000 }, () => {
        setInterval(() => {}, 1000);
        console.log('up');`,
     );
-    await bootstrap(root, 'task.ts');
     const child = start(root, 'patient.ts');
     let text = '';
     child.stdout.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -151,7 +171,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
   });
 
   test('in a terminal, stops what it runs by a signal to it alone, and once by Ctrl-C', async () => {
-    const root = await repository();
+    const root = await installedRepository();
     const stopSignals = new URL('stop-signals.ts', localFolder).href;
     await writeFile(
       join(root, 'orderly.ts'),
@@ -160,7 +180,6 @@ describe('bootstrap', { timeout: 180_000 }, () => {
        setInterval(() => {}, 1000);
        console.log('up ' + process.ppid);`,
     );
-    await bootstrap(root, 'task.ts');
     const command = [process.execPath, join(root, 'deploy/local/bootstrap.mjs'), 'orderly.ts'];
     for (const stop of ['a signal', 'Ctrl-C']) {
       const terminal = startInTerminal(root, command);

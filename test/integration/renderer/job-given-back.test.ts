@@ -4,7 +4,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { captureSubject, jobMaxDeliveries, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
 import { until } from '../../harness/until.ts';
-import { messagesOf, picture, rendersIn } from './support/renderer.ts';
+import { messagesOf, picture, rendersIn, uuidOf } from './support/renderer.ts';
 import { failing, useRenderers } from './support/use-renderers.ts';
 
 const { nats, queue, start, settled } = useRenderers();
@@ -44,6 +44,35 @@ describe('a job is given back', () => {
     const next = await start();
     await settled(2);
     expect(next.taken[0]?.delivery).toBe(1);
+  });
+
+  test('when no slot is free for it, without using up a delivery', async () => {
+    const renderer = await start({ render: rendersIn(60_000) });
+    await until('it to wait', async () => (await queue().interactive()).num_waiting === 1);
+    // The request for an interactive one is still at the server when its slot is taken.
+    await queue().publish({ lane: 'background' });
+    await until('it to be rendered', () => renderer.rendered.length === 1);
+    const job = await queue().publish();
+    await until('it to be given back', async () => (await queue().outcomes()).length === 1);
+    expect(await queue().outcomes()).toEqual([{ kind: 'returned', reason: 'no_free_slot' }]);
+    await until('it to be out of the queue', async () => (await queue().queued()) === 1);
+    await queue().jobs.publish(job, { attempt: '2' });
+    const other = await start();
+    await until('another one to render it', () => other.taken.some((message) => uuidOf(message) === job.uuid));
+    expect(other.taken.find((message) => uuidOf(message) === job.uuid)?.delivery).toBe(1);
+  });
+
+  test('when the browser is gone', async () => {
+    let isUp = true;
+    const renderer = await start({ ready: () => isUp });
+    await until('it to wait', async () => (await queue().interactive()).num_waiting === 1);
+    isUp = false;
+    await queue().publish();
+    await until('it to be given back', async () => (await queue().outcomes()).length === 1);
+    expect(renderer.rendered).toHaveLength(0);
+    isUp = true;
+    await queue().publish();
+    await until('the next one to be rendered', () => renderer.rendered.length === 1);
   });
 
   test('when its version is not known', async () => {

@@ -1,8 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PermissionViolationError } from '@nats-io/nats-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { ConsumerMissingError, type PullOptions, PullSubscription } from '@webcapture/shared/nats/pull.ts';
@@ -27,6 +26,7 @@ beforeEach(() => nats.session.jsm.streams.purge(stream));
 const inboxes: PullInbox[] = [];
 const sessions: NatsSession[] = [];
 afterEach(async () => {
+  vi.useRealTimers();
   for (const inbox of inboxes.splice(0)) inbox.close();
   await Promise.all(sessions.splice(0).map(({ nc }) => nc.close()));
 });
@@ -68,6 +68,10 @@ function pulling(inbox: PullInbox, options: Partial<PullOptions> = {}) {
   return { subscription, came, problems, texts: () => came.map(textOf) };
 }
 
+/** What subscriptions time from now on goes by a clock of the test, unlike the server and the connections. */
+const fakeTimers = () =>
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+
 const publish = (text: string) => nats.session.js.publish(subject, text);
 const consumer = () => nats.session.jsm.consumers.info(stream, durable);
 
@@ -104,7 +108,7 @@ describe('requests', () => {
 
   test('of one turn are one request; those of several are renewed as one', async () => {
     const session = await connectTo(nats.url);
-    const expiresMs = 3000;
+    const expiresMs = 1500;
     const { subscription, came } = pulling(inboxOf(session), { expiresMs });
     const sent = () => session.nc.stats().outMsgs;
     const [before, start] = [sent(), performance.now()];
@@ -126,14 +130,13 @@ describe('requests', () => {
     expect([subscription.outstanding, (await consumer()).num_pending]).toEqual([0, 1]);
   });
 
-  test('of an idle subscription are at most one in five seconds', async () => {
+  test('of an idle subscription are not repeated while the server says that it has them', async () => {
     const session = await connectTo(nats.url);
-    const { subscription } = pulling(inboxOf(session));
+    const { subscription } = pulling(inboxOf(session), { heartbeatMs: 250 });
     const sent = () => session.nc.stats().outMsgs;
     const [before, heard] = [sent(), session.nc.stats().inMsgs];
     subscription.request(8);
-    // The first heartbeat of the server comes after five seconds.
-    await until('the server to say that it has the request', () => session.nc.stats().inMsgs > heard);
+    await until('four heartbeats of the server', () => session.nc.stats().inMsgs >= heard + 4);
     expect(sent() - before).toBe(1);
   });
 
@@ -156,12 +159,14 @@ describe('requests', () => {
 describe('a message that comes late', () => {
   test('because the way to the server was held up is delivered once', async () => {
     using proxy = await StallingProxy.to(nats.url);
-    const { subscription, came } = pulling(inboxOf(await connectTo(proxy.url)));
+    const session = await connectTo(proxy.url);
+    fakeTimers();
+    const { subscription, came } = pulling(inboxOf(session));
     subscription.request(1);
     await until('the request to wait', async () => (await consumer()).num_waiting === 1);
     proxy.hold();
     await publish('late');
-    await sleep(4000);
+    vi.advanceTimersByTime(4000);
     proxy.release();
     await until('the message', () => came.length === 1);
     await came[0]?.ack();
@@ -171,11 +176,15 @@ describe('a message that comes late', () => {
 
   test('for a poll that was given up goes to whoever takes messages', async () => {
     using proxy = await StallingProxy.to(nats.url);
-    const { subscription, came } = pulling(inboxOf(await connectTo(proxy.url)));
+    const session = await connectTo(proxy.url);
+    fakeTimers();
+    const { subscription, came } = pulling(inboxOf(session));
     await publish('late');
     proxy.hold();
-    await expect(subscription.poll(500)).rejects.toThrow('took longer than 500 ms');
-    await sleep(3000);
+    const polled = expect(subscription.poll(500)).rejects.toThrow('took longer than 500 ms');
+    vi.advanceTimersByTime(500);
+    await polled;
+    vi.advanceTimersByTime(3000);
     proxy.release();
     await until('the message', () => came.length === 1);
     await came[0]?.ack();
@@ -187,8 +196,8 @@ describe('a message that comes late', () => {
     subscription.request(1);
     await until('the request to wait', async () => (await consumer()).num_waiting === 1);
     await publish('late');
-    const polled = subscription.poll(1000).catch(() => null);
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4000);
+    const polled = subscription.poll(100).catch(() => null);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
     // Either of the two may get it.
     const message = await polled;
     if (message !== null) came.push(message);
@@ -222,10 +231,8 @@ describe('when requests are gone', () => {
     const { subscription, came, problems } = pulling(inboxOf(session), { heartbeatMs: 300 });
     await session.nc.flush();
     proxy.lose();
-    const sent = session.nc.stats().outMsgs;
     subscription.request(1);
-    await until('the request to be sent', () => session.nc.stats().outMsgs > sent);
-    await sleep(50);
+    await until('the request to be lost', () => proxy.lost.some((sent) => sent.includes('CONSUMER.MSG.NEXT')));
     proxy.release();
     await publish('asked for again');
     await until('the message', () => came.length === 1);
@@ -234,18 +241,30 @@ describe('when requests are gone', () => {
   });
 
   test('with the consumer, they are made again when it is back, and the reason is told once', async () => {
-    const { subscription, came, problems } = pulling(inboxOf(await connectTo(nats.url)));
+    const session = await connectTo(nats.url);
+    fakeTimers();
+    const { subscription, came, problems } = pulling(inboxOf(session));
     subscription.request(1);
     await until('the request to wait', async () => (await consumer()).num_waiting === 1);
     await nats.session.jsm.consumers.delete(stream, durable);
     await until('the problem to be told', () => problems.length === 1);
     expect(problems[0]).toBeInstanceOf(ConsumerMissingError);
     await expect(subscription.poll()).rejects.toBeInstanceOf(ConsumerMissingError);
-    // Several attempts are made meanwhile.
-    await sleep(1500);
+    const sent = session.nc.stats().outMsgs;
+    const advance = async () => {
+      await session.nc.flush();
+      vi.advanceTimersByTime(1000);
+    };
+    await until('several attempts', async () => {
+      await advance();
+      return session.nc.stats().outMsgs >= sent + 5;
+    });
     await provision(nats.session.jsm, streamSettings, ['us-east']);
     await publish('at last');
-    await until('the message', () => came.length === 1);
+    await until('the message', async () => {
+      await advance();
+      return came.length === 1;
+    });
     expect([problems.length, subscription.outstanding]).toEqual([1, 0]);
     await came[0]?.ack();
   });

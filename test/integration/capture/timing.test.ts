@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ShotOptions, TestEngine } from '../../harness/engine.ts';
+import { fastest } from '../../harness/fastest.ts';
+import { Site } from '../../harness/site/site.ts';
+
+/** The egress proxy gives a response less time than a page has. */
+const responseTimeoutMs = 300;
+
+/** Longer than the proxy gives by itself, and shorter than half of the timeout, which scripts and stylesheets have. */
+const slowMs = 4 * responseTimeoutMs;
+const timeout = 10_000;
+
+let engine: TestEngine;
+let site: Site;
+
+beforeAll(async () => {
+  // Most of these wait for something, so that several can go on at once.
+  engine = await TestEngine.start({ slots: 4 }, ['127.0.0.0/8'], { limits: { responseTimeoutMs } });
+  site = await Site.start();
+});
+
+afterAll(async () => {
+  await engine.close();
+  await site[Symbol.asyncDispose]();
+});
+
+const shoot = (url: string, options: ShotOptions = {}) => engine.shoot(url, { timeout, ...options });
+
+async function timed<T>(work: Promise<T>) {
+  const start = performance.now();
+  const result = await work;
+  return { result, ms: performance.now() - start };
+}
+
+describe.concurrent('timeout: the hard kind', () => {
+  const failure = async (url: string, options: ShotOptions) => {
+    const rendered = engine.render(url, options).then(
+      () => expect.unreachable('it should have failed'),
+      (thrown: unknown) => thrown as { code: string; message: string },
+    );
+    const { result, ms } = await timed(rendered);
+    return { code: result.code, message: result.message, ms };
+  };
+
+  test.for(['load', 'domcontentloaded', 'networkidle', 'commit'] as const)(
+    'no answer of the page until it ends the capture, with %s',
+    async (waitUntil) => {
+      const { code, message, ms } = await failure(site.url('/hang'), { timeout: 1000, waitUntil });
+      expect(code).toBe('CAPTURE_TIMEOUT');
+      expect(message).toMatch(/within 1000 ms/);
+      expect(ms).toBeGreaterThan(950);
+      // By default it would be 20 seconds.
+      expect(ms).toBeLessThan(10_000);
+    },
+  );
+
+  test('neither is a page captured whose document never ends', async () => {
+    expect(await failure(site.url('/drip'), { timeout: 1500 })).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
+  });
+
+  test('a page that answers just in time is captured', async () => {
+    const { picture } = await shoot(site.url('/slow', { delay: slowMs }));
+    expect(picture.share('#00ff00')).toBe(1);
+  });
+});
+
+describe.concurrent('timeout: the soft kind', () => {
+  const soft = { timeout: 3000, imageTimeout: 0 };
+
+  test('a load event that does not come is named, and the page captured as it stands', async () => {
+    const { result, ms } = await timed(shoot(site.url('/late-load'), soft));
+    expect(ms).toBeGreaterThan(2900);
+    expect(ms).toBeLessThan(15_000);
+    expect(result.picture.at(600, 400)).toBe('#00ff00');
+    expect(result.report.softTimeouts).toContain('load');
+  });
+
+  test('so is a network that is never idle', async () => {
+    const { report, picture } = await shoot(site.url('/polling'), { ...soft, waitUntil: 'networkidle' });
+    expect(report.softTimeouts).toEqual(['networkidle']);
+    expect(picture.share('#ff0000')).toBe(1);
+  });
+
+  test('so is a font that does not come: its text is shown in another one', async () => {
+    const { report, picture } = await shoot(site.url('/font-hang'), soft);
+    expect(report.softTimeouts).toContain('fonts');
+    expect(picture.share('#000000', 60)).toBeGreaterThan(0.001);
+  });
+
+  test('a stylesheet that does not come leaves the rest of the page visible', async () => {
+    const { report, picture } = await shoot(site.url('/style-hang'), soft);
+    expect(report.softTimeouts).toContain('load');
+    expect(picture.at(600, 50)).toBe('#00ff00');
+  });
+});
+
+describe.concurrent('waitUntil', () => {
+  test('load waits for the load event', async () => {
+    const { report } = await shoot(site.url('/late-load', { delay: slowMs }), { waitUntil: 'load' });
+    expect(report.softTimeouts).toEqual([]);
+    expect(report.timings.navigateMs).toBeGreaterThanOrEqual(slowMs - 50);
+  });
+
+  test.for(['/asset/image', '/asset/style', '/asset/script'])(
+    'load waits for a slow %s longer than the proxy waits for a response',
+    async (path) => {
+      const { report } = await shoot(site.url('/slow-part', { path, delay: slowMs }));
+      expect(report.softTimeouts).toEqual([]);
+      expect(report.title).toBe('it came');
+      expect(report.timings.navigateMs).toBeGreaterThanOrEqual(slowMs - 50);
+    },
+  );
+
+  test('networkidle waits for a slow answer to a script longer than the proxy waits for a response', async () => {
+    const { report } = await shoot(site.url('/slow-answer', { delay: slowMs }), { waitUntil: 'networkidle' });
+    expect(report.title).toBe('it came');
+    expect(report.softTimeouts).toEqual([]);
+  });
+
+  test.for(['yes', 'no'])('networkidle waits until the page has asked for all it wants, read=%s', async (read) => {
+    const { report, picture } = await shoot(site.url('/polling', { times: 12, read }), { waitUntil: 'networkidle' });
+    expect(picture.share('#00ff00')).toBe(1);
+    expect(report.softTimeouts).toEqual([]);
+  });
+
+  test('load waits for no network that is never idle', async () => {
+    const { report } = await shoot(site.url('/polling'));
+    expect(report.softTimeouts).toEqual([]);
+  });
+
+  test.for([
+    ['domcontentloaded', '/late-load'],
+    ['commit', '/two-halves'],
+  ] as const)('%s waits for nothing that comes later, on %s', async ([waitUntil, path]) => {
+    const url = site.url(path, { delay: 60_000 });
+    const { result, ms } = await timed(shoot(url, { timeout: 30_000, waitUntil, imageTimeout: 0 }));
+    expect(result.picture.share('#00ff00')).toBeGreaterThan(0.99);
+    expect(result.report.softTimeouts).toEqual([]);
+    expect(ms).toBeLessThan(15_000);
+  });
+
+  test.for(['load', 'domcontentloaded'] as const)('%s waits for the whole document', async (waitUntil) => {
+    const { picture } = await shoot(site.url('/two-halves', { delay: slowMs }), { waitUntil });
+    expect(picture.share('#0000ff')).toBe(1);
+  });
+});
+
+describe.concurrent('imageTimeout', () => {
+  const images = (list: string) => site.url('/images', { list, after: 'load' });
+
+  test('waits for pictures that come after the load event', async () => {
+    const { report, picture } = await shoot(images(`slow:${slowMs}`), { imageTimeout: 15_000 });
+    expect(picture.at(50, 50)).toBe('#0000ff');
+    expect(report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
+    expect(report.softTimeouts).toEqual([]);
+    expect(report.timings.settleMs).toBeGreaterThanOrEqual(slowMs - 200);
+  });
+
+  test('ends the wait, and names it', async () => {
+    const { report, picture } = await shoot(images('ok,slow:20000'), { imageTimeout: 1500 });
+    expect(picture.at(50, 50)).toBe('#0000ff');
+    expect(picture.at(50, 150)).not.toBe('#0000ff');
+    expect(report.images).toEqual({ loaded: 1, failed: 0, pending: 1 });
+    expect(report.softTimeouts).toEqual(['images']);
+    expect(report.timings.settleMs).toBeGreaterThanOrEqual(1450);
+    expect(report.timings.settleMs).toBeLessThan(10_000);
+  });
+
+  test('returns early when all have come', async () => {
+    const { result, ms } = await timed(shoot(images('ok,slow:300'), { imageTimeout: 15_000 }));
+    expect(result.report.images.loaded).toBe(2);
+    expect(ms).toBeLessThan(12_000);
+  });
+
+  test('does not wait for pictures that cannot come', async () => {
+    const { result, ms } = await timed(shoot(images('ok,missing'), { imageTimeout: 15_000 }));
+    expect(result.report.images).toEqual({ loaded: 1, failed: 1, pending: 0 });
+    expect(result.report.softTimeouts).toEqual([]);
+    expect(ms).toBeLessThan(12_000);
+  });
+
+  test('of 0 waits for none', async () => {
+    const settleMs = await fastest(2000, async () => {
+      const { report } = await shoot(images('slow:20000'), { imageTimeout: 0 });
+      expect(report.images.pending).toBe(1);
+      return report.timings.settleMs;
+    });
+    expect(settleMs).toBeLessThan(2000);
+  });
+});

@@ -1,0 +1,52 @@
+import { test } from 'vitest';
+import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { provision } from '../../../services/controller/streams.ts';
+import { streamSettings } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
+import { interactive, subjectOf, usePods } from './support/pods.ts';
+
+const { nats, startPod, publish, untilIdle } = usePods();
+
+test('a server that is killed and starts again delivers jobs again, of both lanes', async () => {
+  const pod = await startPod(2);
+  await publish(interactive, 1);
+  await pod.take(1);
+  await nats().kill();
+  await until('the connection to be lost', () => !pod.session.connected());
+  await nats().start();
+  await until('the test to be connected', () => nats().session.connected() && pod.session.connected());
+  // Nobody tells of this one: whoever has connected again looks everywhere.
+  await publish(subjectOf('background', 5), 1);
+  const another = await startPod(2);
+  const taken = () => [...pod.taken, ...another.taken].map(({ message }) => message.subject);
+  await until('the one in the background', () => taken().includes(subjectOf('background', 5)));
+  pod.taken[0]?.end();
+  await publish(interactive, 3);
+  await until('new ones', () => taken().filter((subject) => subject === interactive).length >= 3);
+});
+
+test('what was queued while a renderer had no connection is found without a signal', async () => {
+  const pod = await startPod(1);
+  await untilIdle();
+  await publish(subjectOf('background', 1), 1);
+  await nats().restart();
+  // Without a signal it would look again in a minute.
+  await until('the job', () => pod.taken.length === 1, { deadlineMs: 30_000 });
+});
+
+test('a consumer that is removed and made anew is asked again', async () => {
+  const { jsm } = nats().session;
+  const pod = await startPod(1);
+  await publish(interactive, 1);
+  await pod.take(1);
+  pod.taken[0]?.end();
+  for (const durable of [captureDurable('us-east', 'interactive'), captureDurable('us-east', 'background', 0)]) {
+    await jsm.consumers.delete(streamNames.captures, durable);
+  }
+  await publish(interactive, 1);
+  await provision(jsm, streamSettings, ['us-east']);
+  await until('the next job', () => pod.taken.length === 2);
+  pod.taken[1]?.end();
+  await publish(subjectOf('background', 0), 1, { tells: true });
+  await until('one in the background', () => pod.taken.length === 3);
+});
