@@ -279,6 +279,18 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'what a script draws two frames after the end of an animation is there',
+    site: {
+      '/': html(
+        `<style>@keyframes in { from { opacity: 0.5 } } #box { height: 150px; background: #cc0000; animation: in 60s }</style><div id="box"></div>
+         <script>box.onanimationend = () => requestAnimationFrame(() => requestAnimationFrame(() => { box.style.background = '${colour}' }));</script>`,
+      ),
+    },
+    options: { viewport: whole.viewport },
+    formats: ['png', 'pdf'],
+    check: (seen) => seen.expectColour(160, 75, colour),
+  },
+  {
     name: 'animations without an end go on, and do not hold up the capture',
     site: {
       '/': html(

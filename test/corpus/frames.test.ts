@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { answer, redirect, svg, svgAnswer } from './answers.ts';
+import { answer, hang, redirect, svg, svgAnswer } from './answers.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
+import { rowsOf } from './rows.ts';
+import { whole } from './whole.ts';
 
 const green = '#00aa00';
 const inner = html(`<body style="background:${green}">`);
@@ -93,6 +95,24 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectColour(300, 300, green);
       expect(seen.report.timings.navigateMs).toBeLessThan(6000);
+    },
+  },
+  {
+    name: 'an image that never comes, in a frame of another site that scrolling brings, is named in the report',
+    site: {
+      '/': html(
+        `${rowsOf(6)}<script>addEventListener('scroll', () => { const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/inner';
+           document.body.append(f) }, { once: true })</script>`,
+        frameStyle,
+      ),
+      '/inner': html('<img src="/never">'),
+      '/never': hang,
+    },
+    options: { ...whole, imageTimeout: 300 },
+    formats: ['png'],
+    check: (seen) => {
+      // The document itself has no image that it waits for.
+      expect(seen.report).toMatchObject({ images: { loaded: 0, failed: 0, pending: 0 }, softTimeouts: ['images'] });
     },
   },
   {

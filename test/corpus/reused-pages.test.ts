@@ -36,6 +36,12 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(statePage(`(${plantWorker.toString()})('${secret}', '${queryOf(request, 'kind')}')`));
     },
+    // The browser gives such a document a process of its own, which the empty document that a page is left at does not share.
+    '/isolated': (_, response) => {
+      const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+      response.writeHead(200, { 'content-type': 'text/html', ...isolation });
+      response.end(statePage('Promise.resolve({})'));
+    },
     '/look': statePage(`(${lookAfterWipe.toString()})()`, '<a href="/plant?by=planter">x</a>'),
     '/echo.js': (_, response) =>
       response
@@ -147,6 +153,7 @@ describe('a page that is used again', () => {
     ['a worker', '/plant-worker?kind=dedicated'],
     ['a frame of another site', '/plant-worker?kind=frame'],
     ['a document of another site', '/go-on'],
+    ['a document that is isolated from other origins, in a process of its own', '/isolated'],
   ])('is not one that had %s', async (name, path) => {
     const planted = await capture(path, name);
     expect(planted.facts).not.toHaveProperty('error');
