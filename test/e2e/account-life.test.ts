@@ -7,14 +7,10 @@ import type { CaptureResult, CaptureState } from '@webcapture/shared/api/capture
 import { outcomeOf } from '../harness/api.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
-import { useFleet, useSite } from '../harness/use.ts';
+import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
-const adminToken = 'the-admin-token-of-this-fleet';
-const fleet = useFleet({
-  slots: 1,
-  env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' },
-});
+const fleet = useFleet();
 const site = useSite();
 
 let receiver: WebhookReceiver;
@@ -102,6 +98,10 @@ describe('the life of an account', () => {
     const held = site().visit('/held');
     const holding = capture({ url: held.url });
     await held.underWay(holding);
+    // Another account has the other slots: what this one queues waits.
+    const others = [site().visit('/held'), site().visit('/held')];
+    const holdingOthers = others.map(({ url }) => fleet().api.captured({ url }));
+    await Promise.all(others.map((visit) => visit.underWay(Promise.all(holdingOthers))));
     expect(outcomeOf(await capture({ url: page('00ff00') }))).toBe('QUEUE_FULL');
 
     const background = { url: page('0000ff'), background: true, webhook: { url: receiver.url } };
@@ -113,8 +113,9 @@ describe('the life of an account', () => {
     expect(await list('status=queued')).toEqual([cancelled, kept]);
     expect((await call<CaptureState>('DELETE', `/captures/${cancelled}`, key)).data.status).toBe('deleted');
 
-    held.release();
+    for (const visit of [held, ...others]) visit.release();
     expect(outcomeOf(await holding)).toBe('completed');
+    await Promise.all(holdingOthers);
     const done = await completed(kept);
     expect(done.fileUrl).toBe(first.body?.data?.fileUrl);
     expect((await state(cancelled)).status).toBe('deleted');

@@ -5,11 +5,7 @@ import { readPdf } from '../harness/pdf.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 // Of loopback only 127.0.0.1 is open: 127.0.0.2 is a machine inside of the network that answers whoever gets there.
-// An operator has opened 127.0.0.4 with its neighbour, and closed it again.
-const fleet = useFleet({
-  slots: 3,
-  env: { WEBCAPTURE_EGRESS_ALLOW: '127.0.0.1/32,127.0.0.4/31', WEBCAPTURE_EGRESS_DENY: '127.0.0.4' },
-});
+const fleet = useFleet();
 const site = useSite();
 const inside = useSite('127.0.0.2');
 

@@ -1,10 +1,11 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { freePort } from '../harness/free-port.ts';
+import { hostileNeighbours } from '../harness/hostile-neighbours.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-const fleet = useFleet({ slots: 4, env: { WEBCAPTURE_BROWSER_MEMORY_MB: '1500' } });
+const fleet = useFleet();
 const site = useSite();
 
 describe.concurrent('NAVIGATION_FAILED', () => {
@@ -129,6 +130,30 @@ describe('memory', () => {
     expect(await fleet().usageCheck.usage()).toEqual(before);
     const { picture } = await fleet().api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
+  });
+
+  test('a page that takes too much memory fails by name, and nobody else pays for it', async () => {
+    const { api, usageCheck } = fleet();
+    const completed = async () => {
+      const records = await usageCheck.records();
+      return records.reduce((tokens, { status, tokenCost }) => tokens + (status === 'completed' ? tokenCost : 0), 0);
+    };
+    const [before, completedBefore] = [await usageCheck.usage(), await completed()];
+    const html = hostileNeighbours.find(({ name }) => name === 'memory')?.html;
+    // It would be captured as it stands before it has taken that much.
+    const hostile = api.refused({ html, delay: 15_000 });
+    for (let count = 0; count < 3; count += 1) await api.captured({ html: `<p>${count}` });
+    expect(await hostile).toMatchObject({
+      status: 500,
+      code: 'CAPTURE_FAILED',
+      message: 'The page took more memory than a page may, 768 MiB.',
+    });
+    const after = await until('all to be settled', async () => {
+      const usage = await usageCheck.usage();
+      return usage.reserved === 0 ? usage : undefined;
+    });
+    expect([after.tokens - before.tokens, after.captures - before.captures]).toEqual([3, 3]);
+    expect((await completed()) - completedBefore).toBe(3);
   });
 });
 

@@ -68,6 +68,19 @@ export class Api {
     return this.request(path, { headers: { authorization: `Bearer ${options.key ?? this.key}` } });
   }
 
+  /** Any request that must succeed: the `data` of its answer. Throws the message of an error. */
+  async call<T>(method: string, path: string, options: { key?: string; body?: object } = {}): Promise<T> {
+    const { key = this.key, body } = options;
+    const response = await this.request(path, {
+      method,
+      headers: { authorization: `Bearer ${key}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const { data, error } = (await response.json()) as { data: T; error: { message: string } | null };
+    if (error !== null) throw new Error(`${method} ${path}: ${error.message}`);
+    return data;
+  }
+
   capture(body: unknown, options: CallOptions = {}): Promise<Answer> {
     return handled(this.#capture(body, options));
   }

@@ -70,7 +70,7 @@ export interface Fleet extends AsyncDisposable {
 }
 
 /** Loopback is open to captures only at the address of the test site; 127.0.0.2 stands for the inside of a network. */
-const egressAllow = '127.0.0.1/32';
+export const testSites = '127.0.0.1/32';
 
 /**
  * Starts a fleet on ports and in a folder of its own, and waits until it takes captures. Throws, with the last lines of
@@ -220,7 +220,7 @@ function serviceEnv(
     TMPDIR: folder,
     WEBCAPTURE_NATS_URL: options.natsUrl,
     WEBCAPTURE_REGIONS: options.regions,
-    WEBCAPTURE_EGRESS_ALLOW: egressAllow,
+    WEBCAPTURE_EGRESS_ALLOW: testSites,
     WEBCAPTURE_LOG_LEVEL: 'debug',
     ...options.extra,
   };

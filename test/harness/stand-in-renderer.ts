@@ -1,4 +1,5 @@
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
+import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { extractedType, mimeTypes, type Format } from '@webcapture/shared/api/formats.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
@@ -46,6 +47,8 @@ export class StandInRenderer {
   behaviour: Behaviour = (job, renderer) => renderer.complete(job);
   /** What its files hold behind their first bytes. */
   bytes = Buffer.from('the bytes of a picture');
+  /** What it reports of the page of a job. */
+  reportOf: (job: CaptureJob) => CaptureReport = () => plainReport;
   /** What it extracts from the pages of captures that ask for it; null: those pages do not answer. */
   extracted: Extracted | null = null;
   /** What it stores of that. */
@@ -171,7 +174,7 @@ export class StandInRenderer {
   async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
     const upload = await this.upload(job);
     const beside = await this.uploadExtracted(job);
-    const outcome = { kind: 'completed', upload, ...beside, report: plainReport, ageMs: 1 } as const;
+    const outcome = { kind: 'completed', upload, ...beside, report: this.reportOf(job), ageMs: 1 } as const;
     if (!silently) this.tell(job, outcome);
     await this.publish(job, outcome);
   }

@@ -1,13 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, inject } from 'vitest';
 import { bucketSetUpMs } from './bucket.ts';
-import { startFleet, type Fleet, type FleetOptions } from './fleet.ts';
+import { startFleet, testSites, type Fleet, type FleetOptions } from './fleet.ts';
 import { Site } from './site/site.ts';
 import { workerWide } from './worker-wide.ts';
 
-/** One renderer and one front, for the files that need nothing else. */
+/** Signs in the operator of the fleet that files share. */
+export const adminToken = 'the-admin-token-of-the-fleet';
+
+/** One renderer and one front. Its settings are those that some files need and that change nothing for the others. */
 const sharedFleet = workerWide(
-  () => startFleet({ tools: inject('tools'), tempFolder: inject('tempFolder') }, { slots: 3 }),
+  () =>
+    startFleet(
+      { tools: inject('tools'), tempFolder: inject('tempFolder') },
+      {
+        slots: 3,
+        env: {
+          WEBCAPTURE_ADMIN_TOKEN: adminToken,
+          WEBCAPTURE_MIN_REFRESH_INTERVAL: '1',
+          // An operator has opened 127.0.0.4 with its neighbour, and closed it again.
+          WEBCAPTURE_EGRESS_ALLOW: `${testSites},127.0.0.4/31`,
+          WEBCAPTURE_EGRESS_DENY: '127.0.0.4',
+        },
+      },
+    ),
   (fleet) => fleet.stop(),
 );
 

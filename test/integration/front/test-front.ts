@@ -10,7 +10,10 @@ import type { SignLink } from '@webcapture/shared/files/open-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { readFrontConfig, type FrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
+import { Api } from '../../harness/api.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { once } from '../../harness/once.ts';
+import { AnswerCheck } from '../../harness/openapi.ts';
 import { until } from '../../harness/until.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 
@@ -155,6 +158,11 @@ export async function startTestFront(
       await nats[Symbol.asyncDispose]();
     },
   };
+}
+
+/** A client of a front that holds its answers to POST /capture against its OpenAPI document. */
+export function apiOf({ url }: TestFront): Api {
+  return new Api({ url, key: presetKey, check: once(() => AnswerCheck.load(`${url}/openapi.json`)) });
 }
 
 export interface Envelope {

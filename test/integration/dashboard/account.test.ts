@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'vitest';
+import type { UsageHistoryView } from '@webcapture/shared/api/usage-history.ts';
+import {
+  expectAccessible,
+  expectAllLooks,
+  holdRequests,
+  type OpenOptions,
+  untilLive,
+  useDashboard,
+} from '../../harness/dashboard.ts';
+import { until } from '../../harness/until.ts';
+import { adminToken, signInCode, site, useService } from './service.ts';
+
+const service = useService();
+const openDashboard = useDashboard(service);
+
+const open = (route: string, visitor: OpenOptions = { key: service().key }) =>
+  openDashboard({ ...visitor, route: `#${route}` });
+
+test('a link with a code signs in once, and leaves nothing in the address', async () => {
+  const link = `#code=${signInCode}`;
+  const page = await openDashboard({ route: link });
+  await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor();
+  expect(page.url()).toBe(`${service().url}/dashboard/`);
+  expect(await page.evaluate(() => history.length)).toBe(2);
+  const second = await openDashboard({ route: link });
+  await second.getByText(/This sign-in link has been used/).waitFor();
+  expect(second.url()).toBe(`${service().url}/dashboard/`);
+});
+
+test.each([
+  { route: '/operator', held: '**/admin/{overview,events}*', label: 'Loading the fleet…', below: 'Accounts' },
+  { route: '/usage', held: '**/usage', label: 'Loading usage…', below: 'History' },
+])('what stands below what is still loading at $route is shown with it', async ({ route, held, label, below }) => {
+  const page = await open('/keys', { key: service().key, adminToken });
+  const release = await holdRequests(page, held);
+  await page.goto(`${service().url}/dashboard/#${route}`);
+  await page.getByText(label).waitFor();
+  const heading = page.getByText(below, { exact: true }).last();
+  await heading.waitFor({ state: 'attached' });
+  expect(await heading.isVisible()).toBe(false);
+  release();
+  await heading.waitFor();
+});
+
+describe('keys', () => {
+  test('one is made, shown once, used, rotated and revoked', async () => {
+    const { api } = service();
+    const page = await open('/keys');
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Build <b>server</b>');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    const key = await shown();
+    expect(key).toMatch(/^wc_live_/);
+    // The browser lets a page refuse only the first one.
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    expect(await shown()).toBe(key);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await api.call('GET', '/usage', { key });
+
+    const row = page.getByRole('row').filter({ hasText: 'Build <b>server</b>' });
+    await row.getByRole('button', { name: /^Rotate/ }).click();
+    await page.getByRole('dialog').getByLabel('The old key').selectOption('0');
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+    await page.getByRole('heading', { name: 'The new key' }).waitFor();
+    const rotated = await shown();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await expect(api.call('GET', '/usage', { key })).rejects.toThrow(/revoked|expired/);
+
+    // The list shows the old key as it was until it has been loaded again.
+    await row.filter({ hasText: /revoked|expired/ }).waitFor();
+    await row
+      .filter({ hasText: 'active' })
+      .getByRole('button', { name: /^Revoke/ })
+      .click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.filter({ hasText: 'active' }).waitFor({ state: 'detached' });
+    await expect(api.call('GET', '/usage', { key: rotated })).rejects.toThrow(/revoked/);
+    await expectAllLooks(page, () => page.getByRole('row').nth(1).waitFor());
+  });
+
+  test('a key without the scope manage is told so, and one that is revoked is signed out with the reason', async () => {
+    const { api } = service();
+    const { id, key } = await api.call<{ id: string; key: string }>('POST', '/keys', {
+      body: { name: 'Reader', scopes: ['read'] },
+    });
+    const page = await open('/keys', { key });
+    await page.getByText('Your key may not manage keys').waitFor();
+    await page.getByRole('link', { name: 'Captures', exact: true }).click();
+    await untilLive(page);
+    await api.call('DELETE', `/keys/${id}`);
+    await page.getByText(/The API key was revoked/).waitFor();
+    expect(await page.evaluate(() => sessionStorage.getItem('webcapture.key'))).toBe(null);
+  });
+});
+
+test('usage shows tokens by day and key, and the same as a table', async () => {
+  const { api } = service();
+  await api.captured({ url: `${site}/counted` });
+  await api.refused({ url: `${site}/unreachable` });
+  type History = Pick<UsageHistoryView, 'totals' | 'keys'>;
+  await until('the front to have counted both', async () => {
+    const { totals, keys } = await api.call<History>('GET', '/usage/history?days=7');
+    return totals.completed > 0 && totals.failed > 0 && keys.length > 0;
+  });
+  const page = await open('/usage');
+  const isThere = () => page.getByRole('img', { name: 'Tokens by day' }).locator('canvas').waitFor();
+  await isThere();
+  await page
+    .getByText(/of 1,000,000|of the quota/)
+    .first()
+    .waitFor();
+  await page.getByText('The same as a table').click();
+  // At midnight (UTC) the two captures are of different days.
+  const used = (column: number) =>
+    page
+      .getByRole('table', { name: 'Usage by day' })
+      .locator(`td:nth-child(${column})`)
+      .filter({ hasText: /^[1-9]/ })
+      .first()
+      .waitFor();
+  await used(2);
+  await used(4);
+  await page.getByRole('region', { name: 'Usage by key' }).getByRole('row').nth(1).waitFor();
+  await expectAllLooks(page, isThere);
+});
+
+test('charts that cannot be loaded say so: a new version has other files', async () => {
+  const page = await open('/captures');
+  await untilLive(page);
+  await page.route(/assets\/.*uplot.*\.js/i, (route) => route.fulfill({ status: 404 }));
+  await page.getByRole('link', { name: 'Usage', exact: true }).click();
+  await page.getByText('The chart could not be loaded. Reload the page.').first().waitFor();
+});
+
+describe('operator', () => {
+  test('the fleet stays shown when its events begin', async () => {
+    const page = await open('/keys', { key: service().key, adminToken });
+    const release = await holdRequests(page, '**/admin/events*');
+    await page.goto(`${service().url}/dashboard/#/operator`);
+    await page.getByText('of 2 slots busy').waitFor();
+    await page.evaluate(() => {
+      const look = () => {
+        if (!document.body.innerText.includes('of 2 slots busy')) document.body.classList.add('was-gone');
+      };
+      new MutationObserver(look).observe(document.body, { subtree: true, childList: true });
+    });
+    release();
+    await untilLive(page);
+    expect(await page.locator('body.was-gone').count()).toBe(0);
+  });
+
+  test('sees the fleet live, and makes, limits and suspends accounts', async () => {
+    const { api } = service();
+    await api.refused({ url: `${site}/unreachable` });
+    const page = await open('/operator', { adminToken });
+    await page.getByText('of 2 slots busy').waitFor();
+    await untilLive(page);
+    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('dialog').getByLabel('Name').fill('Example <i>Ltd</i>');
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('5');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'New key for the account' }).waitFor();
+    await page.getByRole('dialog').getByLabel('Name').fill('First');
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    const key = (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    expect(await api.call('GET', '/usage', { key })).toMatchObject({ tokenQuota: 5 });
+
+    const row = page.getByRole('row').filter({ hasText: 'Example <i>Ltd</i>' });
+    await row.getByRole('button', { name: /^Change/ }).click();
+    await page.getByRole('dialog').getByLabel('Tokens a month').fill('7');
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    await row.getByText('7', { exact: true }).waitFor();
+    await row.getByRole('button', { name: /^Suspend/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+    await row.getByText('suspended').waitFor();
+    await expect.poll(() => api.call('GET', '/usage', { key }).catch(String)).toMatch(/suspended/);
+    await page.getByRole('region', { name: 'Failed captures' }).getByText('NAVIGATION_FAILED').first().waitFor();
+    await expectAllLooks(page, () => page.getByText('of 2 slots busy').waitFor());
+  });
+});

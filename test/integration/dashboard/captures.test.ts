@@ -1,0 +1,181 @@
+import { readFile } from 'node:fs/promises';
+import { expect, test } from 'vitest';
+import type { CaptureState } from '@webcapture/shared/api/capture.ts';
+import {
+  expectAccessible,
+  expectAllLooks,
+  holdRequests,
+  type OpenOptions,
+  untilLive,
+  useDashboard,
+} from '../../harness/dashboard.ts';
+import { until } from '../../harness/until.ts';
+import { site, useService } from './service.ts';
+
+const service = useService();
+const openDashboard = useDashboard(service);
+
+const open = (route: string, visitor: OpenOptions = { key: service().key }) =>
+  openDashboard({ ...visitor, route: `#${route}` });
+
+const statusOf = async (uuid: string) => (await service().api.call<CaptureState>('GET', `/captures/${uuid}`)).status;
+
+test('the list shows what there is, finds it, and leads to it by keyboard', async () => {
+  const { api } = service();
+  await api.captured({ url: `${site}/hostile` });
+  await api.captured({ url: `${site}/orchard` });
+  const page = await open('/captures');
+  const rows = page.getByRole('list', { name: 'Captures, newest first' }).getByRole('listitem');
+  await rows.filter({ hasText: 'Page orchard' }).waitFor();
+  const hostile = rows.filter({ hasText: '<img src=x onerror=alert(1)> \uFFFDtxt.exe\uFFFD WWW' });
+  await hostile.waitFor();
+  expect((await hostile.boundingBox())?.height).toBeLessThan(120);
+  const drawn = () =>
+    page.evaluate(() => {
+      const images = [...document.querySelectorAll<HTMLImageElement>('.thumbnail img')];
+      return images.filter(({ naturalWidth }) => naturalWidth > 0).length;
+    });
+  await until('the thumbnails', async () => (await drawn()) >= 2);
+  await expectAllLooks(page, () => rows.filter({ hasText: 'Page orchard' }).waitFor());
+
+  await page.getByRole('searchbox').fill('ORCHARD');
+  await hostile.waitFor({ state: 'detached' });
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Page orchard' }).waitFor();
+  await page.goBack();
+  await rows.first().waitFor();
+  expect(await page.getByRole('searchbox').inputValue()).toBe('ORCHARD');
+});
+
+test('a picture that arrives late moves nothing: a click goes where it was aimed', async () => {
+  const { api } = service();
+  const { uuid } = await api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
+  const page = await open('/usage', { key: service().key, isPhone: true });
+  const release = await holdRequests(page, '**/*.png*');
+  await page.goto(`${service().url}/dashboard/#/captures/${uuid}`);
+  await page.getByText('Loading the picture…').waitFor();
+  const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
+  const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
+  for (const heading of below) await heading.waitFor();
+  await untilLive(page);
+  const before = await places();
+  release();
+  const picture = page.getByRole('img', { name: 'Picture of Page late' });
+  await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
+  expect(await places()).toEqual(before);
+  const widthOf = async (part: string) => (await page.locator(part).boundingBox())?.width;
+  expect(await widthOf('.viewer-frame')).toBe(await widthOf('.viewer-bar'));
+});
+
+test('a refresh is shown beside what it replaced, and a deleted capture says so', async () => {
+  const { api } = service();
+  const { uuid } = await api.captured({
+    url: `${site}/reading`,
+    viewport: { width: 400, height: 200 },
+    persistence: { enabled: true },
+  });
+  const page = await open(`/captures/${uuid}`);
+  await page.getByRole('img', { name: 'Picture of Page reading' }).waitFor();
+  await untilLive(page);
+  await page.getByRole('button', { name: 'Refresh' }).click();
+  await page.getByRole('heading', { name: 'Before and after the refresh' }).waitFor();
+  const words = page.getByText(/% changed: \d+ pixels\./);
+  await words.waitFor();
+  await page.getByRole('img', { name: /^Where the pictures differ: 0\.\d% of the area/ }).waitFor();
+  expect(await page.getByRole('img', { name: /The page (before|after) the refresh/ }).count()).toBe(2);
+  await expectAccessible(page);
+
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  expect(await statusOf(uuid)).toBe('completed');
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('It was deleted.').waitFor();
+  expect(await statusOf(uuid)).toBe('deleted');
+});
+
+test('a hostile title stays text, and all of it can be read', async () => {
+  const { api } = service();
+  const { uuid, report } = await api.captured({ url: `${site}/hostile` });
+  const page = await open(`/captures/${uuid}`);
+  const isThere = () => page.getByRole('heading', { name: '<img src=x onerror=alert(1)> \uFFFDtxt' }).waitFor();
+  await isThere();
+  expect(await page.title()).not.toMatch(/\u202E/);
+  const title = page.locator('.finding').filter({ hasText: 'Title' });
+  await title.getByRole('button', { name: 'Show all' }).click();
+  const shown = async () => (await title.innerText()).match(/W/g)?.length;
+  await expect.poll(shown).toBe(report.title.match(/W/g)?.length);
+  expect(await page.locator('img[src="x"]').count()).toBe(0);
+  await expectAllLooks(page, isThere);
+});
+
+test('what was extracted is text: its beginning here, all of it to download', async () => {
+  const { api } = service();
+  service().renderer.extracted = {
+    text: `<b>bold</b> \u202Egnp.exe ${'W'.repeat(30_000)}`,
+    links: [{ url: 'https://example.com/a', text: '\u202Ether' }],
+    metadata: { title: 'Parts', description: null, language: null, canonicalUrl: null, openGraph: {}, icons: [] },
+  };
+  const extract = ['text', 'links', 'metadata'];
+  const { uuid } = await api.captured({ url: `${site}/parts`, extract });
+  const page = await open(`/captures/${uuid}`);
+  await page.getByRole('button', { name: '1:1' }).click();
+  await page.getByText('100 %').waitFor();
+
+  for (const part of ['Text', 'Links', 'Metadata']) await page.locator('summary', { hasText: part }).click();
+  const shown = await page.getByRole('region', { name: 'Text' }).innerText();
+  expect([shown.slice(0, 21), shown.length]).toEqual(['<b>bold</b> \uFFFDgnp.exe ', 20_001]);
+  const links = page.getByRole('region', { name: 'Links' });
+  expect(await links.innerText()).toBe('https://example.com/a\n    \uFFFDther');
+  expect(await links.locator('a').count()).toBe(0);
+  await expectAccessible(page);
+
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download Text' }).click();
+  const download = await downloading;
+  expect(download.suggestedFilename()).toBe(`${uuid}-text.txt`);
+  expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
+});
+
+test('ten thousand are scrolled through to the last, a few dozen at a time', async () => {
+  const { api } = service();
+  // Of a PDF, the list asks for no thumbnail.
+  const { uuid, ...template } = await api.captured({ url: `${site}/many`, format: 'pdf' });
+  const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
+  const page = await open('/usage');
+  await page.evaluate(
+    ({ ids, template }) => {
+      const plainFetch = window.fetch;
+      window.fetch = async (input, init) => {
+        const url = new URL(input instanceof Request ? input.url : String(input), location.href);
+        if (url.pathname !== '/captures') return plainFetch(input, init);
+        const cursor = url.searchParams.get('cursor');
+        const start = cursor === null ? 0 : ids.indexOf(cursor) + 1;
+        const items = ids.slice(start, start + 100).map((id) => ({ ...template, uuid: id }));
+        const data = { items, nextCursor: start + 100 < ids.length ? items.at(-1)?.uuid : null };
+        return Response.json({ success: true, error: null, data });
+      };
+    },
+    { ids, template },
+  );
+  await page.getByRole('link', { name: 'Captures', exact: true }).click();
+  await page.locator('.capture-row').first().waitFor();
+  const most = await page.evaluate(async () => {
+    let mostRows = 0;
+    while (document.querySelector('.list-end')?.textContent !== 'These are all 10,000 captures.') {
+      scrollTo(0, document.body.scrollHeight);
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      mostRows = Math.max(mostRows, document.querySelectorAll('.capture-row').length);
+    }
+    return mostRows;
+  });
+  expect(most).toBeLessThan(60);
+  expect(await page.locator('.capture-row').count()).toBeLessThan(60);
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await page.locator(`a[href$="${ids.at(-1)}"]`).click();
+  await page.getByText('This account has no capture of that uuid.').waitFor();
+  await page.goBack();
+  await page.locator(`a[href$="${ids.at(-1)}"]`).waitFor();
+});

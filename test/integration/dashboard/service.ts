@@ -1,0 +1,77 @@
+import sharp from 'sharp';
+import { afterAll, beforeAll } from 'vitest';
+import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
+import type { Api } from '../../harness/api.ts';
+import { freePort } from '../../harness/free-port.ts';
+import { plainReport } from '../../harness/records.ts';
+import type { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { apiOf, presetKey, startTestFront, type TestFront } from '../front/test-front.ts';
+
+export const adminToken = 'the-admin-token-of-the-dashboard';
+export const signInCode = 'the-sign-in-code-of-the-dashboard';
+
+/** A front that serves the dashboard, its renderer, and a client that signs in with its preset key. */
+export interface DashboardService {
+  readonly url: string;
+  readonly key: string;
+  readonly api: Api;
+  readonly renderer: StandInRenderer;
+}
+
+/** Host of the pages that the renderer knows. */
+export const site = 'https://example.com';
+
+/** Markup, marks that change the direction of text, and no space to break a line at; as long as a title may be. */
+export const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
+
+/** Gives the tests of a file a front on a real nats-server, whose stand-in renderer makes pictures that browsers can show. */
+export function useService(): () => DashboardService {
+  let front: TestFront | undefined;
+  let service: DashboardService | undefined;
+  beforeAll(async () => {
+    const port = await freePort();
+    const env = {
+      PORT: String(port),
+      WEBCAPTURE_ADMIN_TOKEN: adminToken,
+      WEBCAPTURE_SIGN_IN_CODE: signInCode,
+      WEBCAPTURE_CDN_URL: `http://127.0.0.1:${port}/files`,
+    };
+    front = await startTestFront(env, { statisticsMs: 200 });
+    const { url, renderer } = front;
+    renderPages(renderer);
+    service = { url, key: presetKey, api: apiOf(front), renderer };
+  });
+  afterAll(() => front?.[Symbol.asyncDispose]());
+  return () => {
+    if (service === undefined) throw new Error('the service is there only while tests run');
+    return service;
+  };
+}
+
+/** Each page has the title "Page <path>" and, as a PNG, a square that moves with each rendering; /unreachable fails. */
+function renderPages(renderer: StandInRenderer): void {
+  let renderings = 0;
+  const pictures = new WeakMap<CaptureJob, Buffer>();
+  const plainFileOf = renderer.fileOf.bind(renderer);
+  renderer.fileOf = (job) => pictures.get(job) ?? plainFileOf(job);
+  renderer.reportOf = (job) => ({ ...plainReport, title: titleOf(job) });
+  renderer.behaviour = async (job) => {
+    if (titleOf(job) === 'Page unreachable') return renderer.fail(job, 'NAVIGATION_FAILED', 'The site is unreachable.');
+    const { format, viewport } = job.options;
+    if (format === 'png') pictures.set(job, await drawSquare(viewport, renderings++));
+    await renderer.complete(job);
+  };
+}
+
+function drawSquare({ width, height }: { width: number; height: number }, place: number): Promise<Buffer> {
+  const square = { create: { width: 10, height: 10, channels: 3, background: 'black' } } as const;
+  return sharp({ create: { width, height, channels: 3, background: 'white' } })
+    .composite([{ input: square, left: (place % 10) * 20, top: 20 }])
+    .png()
+    .toBuffer();
+}
+
+function titleOf({ source }: CaptureJob): string {
+  const path = source.kind === 'url' ? new URL(source.url).pathname.slice(1) : 'html';
+  return path === 'hostile' ? hostileTitle : `Page ${path}`;
+}
