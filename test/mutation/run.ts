@@ -61,7 +61,7 @@ async function chooseMutants(selection: Selection, groups: readonly GroupName[])
 }
 
 async function changedSince(ref: string): Promise<string[]> {
-  const { stdout } = await promisify(execFile)('git', ['diff', '--name-only', '--diff-filter=d', ref]);
+  const { stdout } = await promisify(execFile)('git', ['diff', '--merge-base', '--name-only', '--diff-filter=d', ref]);
   return stdout.split('\n');
 }
 
@@ -143,7 +143,10 @@ async function tellVerdict(name: GroupName, measured: Measured, floors: Floors, 
     say(`✗ ${name}: below the floor of ${verdict.least.toFixed(1)} %: tests must notice some of the mutants above.`);
   }
   const raised = raiseFloor(floors[name], measured);
-  if (raised === undefined) return verdict.kind !== 'below';
+  if (raised === undefined) {
+    if (updateFloor) say(`${name}: the floor stays: only a higher score of all mutants changes it.`);
+    return verdict.kind !== 'below';
+  }
   if (updateFloor) {
     await writeFile(floorFile, `${JSON.stringify({ ...floors, [name]: raised }, undefined, 2)}\n`);
     say(`${name}: the floor is ${raised.score} % now.`);
