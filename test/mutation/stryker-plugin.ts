@@ -44,7 +44,7 @@ const progressReporter = {
 interface MutantRun {
   readonly sandboxFileName: string;
   readonly mutantActivation: 'static' | 'runtime';
-  readonly testFilter?: readonly string[];
+  readonly testFilter?: readonly string[] | undefined;
 }
 
 interface TestRunner {
@@ -56,8 +56,9 @@ interface Injector {
 }
 
 /**
- * The runner of unit tests: that for vitest, except that a mutant of what a module does when it is imported is tried with the test files
- * that import the module, in place of all.
+ * The runner of unit tests: that for vitest, with whole test files. StrykerJS knows which tests reach a mutant, but what the first test of
+ * a file has begun, the others may use. A mutant of what a module does when it is imported is tried with the files that import the module,
+ * in place of all.
  */
 function createUnitRunner(injector: Injector): TestRunner {
   const [vitest] = vitestPlugins as unknown as [{ readonly factory: (...args: never[]) => TestRunner }];
@@ -65,10 +66,10 @@ function createUnitRunner(injector: Injector): TestRunner {
   const testsByFile = unitTestsByFile();
   const runMutant = runner.mutantRun.bind(runner);
   runner.mutantRun = (run) => {
-    const files = testsByFile.get(relative('.', run.sandboxFileName));
-    if (run.mutantActivation !== 'static' || files === undefined) return runMutant(run);
+    const reaching = run.testFilter?.map((id) => id.split('#')[0] ?? '');
+    const files = run.mutantActivation === 'static' ? testsByFile.get(relative('.', run.sandboxFileName)) : reaching;
     // The id of a test is its file and its name; without a name it is all tests of the file.
-    return runMutant({ ...run, testFilter: files.map((file) => `${file}#`) });
+    return runMutant({ ...run, testFilter: files && [...new Set(files)].map((file) => `${file}#`) });
   };
   return runner;
 }

@@ -141,7 +141,7 @@ interface Workflow {
 }
 
 /** One job for each row, which is a command of package.json. */
-interface NightlyWorkflow extends Workflow {
+interface NightlyWorkflow {
   readonly on: Readonly<Record<string, unknown>>;
   readonly jobs: {
     readonly nightly: {

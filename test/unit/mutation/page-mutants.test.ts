@@ -1,3 +1,4 @@
+import { runInThisContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { resolveMutants, type StrykerState } from '../../mutation/page-mutants.ts';
 
@@ -9,7 +10,7 @@ const source = `function scroll(top) {
   }
 }`;
 
-const call = (text: string): unknown => (new Function(`return (${text})(1)`) as () => unknown)();
+const call = (text: string): unknown => runInThisContext(`(${text})(1)`);
 
 test('the source has the active mutant in place, and no other', () => {
   expect(call(resolveMutants(source, {}))).toBe(2);
