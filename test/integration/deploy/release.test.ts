@@ -141,8 +141,18 @@ interface Workflow {
   >;
 }
 
+/** One job for each row, which is a command of package.json. */
+interface NightlyWorkflow {
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly jobs: {
+    readonly nightly: {
+      readonly strategy: { readonly matrix: { readonly include: readonly { readonly command: string }[] } };
+    };
+  };
+}
+
 describe('the workflows', () => {
-  const workflows = ['ci', 'release'].map((name) => `.github/workflows/${name}.yml`);
+  const workflows = ['ci', 'release', 'nightly'].map((name) => `.github/workflows/${name}.yml`);
 
   test('use nothing that can be replaced under the same name', async () => {
     for (const file of workflows) {
@@ -153,15 +163,36 @@ describe('the workflows', () => {
   });
 
   test('may read the repository; only the job that publishes may more, after the tests', async () => {
-    const [ci, release] = (await Promise.all(workflows.map((file) => read(file)))).map((it) => parse(it) as Workflow);
-    expect(ci?.permissions).toEqual({ contents: 'read' });
-    expect(release?.permissions).toEqual({ contents: 'read' });
-    expect(Object.values(ci?.jobs ?? {}).filter((job) => 'permissions' in job)).toEqual([]);
+    const texts = await Promise.all(workflows.map((file) => read(file)));
+    const [ci, release, nightly] = texts.map((it) => parse(it) as Workflow);
+    for (const workflow of [ci, release, nightly]) expect(workflow?.permissions).toEqual({ contents: 'read' });
+    const unprivileged = [ci, nightly].flatMap((workflow) => Object.values(workflow?.jobs ?? {}));
+    expect(unprivileged.filter((job) => 'permissions' in job)).toEqual([]);
     expect(release?.jobs['test']).toEqual({ uses: './.github/workflows/ci.yml' });
     expect(release?.jobs['publish']).toMatchObject({
       needs: 'test',
       permissions: { contents: 'read', packages: 'write', 'id-token': 'write' },
     });
     expect(await read(workflows[0] ?? '')).toContain('run: .ci/run\n');
+  });
+
+  test('leave no token in the checkout', async () => {
+    for (const file of workflows) {
+      const text = await read(file);
+      const checkouts = text.match(/uses: actions\/checkout@/g) ?? [];
+      expect(text.match(/with: \{ persist-credentials: false \}/g) ?? [], file).toHaveLength(checkouts.length);
+    }
+  });
+
+  test('run each night what package.json has, mutation testing of both groups among it', async () => {
+    const { on, jobs } = parse(await read('.github/workflows/nightly.yml')) as NightlyWorkflow;
+    expect(Object.keys(on)).toEqual(['schedule', 'workflow_dispatch']);
+    const commands = jobs.nightly.strategy.matrix.include.map(({ command }) => command);
+    const { scripts } = JSON.parse(await read('package.json')) as { scripts: Readonly<Record<string, string>> };
+    expect(commands.filter((command) => scripts[command.split(' ')[0] ?? ''] === undefined)).toEqual([]);
+    for (const group of ['unit', 'page']) {
+      expect(commands).toContainEqual(expect.stringMatching(`^test:mutation -- --group ${group}( |$)`));
+    }
+    expect(await read('.github/workflows/nightly.yml')).toContain('run: npm run ${{ matrix.command }}\n');
   });
 });

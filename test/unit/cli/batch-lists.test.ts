@@ -44,7 +44,9 @@ describe('a list', () => {
     const ids = (text: string) => entriesOf(text).map(({ id }) => id);
     const [a, b] = ids('https://a.test/\nhttps://b.test/');
     expect(ids('https://c.test/\nhttps://b.test/\nhttps://a.test/').slice(1)).toEqual([b, a]);
-    expect(new Set(ids('https://a.test/\nhttps://a.test/')).size).toBe(2);
+    expect(ids('https://a.test/\nhttps://a.test/\nhttps://a.test/')).toEqual([a, `${a}-2`, `${a}-3`]);
+    const request = ['"url":"https://a.test/"', '"format":"png"', '"delay":7'];
+    expect(ids(`{${request.toReversed().join()}}`)).toEqual([...ids(`{${request.join()}}`)]);
   });
 
   test.each([
@@ -69,17 +71,21 @@ describe('files', () => {
       'https://a.test/%2e%2e/%2e%2e/etc',
       'https://a.test/../..//x',
       'https://a.test/blog-q-1-x',
+      'https://con',
+      'https://..b.test/--',
       `https://a.test/${'y'.repeat(500)}`,
     ].join('\n');
     const files = filesOf(text);
-    expect(files.slice(0, 5)).toEqual([
+    expect(files.slice(0, 7)).toEqual([
       'a.test-blog-q-1-x.png',
       'a.test-blog.png',
       'a.test-2e-2e-2e-2e-etc.png',
       'a.test-.-.-x.png',
       'a.test-blog-q-1-x-2.png',
+      'page-con.png',
+      'b.test.png',
     ]);
-    expect(files[5]).toHaveLength(124);
+    expect(files[7]).toHaveLength(124);
   });
 
   test('keep their names from run to run', () => {
@@ -101,6 +107,7 @@ describe('files', () => {
     ['a\u202egnp', 'characters that a file name cannot have'],
     ['.webcapture-batch.jsonl', 'begins or ends with a dot'],
     ['x'.repeat(200), 'more than 120 bytes'],
+    [`a/${'x'.repeat(121)}`, 'more than 120 bytes'],
   ])('named %j are refused', (file, message) => {
     expect(() => filesOf(JSON.stringify({ url: 'https://a.test/', file }))).toThrow(message);
   });
@@ -187,4 +194,17 @@ test('the page of a batch shows hostile titles and addresses as text', () => {
   expect(page).not.toMatch(/<script|<img src=x|<b>|[\u202a-\u202e\u2066-\u2069]|\p{Cc}(?<!\n)/u);
   expect(page).toContain('href="a%20b/%23%22%25.png"');
   expect(page).toContain('href="https://a.test/%22%3E%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AEgnp"');
+});
+
+test('the page of a batch counts what failed and what is missing, and names what failed', () => {
+  const entries = entriesOf(['https://a.test/', 'https://b.test/', 'https://c.test/', 'https://d.test/'].join('\n'));
+  const [a, b] = entries.map(({ id }) => id);
+  const failed = { code: 'NAVIGATION_FAILED', message: 'There is no such host.' };
+  const states = new Map([
+    [a ?? '', { key: 'k', file: 'a.png', saved: 1 }],
+    [b ?? '', { key: 'k', file: 'b.png', failed }],
+  ]);
+  const page = renderIndexPage(entries, states, { done: new Set([a ?? '']), at: new Date(0) });
+  expect(page).toContain('1 of 4 captured, 1 failed, 2 not captured yet');
+  expect(page).toContain('There is no such host.');
 });

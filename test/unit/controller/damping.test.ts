@@ -23,6 +23,13 @@ function shown(readings: string): string {
   return out;
 }
 
+test('no more readings are kept than one can depend on', () => {
+  const verdict = { status: 'operational', message: '' } as const;
+  let damped = damp(null, verdict);
+  for (let reading = 0; reading < 10; reading += 1) damped = damp(damped, verdict);
+  expect(damped.readings).toHaveLength(3);
+});
+
 test.each([
   ['the first reading shows at once', 'm', 'm'],
   ['one bad reading alone changes nothing', 'oomoo', 'ooooo'],

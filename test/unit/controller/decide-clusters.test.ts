@@ -173,6 +173,16 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
+      'Kubernetes is away, and a renderer that it lists has no browser, which is told once',
+      {
+        pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
+        clusters: clusters({ wanted: 3, pods: [...pods(1), pod('b')], silentForMs: 20_000 }),
+      },
+      'partial_outage',
+      '1 of 3 renderers healthy: b has no working browser, 1 more missing; ' +
+        'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+    ],
+    [
       'Kubernetes is away for long: the configuration says what is wanted',
       { wanted: 1, pods: healthy(1), clusters: clusters({ wanted: null, pods: [], silentForMs: 7 * minutes }) },
       'operational',

@@ -229,3 +229,9 @@ test('a region that is removed ends what it has open, keeps its history for 90 d
   expect(retired && retire(retired, noon + 89 * dayMs)).toBe(retired);
   expect(retired && retire(retired, noon + 91 * dayMs)).toBeNull();
 });
+
+test('a region that is removed keeps the days that are young enough, also without incidents', () => {
+  const history = recorded([span(up, 0, minute), span(up, 10 * dayMs, 10 * dayMs + minute)]);
+  expect(history.incidents).toEqual([]);
+  expect(retire(history, noon + 95 * dayMs)?.days.map(({ date }) => date)).toEqual(['2026-03-20']);
+});

@@ -44,6 +44,16 @@ describe('the history as it is served', () => {
     });
   });
 
+  test('has the parts of the service before the regions, which are in the order of their names', () => {
+    const names = ['region-b', 'engine', 'region-a', 'queue', 'storage'];
+    const { components } = historyView(
+      names.map((name) => stored({ name })),
+      silent,
+      now,
+    );
+    expect(components.map(({ name }) => name)).toEqual(['queue', 'storage', 'engine', 'region-a', 'region-b']);
+  });
+
   test('goes on to the last status while the controller publishes it', () => {
     const view = viewOf(stored(), { report: report(), reportAgeMs: 2000 });
     expect(view?.observedUntil).toBe('2026-03-10T11:59:58.000Z');

@@ -18,6 +18,7 @@ test.each([
 
 test.each([
   ['<script>x</script>', '<script>'],
+  ['<a href="file:///a?https://example.com/">x</a>', 'href="file:///a?https://example.com/"'],
   ['<b></b><SCRIPT/src=x>', '<script>'],
   ['<!--><script>x</script>-->', '<script>'],
   ['<style></style><title><iframe srcdoc="x">', '<iframe>'],

@@ -1,4 +1,7 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { maxExtractedBytes } from '@webcapture/shared/api/extracted.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
@@ -19,4 +22,16 @@ const replacedOften = (times: number): Pick<FileStore, 'stat' | 'read'> => {
 test('what is replaced while it is being read is read again', async () => {
   expect(await readExtracted(replacedOften(2), 'a.png', {})).toEqual({ text: 'of the newer one' });
   await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
+});
+
+test('a part that is larger than it may be is refused by its name', async () => {
+  const stored = (text: string): Pick<FileStore, 'stat' | 'read'> => ({
+    stat: async () => ({ size: 100 }) as StoredFile,
+    async *read() {
+      yield await promisify(gzip)(JSON.stringify({ text }));
+    },
+  });
+  const text = 'a'.repeat(maxExtractedBytes);
+  expect(await readExtracted(stored(text), 'a.png', {})).toEqual({ text });
+  await expect(readExtracted(stored(`${text}a`), 'a.png', {})).rejects.toThrow('text is larger than it may be');
 });

@@ -72,6 +72,14 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
       [notice, 'now'],
     ],
   ],
+  [
+    'completed, to be told again',
+    { status: 'completed', outcome, webhook: { ...pending, redelivery: 2 } },
+    [
+      [expiry, 9000],
+      [{ ...notice, redelivery: 2 }, 'now'],
+    ],
+  ],
   ['completed, being told already', { status: 'completed', webhook: { ...pending, attempts: 1 } }, [[expiry, 9000]]],
   ['completed, told', { status: 'completed', webhook: { ...pending, state: 'delivered' } }, [[expiry, 9000]]],
   ['failed', { status: 'failed' }, [[expiry, 'now']]],

@@ -8,6 +8,7 @@ test.each([
   ['wss://a.example/socket?key=1', 'wss://a.example/socket'],
   ['Authorization: Bearer wc_live_abc', 'Authorization: Bearer [redacted]'],
   ['http://[bad?secret=1', 'http://[bad'],
+  ['http://user:s3cret@[bad/a', 'http://[bad/a'],
   ['nats://u:s3cret@a:4222,nats://u:s3cret@b:4222 is away', 'nats://a:4222,nats://b:4222 is away'],
   ['tls://s3cret@nats.example:4222', 'tls://nats.example:4222'],
   ['nothing to hide', 'nothing to hide'],

@@ -73,6 +73,8 @@ describe('a day', () => {
     addDay(one, two);
     expect(one).toEqual(all);
     expect(one).toMatchObject({ tokens: 6, completed: 3, failed: 1, cached: 1 });
+    // Of captures that failed, the duration is left out.
+    expect(Object.values(one.latency).reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(one.keys).toEqual({
       k: { tokens: 1, completed: 1, failed: 1, cached: 0 },
       l: { tokens: 2, completed: 1, failed: 0, cached: 1 },
@@ -137,6 +139,11 @@ describe('the end of a capture', () => {
     });
     // It ends once.
     expect(endOf(after, after)).toBeNull();
+  });
+
+  test('of supplied html names no host', () => {
+    const before = record({ url: 'about:blank' });
+    expect(endOf(before, complete(0, outcome, now)(before, now) ?? before)?.host).toBe('about:blank');
   });
 
   test('is none when it was cancelled, deleted, or has only begun', () => {

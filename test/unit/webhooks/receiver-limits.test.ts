@@ -89,6 +89,13 @@ test('what hangs, and what is new, leaves room for those that have answered', ()
   expect(maxDeliveries).toBeGreaterThanOrEqual(256);
 });
 
+test('receivers that have never answered have half of all attempts at most', () => {
+  const given = Array.from({ length: 200 }, (_, index) => turns(`new-${index}`)).flat();
+  expect(given).toHaveLength(maxDeliveries / 2);
+  for (const turn of given) if (turn.verdict === 'send') turn.release();
+  expect(turns('another')).toHaveLength(2);
+});
+
 test('those that are put off come again one after the other, and within a minute', () => {
   turns('a', 2);
   const waits = Array.from({ length: 3000 }, () => {

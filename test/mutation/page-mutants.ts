@@ -1,0 +1,49 @@
+/** What StrykerJS keeps on `globalThis.__stryker__` of the process that runs the tests. */
+export interface StrykerState {
+  /** Id of the mutant that the code must behave as. */
+  readonly activeMutant?: string | undefined;
+  readonly currentTestId?: string | undefined;
+  /** How often each mutant was reached, by its id: at import, and in each test. */
+  mutantCoverage?: { readonly static: Counts; readonly perTest: Record<string, Counts> };
+}
+
+type Counts = Record<string, number>;
+
+const isActiveCall = /stryMutAct_9fa48\(\s*["'](\d+)["']\s*\)/g;
+const coverCall = /stryCov_9fa48\(([^)]*)\)/g;
+
+/**
+ * The source of a function with the active mutant in place, and no other. StrykerJS writes all mutants of a file into its code, and
+ * chooses by calls of its helper functions, which do not exist in a page. A mutant counts as reached when its function is sent to a page.
+ */
+export function resolveMutants(source: string, state: StrykerState): string {
+  return source
+    .replaceAll(isActiveCall, (_call, id: string) => String(id === state.activeMutant))
+    .replaceAll(coverCall, (_call, ids: string) => {
+      for (const [, id = ''] of ids.matchAll(/["'](\d+)["']/g)) count(id, state);
+      return '0';
+    });
+}
+
+function count(id: string, state: StrykerState): void {
+  const coverage = (state.mutantCoverage ??= { static: {}, perTest: {} });
+  const { currentTestId } = state;
+  const counts = currentTestId === undefined ? coverage.static : (coverage.perTest[currentTestId] ??= {});
+  counts[id] = (counts[id] ?? 0) + 1;
+}
+
+/**
+ * Functions that run in a page travel there as their source, by `toString`: from now on that is the source of the active mutant. In a
+ * worker that runs several test files this is called for each of them.
+ */
+export function mutateSerializedFunctions(): void {
+  const patched = Symbol.for('webcapture.mutated-sources');
+  const prototype = Function.prototype as Function & { [patched]?: true };
+  if (prototype[patched] === true) return;
+  prototype[patched] = true;
+  const sourceOf = Reflect.get(prototype, 'toString') as () => string;
+  const state = ((globalThis as { __stryker__?: StrykerState }).__stryker__ ??= {});
+  prototype.toString = function (this: unknown) {
+    return resolveMutants(Reflect.apply(sourceOf, this, []), state);
+  };
+}

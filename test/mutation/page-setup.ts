@@ -1,0 +1,3 @@
+import { mutateSerializedFunctions } from './page-mutants.ts';
+
+mutateSerializedFunctions();

@@ -1,0 +1,69 @@
+export const pageFolder = 'services/renderer/page';
+
+/** For files without a row: captures of every kind, and none that takes long. */
+const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documents'];
+
+/**
+ * The tests that are about each file of the page folder. Every capture runs most of these files, so that tests of all that runs a file
+ * would take hours for a mutant that no test notices. A mutant that survives these tests may still fail another one.
+ */
+export const pageTests: Readonly<Record<string, readonly string[]>> = {
+  'click.ts': ['corpus/clicking', 'integration/capture/option-payloads'],
+  'client-code.ts': ['corpus/client-code'],
+  'credentials.ts': ['corpus/credentials'],
+  'deadline.ts': ['integration/capture/survive', 'corpus/third-parties'],
+  'engine.ts': ['integration/capture/survive', 'integration/capture/open', 'corpus/reused-pages'],
+  'extract.ts': ['unit/renderer/extract', 'corpus/extracting'],
+  'fail-on.ts': ['corpus/failing'],
+  'follow-move.ts': ['corpus/clicking', 'corpus/client-code', 'corpus/elements'],
+  'full-page.ts': ['corpus/tall-viewports', 'corpus/viewport-heights', 'corpus/endless', 'corpus/whole-documents'],
+  'hiding.ts': ['corpus/elements', 'corpus/consent'],
+  'main-document.ts': ['corpus/behaviour', 'integration/capture/navigate', 'corpus/documents'],
+  'navigate.ts': ['integration/capture/navigate', 'corpus/behaviour', 'corpus/documents'],
+  'navigation-failure.ts': ['integration/capture/navigate', 'corpus/behaviour'],
+  'network.ts': ['corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
+  'open.ts': ['integration/capture/open', 'corpus/devices', 'corpus/page-options', 'corpus/visitor'],
+  'part.ts': ['corpus/elements'],
+  'pdf.ts': ['corpus/pdf-options', 'corpus/paper', 'corpus/single-page-pdf', 'integration/capture/pdf'],
+  'render.ts': ['integration/capture/survive', 'integration/capture/report', 'corpus/failing', 'corpus/elements'],
+  'report.ts': ['integration/capture/report', 'corpus/documents'],
+  'reuse.ts': ['corpus/reused-pages'],
+  'screenshot.ts': ['unit/capture/encode', 'integration/capture/shoot', 'corpus/final-picture', 'corpus/very-tall'],
+  'scroll-page.ts': ['corpus/endless', 'corpus/lazy-images', 'corpus/scrollers'],
+  'settle.ts': ['integration/capture/settle', 'corpus/late-content', 'corpus/fonts', 'corpus/hearing'],
+  'size-limits.ts': ['integration/capture/shoot', 'corpus/very-tall'],
+  'tiles.ts': ['corpus/tall-viewports', 'corpus/very-tall', 'integration/capture/open'],
+  'user-agent.ts': ['unit/renderer/user-agent', 'corpus/visitor'],
+  'visitor.ts': ['corpus/visitor', 'corpus/page-options'],
+  'wait-for.ts': ['corpus/elements'],
+  'world.ts': ['corpus/without-scripts', 'corpus/behaviour', 'corpus/elements'],
+  'scripts/activity.ts': ['integration/capture/activity'],
+  'scripts/animations.ts': ['corpus/appearing', 'corpus/drawing', 'corpus/tall-viewports'],
+  'scripts/assets.ts': ['corpus/images', 'corpus/lazy-images', 'integration/capture/settle'],
+  'scripts/clicking.ts': ['corpus/clicking'],
+  'scripts/content.ts': ['corpus/late-content', 'corpus/tall-viewports'],
+  'scripts/effects.ts': ['corpus/appearing', 'corpus/fixed-and-sticky'],
+  'scripts/element.ts': ['corpus/elements'],
+  'scripts/extraction.ts': ['corpus/extracting'],
+  'scripts/finding.ts': ['corpus/elements', 'corpus/clicking'],
+  'scripts/fixed.ts': ['corpus/fixed-and-sticky', 'corpus/tall-viewports'],
+  'scripts/hiding.ts': ['corpus/elements', 'corpus/consent'],
+  'scripts/markdown.ts': ['corpus/extracting'],
+  'scripts/measures.ts': ['corpus/whole-documents', 'corpus/devices', 'corpus/documents'],
+  'scripts/neutrality.ts': ['corpus/tall-viewports', 'corpus/viewport-heights'],
+  'scripts/print.ts': ['corpus/paper', 'corpus/hearing', 'corpus/appearing'],
+  'scripts/scenes.ts': ['corpus/tall-viewports', 'corpus/appearing'],
+  'scripts/scrolling.ts': ['corpus/scrollers', 'corpus/endless', 'corpus/tall-viewports'],
+  'scripts/sizes.ts': ['corpus/viewport-heights', 'corpus/fixed-and-sticky'],
+  'scripts/styles.ts': ['corpus/viewport-heights', 'corpus/client-code', 'corpus/lazy-images'],
+  'scripts/tiles.ts': ['corpus/tall-viewports'],
+  'scripts/waits.ts': ['corpus/late-content', 'corpus/behaviour', 'integration/capture/settle'],
+  'scripts/walking.ts': ['corpus/extracting'],
+  'scripts/windows.ts': ['corpus/appearing', 'corpus/fixed-and-sticky'],
+};
+
+/** The test files for a file of the page folder, as paths of the repository. */
+export function testsOf(file: string): string[] {
+  const tests = pageTests[file.slice(pageFolder.length + 1)] ?? others;
+  return tests.map((name) => `test/${name}.test.ts`).toSorted();
+}

@@ -1,0 +1,67 @@
+import { relative } from 'node:path';
+import type { Mutant } from './mutants.ts';
+
+/** What became of a mutant; lines and columns begin at 1. */
+export interface Result extends Mutant {
+  readonly status: string;
+}
+
+export interface Tally {
+  /** A test failed, or did not end. */
+  detected: number;
+  survived: number;
+  /** No test runs the code. */
+  uncovered: number;
+}
+
+export function tallyOf(results: readonly Result[]): Tally {
+  const tally: Tally = { detected: 0, survived: 0, uncovered: 0 };
+  for (const { status } of results) {
+    if (status === 'Killed' || status === 'Timeout') tally.detected += 1;
+    if (status === 'Survived') tally.survived += 1;
+    if (status === 'NoCoverage') tally.uncovered += 1;
+  }
+  return tally;
+}
+
+/** Mutants that count: those that do not run at all are left out. */
+export const countOf = ({ detected, survived, uncovered }: Tally) => detected + survived + uncovered;
+
+/** Percent of the mutants that a test notices; 100 when there is none. */
+export function scoreOf(tally: Tally): number {
+  const count = countOf(tally);
+  return count === 0 ? 100 : (100 * tally.detected) / count;
+}
+
+/** A line for each file, the lowest score first. */
+export function describeFiles(results: readonly Result[]): string[] {
+  const byFile = Map.groupBy(results, ({ fileName }) => relative('.', fileName));
+  const tallies = [...byFile].map(([file, own]) => ({ file, tally: tallyOf(own) }));
+  return tallies
+    .toSorted((a, b) => scoreOf(a.tally) - scoreOf(b.tally))
+    .map(({ file, tally }) => `${scoreOf(tally).toFixed(1).padStart(5)} %  ${file}  ${describeTally(tally)}`);
+}
+
+export const describeTally = ({ detected, survived, uncovered }: Tally) =>
+  `${detected} noticed, ${survived} survived, ${uncovered} in code that no test runs`;
+
+/** A survivor as `file:line:column mutator: code → replacement`. */
+export function describeMutant({ fileName, location, mutatorName, replacement }: Result, source: string): string {
+  const { line, column } = location.start;
+  const code = shorten(textOf(source, location));
+  return `${relative('.', fileName)}:${line}:${column} ${mutatorName}: ${code} → ${shorten(replacement)}`;
+}
+
+function textOf(source: string, { start, end }: Result['location']): string {
+  const lines = source.split('\n').slice(start.line - 1, end.line);
+  lines[lines.length - 1] = (lines.at(-1) ?? '').slice(0, end.column - 1);
+  lines[0] = (lines[0] ?? '').slice(start.column - 1);
+  return lines.join('\n');
+}
+
+const maxTextLength = 100;
+
+function shorten(code: string): string {
+  const line = code.replaceAll(/\s+/g, ' ');
+  return line.length > maxTextLength ? `${line.slice(0, maxTextLength)}…` : line;
+}

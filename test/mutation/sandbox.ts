@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Tests run in a copy of the repository. Through the links in node_modules they would import the original, unmutated sources. */
+export const sandboxAliases = [
+  { find: /^@webcapture\/shared\//, replacement: `${root}services/shared/` },
+  { find: /^@webcapture\/client$/, replacement: `${root}services/client/index.ts` },
+];
+
+/** A test that fails because the machine is slow would count as a killed mutant: the limits of vitest.config.ts, and a second attempt. */
+export const testLimits = {
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 150_000 } },
+  retry: 1,
+} as const;
+
+/** Environment variable with the comma-separated test files of page.config.ts. */
+export const pageTestsVariable = 'WEBCAPTURE_MUTATION_TESTS';
+
+/** Environment variable with the path of a JSON file that lists the keys of the sampled mutants; see sample-checker.ts. */
+export const sampleVariable = 'WEBCAPTURE_MUTATION_SAMPLE';
