@@ -136,7 +136,10 @@ test('the bake file builds what the chart pulls, for both architectures, with an
 interface Workflow {
   readonly permissions: object;
   readonly jobs: Readonly<
-    Record<string, { readonly permissions?: object; readonly uses?: string; readonly needs?: string }>
+    Record<
+      string,
+      { readonly permissions?: object; readonly uses?: string; readonly needs?: string; readonly env?: object }
+    >
   >;
 }
 
@@ -162,5 +165,10 @@ describe('the workflows', () => {
       permissions: { contents: 'read', packages: 'write', 'id-token': 'write' },
     });
     expect(await read(workflows[0] ?? '')).toContain('run: .ci/run\n');
+  });
+
+  test('require the audit of the packages for a release', async () => {
+    const ci = parse(await read('.github/workflows/ci.yml')) as Workflow;
+    expect(ci.jobs['test']?.env).toEqual({ WEBCAPTURE_REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
   });
 });
