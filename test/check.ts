@@ -1,36 +1,51 @@
-import { execFile } from 'node:child_process';
+import { join, resolve } from 'node:path';
 import process from 'node:process';
-import { promisify } from 'node:util';
+import { runChecks, summaryOf, type Check, type CheckResult } from './check-runs.ts';
 
 /** `npm run check`: types, lint with import borders, format, dead code, circles of imports, known vulnerabilities, all at once. */
-const checks = {
-  types: ['tsc', '--project', '.'],
-  'types of the dashboard': ['tsc', '--project', 'services/dashboard'],
-  lint: ['oxlint', '--quiet'],
-  format: ['prettier', '--check', '--log-level', 'warn', '.'],
-  'dead code': ['knip', '--no-progress'],
-  'import circles': ['node', 'test/import-circles.ts'],
-  audit: ['node', 'deploy/audit/main.ts'],
-} as const;
 
-const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '..');
+const cacheFolder = join(root, '.cache/check');
+const tool = (name: string) => join(root, 'node_modules/.bin', name);
 
-const results = await Promise.all(
-  Object.entries(checks).map(async ([name, [tool, ...args]]) => {
-    const start = performance.now();
-    const output = await run(`node_modules/.bin/${tool}`, args, { maxBuffer: 64 * 1024 * 1024 }).then(
-      ({ stdout }) => ({ passed: true, text: stdout.startsWith('SKIPPED') ? stdout : '' }),
-      (error: unknown) => ({ passed: false, text: describe(error) }),
-    );
-    const seconds = ((performance.now() - start) / 1000).toFixed(1);
-    const sign = output.passed ? (output.text === '' ? '✓' : '!') : '✗';
-    process.stdout.write(`${sign} ${name} (${seconds} s)\n${output.text}`);
-    return output.passed;
-  }),
-);
-process.exitCode = results.every(Boolean) ? 0 : 1;
+const tsc = (project: string, cacheName: string): Check['command'] => {
+  const cache = ['--incremental', '--tsBuildInfoFile', join(cacheFolder, `${cacheName}.tsbuildinfo`)];
+  return [tool('tsc'), '--project', project, ...cache];
+};
+const prettierCache = ['--cache', '--cache-strategy', 'content', '--cache-location', join(cacheFolder, 'prettier')];
 
-function describe(error: unknown): string {
-  const { stdout = '', stderr = '', message = '' } = error as { stdout?: string; stderr?: string; message?: string };
-  return `${stdout}${stderr}`.trim() === '' ? `${message}\n` : `${stdout}${stderr}\n`;
-}
+/**
+ * tsc and the part of oxlint that knows types are Go programs, and almost all that they allocate stays in use until they end. Without garbage
+ * collection they use 25 to 35% less processor time and 6 to 14% more memory (1.26 GB became 1.43 GB). The limit turns collection on again
+ * for a program that would need far more.
+ */
+const withoutGarbageCollection = { GOGC: 'off', GOMEMLIMIT: '3GiB' };
+
+/** No check but that of the format reads Markdown. */
+const isNotMarkdown = (path: string) => !path.endsWith('.md');
+
+const checks: readonly Check[] = [
+  { name: 'types', command: tsc('.', 'types'), env: withoutGarbageCollection },
+  { name: 'types of the dashboard', command: tsc('services/dashboard', 'dashboard'), env: withoutGarbageCollection },
+  // A rule about types can fail in any file that imports, directly or not, what was edited: lint has no part that can be left out.
+  { name: 'lint', command: [tool('oxlint'), '--quiet'], env: withoutGarbageCollection, dependsOn: isNotMarkdown },
+  {
+    name: 'format',
+    command: [tool('prettier'), '--check', '--log-level', 'warn', ...prettierCache, '.'],
+    dependsOn: () => true,
+  },
+  // knip has a cache, too. It trusts times of modification.
+  { name: 'dead code', command: [tool('knip'), '--no-progress'], dependsOn: isNotMarkdown },
+  { name: 'import circles', command: [process.execPath, 'test/import-circles.ts'] },
+  { name: 'audit', command: [process.execPath, 'deploy/audit/main.ts'] },
+];
+
+const signs = { passed: '✓', unchanged: '✓', skipped: '!', failed: '✗' } as const;
+
+const report = ({ name, outcome, seconds, text }: CheckResult) => {
+  const note = outcome === 'unchanged' ? 'unchanged' : `${seconds.toFixed(1)} s`;
+  process.stdout.write(`${signs[outcome]} ${name} (${note})\n${text === '' ? '' : `${text.trimEnd()}\n`}`);
+};
+const results = await runChecks(checks, { root, recordFolder: cacheFolder, report });
+process.stdout.write(`${summaryOf(results)}\n`);
+process.exitCode = results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;

@@ -24,27 +24,34 @@ interface Advisory {
 /** `problems` are lines for a person; `skipped` says why nothing is known. */
 export type Verdict = { readonly problems: readonly string[] } | { readonly skipped: string };
 
-/** A registry that is away is not waited for longer. */
-const fetchTimeoutMs = 15_000;
-
 /**
  * Asks the registry for advisories about the packages in package-lock.json, those for development too. What was judged
  * is no problem until its day; a judgement that no advisory needs is one, like any dead code.
  *
  * @param options.root the folder of package-lock.json
  * @param options.today `2026-11-22`
+ * @param options.signal ends the wait for the registry; npm itself has a limit for each request only
  */
 export async function audit(options: {
   readonly root: string;
   readonly judged: readonly JudgedAdvisory[];
   readonly today: string;
+  readonly signal: AbortSignal;
   readonly env?: NodeJS.ProcessEnv;
 }): Promise<Verdict> {
-  const { root, judged, today, env = process.env } = options;
-  const args = ['audit', '--json', '--package-lock-only', `--fetch-timeout=${fetchTimeoutMs}`, '--fetch-retries=1'];
-  const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { root, judged, today, signal, env = process.env } = options;
+  // npm waits for 10 s before a retry unless told otherwise.
+  const args = ['audit', '--json', '--package-lock-only', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
+  const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], signal });
   const failed = new Promise<never>((_, reject) => npm.once('error', reject));
-  const [output, complaints] = await Promise.race([Promise.all([text(npm.stdout), text(npm.stderr)]), failed]);
+  let output: string;
+  let complaints: string;
+  try {
+    [output, complaints] = await Promise.race([Promise.all([text(npm.stdout), text(npm.stderr)]), failed]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    return { skipped: 'the registry did not answer in time' };
+  }
   const report = parseReport(output);
   if (report === null) return { problems: [`npm audit failed: ${complaints.trim() || output.trim()}`] };
   if ('skipped' in report) return report;
@@ -84,7 +91,23 @@ export function parseReport(output: string): { advisories: readonly Advisory[] }
     return { advisories: [...new Map(advisories.map((advisory) => [keyOf(advisory), advisory])).values()] };
   }
   if (report.error === undefined || report.error.code !== undefined) return null;
-  return { skipped: report.message ?? 'the registry does not answer' };
+  return { skipped: skipReason(report.message ?? '') };
+}
+
+/** Statuses of a registry that has no advisories at all. */
+const withoutAdvisories = new Set(['404', '405', '501']);
+
+/** npm's message, as `405 Method Not Allowed - POST https://…` or `request to https://… failed, reason: … ECONNREFUSED …`, without the address. */
+function skipReason(message: string): string {
+  const status = /^(\d{3}) /.exec(message)?.[1];
+  if (status !== undefined) {
+    const isWithout = withoutAdvisories.has(status);
+    return isWithout
+      ? `the registry does not offer advisories (${status})`
+      : `the registry answered with status ${status}`;
+  }
+  const code = /\bE[A-Z_]{4,}\b/.exec(message)?.[0];
+  return `the registry cannot be reached${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** What is wrong, a line each; nothing when all is well. */

@@ -137,7 +137,10 @@ test('the bake file builds what the chart pulls, for both architectures, with an
 interface Workflow {
   readonly permissions: object;
   readonly jobs: Readonly<
-    Record<string, { readonly permissions?: object; readonly uses?: string; readonly needs?: string }>
+    Record<
+      string,
+      { readonly permissions?: object; readonly uses?: string; readonly needs?: string; readonly env?: object }
+    >
   >;
 }
 
@@ -194,5 +197,10 @@ describe('the workflows', () => {
       expect(commands).toContainEqual(expect.stringMatching(`^test:mutation -- --group ${group}( |$)`));
     }
     expect(await read('.github/workflows/nightly.yml')).toContain('run: npm run ${{ matrix.command }}\n');
+  });
+
+  test('require the audit of the packages for a release', async () => {
+    const ci = parse(await read('.github/workflows/ci.yml')) as Workflow;
+    expect(ci.jobs['test']?.env).toEqual({ WEBCAPTURE_REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
   });
 });

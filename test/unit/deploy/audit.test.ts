@@ -18,9 +18,20 @@ test('of what npm audit reports, each cause stands once, whoever depends on it',
   expect(parseReport(JSON.stringify({ vulnerabilities: {} }))).toEqual({ advisories: [] });
 });
 
-test('a registry that does not answer is no finding; an audit that cannot be made is one', () => {
-  const away = { message: 'request to http://127.0.0.1:9/ failed', error: { summary: '', detail: '' } };
-  expect(parseReport(JSON.stringify(away))).toEqual({ skipped: away.message });
+test.each([
+  ['405 Method Not Allowed - POST https://registry.test/-/npm/v1/', 'the registry does not offer advisories (405)'],
+  ['404 Not Found - POST https://registry.test/-/npm/v1/', 'the registry does not offer advisories (404)'],
+  ['503 Service Unavailable - POST https://registry.test/-/npm/v1/', 'the registry answered with status 503'],
+  [
+    'request to https://registry.test/ failed, reason: getaddrinfo EAI_AGAIN registry.test',
+    'the registry cannot be reached (EAI_AGAIN)',
+  ],
+  ['something else at https://registry.test/', 'the registry cannot be reached'],
+])('a registry without an answer is no finding, and the reason does not name it: %s', (message, skipped) => {
+  expect(parseReport(JSON.stringify({ message, error: { summary: '', detail: '' } }))).toEqual({ skipped });
+});
+
+test('an audit that npm cannot make is a finding', () => {
   expect(parseReport(JSON.stringify({ error: { code: 'ENOLOCK', summary: 'no lockfile' } }))).toBe(null);
   expect(parseReport('')).toBe(null);
 });
