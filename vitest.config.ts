@@ -42,8 +42,8 @@ export default defineConfig({
         test: {
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
-          maxConcurrency: Number(process.env['CORPUS_SLOTS'] ?? 2),
-          maxWorkers: Number(process.env['CORPUS_WORKERS'] ?? 2),
+          maxConcurrency: 2,
+          maxWorkers: 2,
           sequence: { groupOrder: 0 },
         },
       },

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { extractNames } from '@webcapture/shared/api/extracted.ts';
+import { extractNames } from '@webcapture/shared/api/formats.ts';
 import { html } from '../harness/engine.ts';
 import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';

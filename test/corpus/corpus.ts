@@ -106,7 +106,7 @@ export class Seen {
 const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
 /** Captures at a time, in a browser each: `maxConcurrency` of the project in vitest.config.ts. */
-const slots = Number(process.env['CORPUS_SLOTS'] ?? 2);
+const slots = 2;
 
 /** One for all files of a worker that need no other: no test may hurt it. */
 export const corpusEngine = workerWide(

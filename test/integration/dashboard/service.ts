@@ -22,7 +22,7 @@ export interface DashboardService {
 export const site = 'https://example.com';
 
 /** Markup, marks that change the direction of text, and no space to break a line at; as long as a title may be. */
-export const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
+const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
 
 /** Gives the tests of a file a front on a real nats-server, whose stand-in renderer makes pictures that browsers can show. */
 export function useService(): () => DashboardService {

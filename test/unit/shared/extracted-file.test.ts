@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { maxExtractedBytes } from '@webcapture/shared/api/extracted.ts';
+import { maxExtractedBytes } from '@webcapture/shared/api/formats.ts';
 import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
