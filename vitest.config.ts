@@ -3,10 +3,10 @@ import { Sequencer } from './test/harness/sequencer.ts';
 import { longTag } from './test/runner/tiers.ts';
 
 /**
- * Two groups, one after the other: what is quick, then what has whole services of real processes, and of that what kills
- * them last, so that no time limit is missed for want of a processor. Four files at a time suit two cores, since many of them
- * wait for most of their time, and three of those that start whole fleets; the sequencer says in which order they begin.
- * The end-to-end tests keep files in a bucket, as production does, the chaos tests in the embedded store;
+ * Groups of projects run one after the other: unit and integration tests; the corpus, whose workers each capture two pages at a
+ * time; whole fleets, and of them last those that kill processes; tools of other languages. Four files at a time suit two cores
+ * in the first group, since many tests mostly wait, and three where each file may start a fleet. The sequencer orders the files.
+ * End-to-end tests keep files in a bucket, as production does, and chaos tests in the embedded store;
  * WEBCAPTURE_TEST_STORE (gcs or embedded) decides for both.
  */
 export default defineConfig({
