@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { audit, type JudgedAdvisory } from './audit.ts';
 
 /** Of the environment: with `true`, as in the workflow of a release, an audit that was not made is a failure. */
-const requireVariable = 'WEBCAPTURE_REQUIRE_AUDIT';
+const requireVariable = 'REQUIRE_AUDIT';
 const required = process.env[requireVariable] || 'false';
 
 /** `npm run check` ends within 15 s; a release can wait longer for a registry. */

@@ -107,7 +107,7 @@ test('a registry without advisories fails the audit only when it is required', a
   const main = fileURLToPath(new URL('../../../deploy/audit/main.ts', import.meta.url));
   const run = (required?: string) =>
     new Promise((resolve) => {
-      const env = { ...npmEnv(registry, home), WEBCAPTURE_REQUIRE_AUDIT: required };
+      const env = { ...npmEnv(registry, home), REQUIRE_AUDIT: required };
       execFile(process.execPath, [main], { env }, (error, output) => resolve({ code: error?.code ?? 0, output }));
     });
   const reason = 'the registry does not offer advisories (405)';
@@ -115,7 +115,7 @@ test('a registry without advisories fails the audit only when it is required', a
   expect(await Promise.all([run(), run(''), run('false')])).toEqual([skipped, skipped, skipped]);
   expect(await run('true')).toEqual({
     code: 1,
-    output: `No package was audited: ${reason}. WEBCAPTURE_REQUIRE_AUDIT requires an audit.\n`,
+    output: `No package was audited: ${reason}. REQUIRE_AUDIT requires an audit.\n`,
   });
-  expect(await run('yes')).toEqual({ code: 1, output: 'WEBCAPTURE_REQUIRE_AUDIT must be true or false, not "yes"\n' });
+  expect(await run('yes')).toEqual({ code: 1, output: 'REQUIRE_AUDIT must be true or false, not "yes"\n' });
 });

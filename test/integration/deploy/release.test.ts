@@ -201,6 +201,6 @@ describe('the workflows', () => {
 
   test('require the audit of the packages for a release', async () => {
     const ci = parse(await read('.github/workflows/ci.yml')) as Workflow;
-    expect(ci.jobs['test']?.env).toEqual({ WEBCAPTURE_REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
+    expect(ci.jobs['test']?.env).toEqual({ REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
   });
 });
