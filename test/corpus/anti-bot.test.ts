@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { IncomingHttpHeaders } from 'node:http';
 import { html, type ShotOptions, type TestEngine, TestSite } from '../harness/engine.ts';

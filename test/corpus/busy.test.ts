@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect } from 'vitest';
 import { extractNames } from '@webcapture/shared/api/formats.ts';
 import { html } from '../harness/engine.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite, type ShotOptions } from '../harness/engine.ts';
 import { Picture } from '../harness/picture.ts';

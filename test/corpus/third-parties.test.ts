@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { freePort } from '../harness/free-port.ts';

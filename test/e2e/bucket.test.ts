@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
 import { bucketSetUpMs, startTestBucket, type TestBucket } from '../harness/bucket.ts';

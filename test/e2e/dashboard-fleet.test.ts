@@ -1,3 +1,4 @@
+// @module-tag long
 import { inspect } from 'node:util';
 import type { Locator, Page } from 'playwright';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

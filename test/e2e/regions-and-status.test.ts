@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { expect, test } from 'vitest';
 import { browsersOf } from '../harness/processes.ts';
 import { until } from '../harness/until.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';

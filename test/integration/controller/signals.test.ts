@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { heldJobText } from '@webcapture/shared/queue/heartbeat.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Registry } from 'prom-client';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import { type ComponentHistory, historyKey } from '@webcapture/shared/statistics/component-history.ts';

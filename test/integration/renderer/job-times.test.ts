@@ -1,3 +1,4 @@
+// @module-tag long
 import { randomUUIDv7 } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';

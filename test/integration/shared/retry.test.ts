@@ -1,3 +1,4 @@
+// @module-tag long
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -1,3 +1,4 @@
+// @module-tag long
 import { crc32, deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import sharp, { type Sharp } from 'sharp';
