@@ -50,7 +50,7 @@ await runService({
     });
     shutdown.add('NATS', () => closeNats(session));
 
-    const files = await openUploader(config.storage, { session, log, metrics, now: session.now });
+    const files = await openUploader(config.storage, { session, log, metrics });
     shutdown.add('file storage', () => files.close());
     await files.ready({ signal: shutdown.signal, onWait: (what) => (notReady = () => what) });
 

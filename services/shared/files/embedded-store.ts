@@ -74,8 +74,8 @@ export class EmbeddedStore implements FileStore {
   readonly #now: () => number;
   readonly readsUploads = true;
 
-  /** @param now Unix milliseconds: the server's time, by which parts expire */
-  constructor(session: NatsSession, now: () => number = Date.now) {
+  /** @param now Unix milliseconds, by the clock of the server, which expires the parts of files */
+  constructor(session: NatsSession, now: () => number = session.now) {
     this.#messages = new FileMessages(session);
     this.#uploader = new EmbeddedUploader(session, now);
     this.#now = now;

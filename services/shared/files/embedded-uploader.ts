@@ -17,8 +17,8 @@ export class EmbeddedUploader implements FileUploader {
   readonly #messages: FileMessages;
   readonly #now: () => number;
 
-  /** @param now Unix milliseconds */
-  constructor(session: NatsSession, now: () => number = Date.now) {
+  /** @param now Unix milliseconds, by the clock of the server, which expires the parts of files */
+  constructor(session: NatsSession, now: () => number = session.now) {
     this.#messages = new FileMessages(session);
     this.#now = now;
   }

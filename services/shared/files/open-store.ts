@@ -17,8 +17,6 @@ interface Context {
   readonly session: NatsSession;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** Unix milliseconds, of the clock that the times of captures are told by. By default that of this process. */
-  readonly now?: () => number;
 }
 
 /** Makes a link that opens a file until `expiresAt` (Unix ms), or until the file ends. */
@@ -34,15 +32,19 @@ interface Opened {
   close(): void;
 }
 
-/** The store that a trusted service is told to use: the bucket, or the embedded one in NATS. `needs`: what it does with files. */
+/**
+ * Opens the store of a trusted service: the bucket, or the embedded store in NATS. Files expire by the clock of the NATS server.
+ *
+ * @param context.needs what the service does with files
+ */
 export async function openStore(
   { bucket }: StorageConfig,
-  { session, log, needs, now, metrics: registry }: Context & { readonly needs: readonly BucketNeed[] },
+  { session, log, needs, metrics: registry }: Context & { readonly needs: readonly BucketNeed[] },
 ): Promise<Opened & { readonly store: FileStore; readonly signLink?: SignLink }> {
   const metrics = createStoreMetrics(registry);
-  if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session, now), metrics), ...alwaysReady };
+  if (bucket === undefined) return { store: measuredStore(new EmbeddedStore(session), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const files = new GcsStore(client, now);
+  const files = new GcsStore(client, session.now);
   return {
     store: measuredStore(files, metrics),
     signLink: (file, options) => files.signedUrl(file, options),
@@ -53,12 +55,12 @@ export async function openStore(
 /** The same store for a service that may create files and do nothing else. */
 export async function openUploader(
   { bucket }: StorageConfig,
-  { session, log, now, metrics: registry }: Context,
+  { session, log, metrics: registry }: Context,
 ): Promise<Opened & FileUploader> {
   const metrics = createStoreMetrics(registry);
-  if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session, now), metrics), ...alwaysReady };
+  if (bucket === undefined) return { ...measuredUploader(new EmbeddedUploader(session), metrics), ...alwaysReady };
   const client = await openClient(bucket, { log, metrics });
-  const uploader = new GcsUploader(client, now);
+  const uploader = new GcsUploader(client, session.now);
   return { ...measuredUploader(uploader, metrics), ...openedBucket(client, ['create'], log) };
 }
 

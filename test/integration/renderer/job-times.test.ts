@@ -19,7 +19,7 @@ const { nats, queue, connect, start, settled, shortenAckWait } = useRenderers();
 
 const depsOf = (session: NatsSession, changes: Partial<JobDeps> = {}): JobDeps => ({
   engine: { render: async () => picture() } as unknown as RenderEngine,
-  uploader: new EmbeddedUploader(session, session.now),
+  uploader: new EmbeddedUploader(session),
   results: new ResultPublisher(session, 'pod'),
   readHtml: async () => '',
   clock: session.clock,

@@ -54,7 +54,7 @@ export class TestRenderer {
     } as RenderEngine;
     const deps: JobDeps = {
       engine,
-      uploader: new EmbeddedUploader(session, session.now),
+      uploader: new EmbeddedUploader(session),
       results: new ResultPublisher(session, 'pod'),
       readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
       clock: session.clock,
