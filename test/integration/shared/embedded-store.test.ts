@@ -1,12 +1,14 @@
 import { randomUUIDv7 } from 'node:crypto';
+import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
+import { openStore, openUploader } from '@webcapture/shared/files/open-store.ts';
 import { html, TestEngine } from '../../harness/engine.ts';
-import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { asRefresh, placeFile, replaceFile, type Storing } from '../../harness/place-file.ts';
 import { newFile } from '../../harness/records.ts';
 import { storeSuite } from './support/store-suite.ts';
@@ -118,4 +120,19 @@ test('times are told by the clock that the store is given', async () => {
   const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
   // The server counts from when it got the message, whatever the others take for the time.
   expect(Number.parseInt(message?.header.get('Nats-TTL') ?? '', 10)).toBeLessThanOrEqual(60);
+});
+
+test('a service opens its store with the clock of the NATS server, not with its own', async () => {
+  // The server's clock is two minutes ahead of the clock of this process.
+  const now = () => Date.now() + 120_000;
+  const context = { session: { ...nats.session, now }, log: silentLog };
+  const { store: opened } = await openStore(
+    { bucket: undefined },
+    { ...context, metrics: new Registry(), needs: ['create', 'get'] },
+  );
+  const uploader = await openUploader({ bucket: undefined }, { ...context, metrics: new Registry() });
+  const file = newFile(1000, { expiresAt: now() + 60_000, deadline: now() + 20_000 });
+  const { file: placed } = await placeFile({ store: opened, uploader }, file);
+  expect(Math.abs(placed.storedAt - now())).toBeLessThan(30_000);
+  expect(await opened.stat(file.name, { deadline: now() + 10_000 })).toEqual(placed);
 });
