@@ -89,7 +89,9 @@ async function main(): Promise<Counts | undefined> {
 
 /** A project has the name of the folder that its tests are in. */
 function isInProject(path: string, projects: readonly string[]): boolean {
-  return projects.length === 0 || projects.some((project) => path.startsWith(`test/${project}/`));
+  const isIn = (project: string) =>
+    project.startsWith('!') ? !path.startsWith(`test/${project.slice(1)}/`) : path.startsWith(`test/${project}/`);
+  return projects.length === 0 || projects.some(isIn);
 }
 
 /** Tools that are built or installed for minutes, by the test files that need them. */
