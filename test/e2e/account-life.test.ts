@@ -10,7 +10,8 @@ import { until } from '../harness/until.ts';
 import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
-const fleet = useFleet();
+// A fleet of its own: on a shared one, the bad requests of other files use up the failed authentications of 127.0.0.1.
+const fleet = useFleet({});
 const site = useSite();
 
 let receiver: WebhookReceiver;
