@@ -26,14 +26,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 4, sequence: { groupOrder: 0 } },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], maxWorkers: 6, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           name: 'integration',
           include: ['test/integration/**/*.test.ts'],
-          maxWorkers: 4,
+          maxWorkers: 6,
           sequence: { groupOrder: 0 },
         },
       },
@@ -43,7 +43,7 @@ export default defineConfig({
           name: 'corpus',
           include: ['test/corpus/*.test.ts'],
           maxConcurrency: 2,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
@@ -53,7 +53,7 @@ export default defineConfig({
           name: 'e2e',
           include: ['test/e2e/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'gcs' },
-          maxWorkers: 3,
+          maxWorkers: 4,
           sequence: { groupOrder: 2 },
         },
       },
@@ -65,7 +65,7 @@ export default defineConfig({
           maxWorkers: 3,
           // Before the first start of a control plane its programs may have to be built.
           hookTimeout: 30 * 60_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -75,7 +75,7 @@ export default defineConfig({
           include: ['test/chaos/**/*.test.ts'],
           env: { WEBCAPTURE_TEST_STORE: process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded' },
           maxWorkers: 3,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -86,12 +86,12 @@ export default defineConfig({
           // Tools of other languages are installed first, and make thousands of requests.
           testTimeout: 60 * 60_000,
           maxWorkers: 1,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
       {
         extends: true,
-        test: { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1, sequence: { groupOrder: 3 } },
+        test: { name: 'fuzz', include: ['test/fuzz/*.test.ts'], maxWorkers: 1, sequence: { groupOrder: 4 } },
       },
     ],
   },

@@ -148,6 +148,9 @@ test('a background capture has all of them, and its webhook none', async () => {
 
 describe('a capture that is kept', () => {
   let kept: CaptureResult;
+  const keep = async () => {
+    kept ??= await expectIn('/bearer', { persistence: { enabled: true, refreshInterval: 1 } });
+  };
 
   const refreshes = async () => (await fleet().usageCheck.record(kept.uuid))?.refresh?.revision ?? 0;
   const expectGreen = async () => {
@@ -174,22 +177,27 @@ describe('a capture that is kept', () => {
   };
 
   test('gets in again whenever it is refreshed', async () => {
-    kept = await expectIn('/bearer', { persistence: { enabled: true, refreshInterval: 1 } });
+    await keep();
     await until('two refreshes', async () => (await refreshes()) > 2);
     await expectGreen();
   });
 
-  test('still does when the key has been rotated, and is kept under the new one from then on', async () => {
-    const old = (await fleet().usageCheck.record(kept.uuid))?.secrets?.key;
-    await restartWith(`${secondKey},${firstKey}`);
-    expect(await refreshed()).toMatchObject({ state: 'completed' });
-    expect((await fleet().usageCheck.record(kept.uuid))?.secrets?.key).not.toBe(old);
-    await restartWith(secondKey);
-    expect(await refreshed()).toMatchObject({ state: 'completed' });
-    await expectGreen();
-  });
+  test(
+    'still does when the key has been rotated, and is kept under the new one from then on',
+    { tags: 'long' },
+    async () => {
+      await keep();
+      const old = (await fleet().usageCheck.record(kept.uuid))?.secrets?.key;
+      await restartWith(`${secondKey},${firstKey}`);
+      expect(await refreshed()).toMatchObject({ state: 'completed' });
+      expect((await fleet().usageCheck.record(kept.uuid))?.secrets?.key).not.toBe(old);
+      await restartWith(secondKey);
+      expect(await refreshed()).toMatchObject({ state: 'completed' });
+      await expectGreen();
+    },
+  );
 
-  test('keeps its file when the key is gone, and says why it is not refreshed', async () => {
+  test('keeps its file when the key is gone, and says why it is not refreshed', { tags: 'long' }, async () => {
     await restartWith('a-third-key-that-nobody-sealed-with');
     const { state, failure } = await refreshed();
     expect(state).toBe('failed');

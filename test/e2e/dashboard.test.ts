@@ -193,7 +193,7 @@ describe('the playground', () => {
     await expect.poll(() => page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
   });
 
-  test('does not load a picture of 100,000 pixels before it is asked to', async () => {
+  test('does not load a picture of 100,000 pixels before it is asked to', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));

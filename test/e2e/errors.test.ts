@@ -75,7 +75,7 @@ describe('messages', () => {
 });
 
 describe.concurrent('a hostile page costs its own capture only', () => {
-  test('one that is busy before it is parsed', async () => {
+  test('one that is busy before it is parsed', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/busy'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
     expect(refusal.ms).toBeGreaterThan(4900);
@@ -83,7 +83,7 @@ describe.concurrent('a hostile page costs its own capture only', () => {
     expect(refusal.ms).toBeLessThan(20_000);
   });
 
-  test('one that is busy once it has loaded', async () => {
+  test('one that is busy once it has loaded', { tags: 'long' }, async () => {
     const start = performance.now();
     const { data, picture } = await fleet().api.picture({ url: site().url('/busy', { after: 'load' }), timeout: 5000 });
     // Its scripts are stopped, and what is there is taken.

@@ -76,7 +76,7 @@ describe.concurrent('whole pages', () => {
     expect(answer.ms).toBeLessThan(50_000);
   });
 
-  test('a page of many screens has no seams', async () => {
+  test('a page of many screens has no seams', { tags: 'long' }, async () => {
     const { picture } = await whole('/tall', { h: 25_000 }, { viewport: { width: 320 } });
     expect(picture.size).toBe('320x25000');
     for (let y = 50; y < 25_000; y += 100) {

@@ -65,15 +65,15 @@ describe.concurrent('quality', () => {
   test.for(['jpeg', 'webp'] as const)('%s: more of it makes a larger file', async (format) => {
     const url = site().url('/busy-picture');
     const sizes = [];
-    for (const quality of [1, 40, 80, 100]) {
+    for (const quality of [1, 80, 100]) {
       const { data } = await fleet().api.picture({ url, format, quality });
       sizes.push(data.fileSizeBytes);
     }
     expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
-    expect(sizes[3]).toBeGreaterThan((sizes[0] ?? 0) * 3);
+    expect(sizes[2]).toBeGreaterThan((sizes[0] ?? 0) * 3);
     const byDefault = await fleet().api.captured({ url, format });
     // The browser may draw an edge a little differently from one time to the next.
-    expect(Math.abs(byDefault.fileSizeBytes / (sizes[2] ?? 0) - 1)).toBeLessThan(0.01);
+    expect(Math.abs(byDefault.fileSizeBytes / (sizes[1] ?? 0) - 1)).toBeLessThan(0.01);
   });
 
   test('is ignored for png', async () => {

@@ -32,7 +32,7 @@ test.for([
   expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
 });
 
-test('the largest viewport, in tiles, is whole', async () => {
+test('the largest viewport, in tiles, is whole', { tags: 'long' }, async () => {
   const viewport = { width: 7680, height: 7680, deviceScaleFactor: 1 };
   const page = {
     kind: 'html',

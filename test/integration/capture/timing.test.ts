@@ -81,7 +81,7 @@ describe.concurrent('timeout: the soft kind', () => {
     expect(picture.share('#ff0000')).toBe(1);
   });
 
-  test('so is a font that does not come: its text is shown in another one', async () => {
+  test('so is a font that does not come: its text is shown in another one', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/font-hang'), soft);
     expect(report.softTimeouts).toContain('fonts');
     expect(picture.share('#000000', 60)).toBeGreaterThan(0.001);

@@ -12,20 +12,24 @@ import { presetKey, startTestFront } from '../front/test-front.ts';
 const run = promisify(execFile);
 const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
 
-test('the packed client works in an empty project: installed, type-checked and run against a front', async () => {
-  await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
-  await using front = await startTestFront();
-  const cwd = folder.path;
-  const built = join(cwd, 'built');
-  await buildClient(pathToFileURL(`${built}/`));
-  const { stdout: archive } = await run('npm', ['pack', '--silent', built], { cwd });
+test(
+  'the packed client works in an empty project: installed, type-checked and run against a front',
+  { tags: 'long' },
+  async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
+    await using front = await startTestFront();
+    const cwd = folder.path;
+    const built = join(cwd, 'built');
+    await buildClient(pathToFileURL(`${built}/`));
+    const { stdout: archive } = await run('npm', ['pack', '--silent', built], { cwd });
 
-  await writeFile(join(cwd, 'package.json'), JSON.stringify({ type: 'module', private: true }));
-  // What it depends on stands in the cache of npm, since this repository has it, too.
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive.trim()}`], { cwd });
-  await copyFile(new URL('consumer.ts', import.meta.url), join(cwd, 'consumer.ts'));
-  const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--noEmit'];
-  await run(tsc, [...strict, 'consumer.ts'], { cwd });
-  const { stdout } = await run(process.execPath, ['consumer.ts', front.url, presetKey], { cwd });
-  expect(JSON.parse(stdout)).toEqual(['completed webp', true]);
-});
+    await writeFile(join(cwd, 'package.json'), JSON.stringify({ type: 'module', private: true }));
+    // What it depends on stands in the cache of npm, since this repository has it, too.
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive.trim()}`], { cwd });
+    await copyFile(new URL('consumer.ts', import.meta.url), join(cwd, 'consumer.ts'));
+    const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--noEmit'];
+    await run(tsc, [...strict, 'consumer.ts'], { cwd });
+    const { stdout } = await run(process.execPath, ['consumer.ts', front.url, presetKey], { cwd });
+    expect(JSON.parse(stdout)).toEqual(['completed webp', true]);
+  },
+);

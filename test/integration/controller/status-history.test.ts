@@ -216,27 +216,31 @@ describe('a controller that restarts', () => {
   });
 });
 
-test('while NATS is away nothing is lost: the queue was down, and of regions nothing is known', async () => {
-  const controller = new Controller();
-  controller.observe(2);
-  await controller.write();
-  await nats.kill();
-  for (let round = 0; round < 12; round++, now += minute / 4) {
-    controller.history.observe(report({ queue: 'major_outage' }, (round + 1) * (minute / 4)), now);
-  }
-  await expect(controller.write()).rejects.toThrow();
-  await nats.start();
-  await until('the connection to be back', () => session.connected());
-  controller.observe(2);
-  await until('what was seen to be written', async () => {
+test(
+  'while NATS is away nothing is lost: the queue was down, and of regions nothing is known',
+  { tags: 'long' },
+  async () => {
+    const controller = new Controller();
+    controller.observe(2);
     await controller.write();
-    return (await summary('queue')).down > 0;
-  });
-  expect(await summary('queue')).toEqual({ up: 225, down: 180, incidents: [[2, 5, 'queue is major_outage']] });
-  // From the last word of its renderers to the next one are three minutes.
-  expect(await summary('engine.us-east')).toEqual({ up: 210, down: 0, incidents: [] });
-  expect(await summary('engine')).toEqual({ up: 210, down: 0, incidents: [] });
-});
+    await nats.kill();
+    for (let round = 0; round < 12; round++, now += minute / 4) {
+      controller.history.observe(report({ queue: 'major_outage' }, (round + 1) * (minute / 4)), now);
+    }
+    await expect(controller.write()).rejects.toThrow();
+    await nats.start();
+    await until('the connection to be back', () => session.connected());
+    controller.observe(2);
+    await until('what was seen to be written', async () => {
+      await controller.write();
+      return (await summary('queue')).down > 0;
+    });
+    expect(await summary('queue')).toEqual({ up: 225, down: 180, incidents: [[2, 5, 'queue is major_outage']] });
+    // From the last word of its renderers to the next one are three minutes.
+    expect(await summary('engine.us-east')).toEqual({ up: 210, down: 0, incidents: [] });
+    expect(await summary('engine')).toEqual({ up: 210, down: 0, incidents: [] });
+  },
+);
 
 test('a region that is no longer installed ends its incident, and is forgotten after 90 days', async () => {
   const all = new Controller();

@@ -139,7 +139,7 @@ test('what was extracted is text: its beginning here, all of it to download', as
   expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
 });
 
-test('ten thousand are scrolled through to the last, a few dozen at a time', async () => {
+test('ten thousand are scrolled through to the last, a few dozen at a time', { tags: 'long' }, async () => {
   const { api } = service();
   // Of a PDF, the list asks for no thumbnail.
   const { uuid, ...template } = await api.captured({ url: `${site}/many`, format: 'pdf' });

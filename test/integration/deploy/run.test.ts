@@ -271,7 +271,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await nothingOf(root);
   });
 
-  test('a stop during set-up or start ends what is under way', async () => {
+  test('a stop during set-up or start ends what is under way', { tags: 'long' }, async () => {
     const settingUp = await repository(`(console.log('setting up'), new Promise(() => setInterval(() => {}, 1000)))`);
     const first = start(settingUp);
     await expect.poll(first.text, patient).toContain('setting up');
@@ -286,7 +286,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await nothingOf(root);
   });
 
-  test('leaves nothing when it is killed, and starts again', async () => {
+  test('leaves nothing when it is killed, and starts again', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root);
     await service.ready();

@@ -104,7 +104,7 @@ test.each<[Partial<KeyRecord> | null, string]>([
   await expect(authenticate(key)).rejects.toMatchObject({ code });
 });
 
-test('a key that cannot be looked up is refused within seconds', async () => {
+test('a key that cannot be looked up is refused within seconds', { tags: 'long' }, async () => {
   const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
   for (const get of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
     const start = performance.now();

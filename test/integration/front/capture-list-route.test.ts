@@ -134,7 +134,7 @@ describe('what is refused', () => {
   });
 });
 
-test('while NATS is away it fails within seconds, and works again afterwards', async () => {
+test('while NATS is away it fails within seconds, and works again afterwards', { tags: 'long' }, async () => {
   const { key, uuids } = await filledAccount([0, 1]);
   // The key is remembered for a moment: so it is the list itself that fails.
   await list(key);

@@ -301,21 +301,25 @@ test('clients who have all the streams of a front leave operators theirs', async
   expect((await app.inject('/')).body).toBe('reserved');
 });
 
-test('streams end with an error when NATS goes away, and at once when the front shuts down', async () => {
-  await using small = await startTestFront();
-  const key = await small.makeKey();
-  await using lost = await EventReader.open(`${small.url}/events`, key);
-  await small.nats.restart();
-  await lost.ended;
-  expect(lost.of('error')).toEqual([
-    { code: 'INTERNAL_ERROR', message: expect.stringMatching(/may have been missed/) as string },
-  ]);
+test(
+  'streams end with an error when NATS goes away, and at once when the front shuts down',
+  { tags: 'long' },
+  async () => {
+    await using small = await startTestFront();
+    const key = await small.makeKey();
+    await using lost = await EventReader.open(`${small.url}/events`, key);
+    await small.nats.restart();
+    await lost.ended;
+    expect(lost.of('error')).toEqual([
+      { code: 'INTERNAL_ERROR', message: expect.stringMatching(/may have been missed/) as string },
+    ]);
 
-  const again = await until('the front to be connected', async () => {
-    const reader = await EventReader.open(`${small.url}/events`, key);
-    return reader.response.status === 200 && reader;
-  });
-  small.leave();
-  await again.ended;
-  expect(again.received).toEqual([]);
-});
+    const again = await until('the front to be connected', async () => {
+      const reader = await EventReader.open(`${small.url}/events`, key);
+      return reader.response.status === 200 && reader;
+    });
+    small.leave();
+    await again.ended;
+    expect(again.received).toEqual([]);
+  },
+);

@@ -287,7 +287,7 @@ describe('a header that is refused', () => {
   });
 });
 
-test('while NATS is away nothing is let through', async () => {
+test('while NATS is away nothing is let through', { tags: 'long' }, async () => {
   const key = randomUUID();
   await ask(key);
   await testFront.nats.kill();

@@ -116,7 +116,7 @@ test('another one that began and ended meanwhile is not followed by one whose jo
   expect(published).toEqual([2]);
 });
 
-test('one whose record cannot be reached is refused within seconds', async () => {
+test('one whose record cannot be reached is refused within seconds', { tags: 'long' }, async () => {
   const change = () => new Promise<never>(() => undefined);
   const queue = new BackgroundQueue({ ...fakes, captures: { create: async () => undefined, change, fail: change } });
   const start = performance.now();

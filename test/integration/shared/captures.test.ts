@@ -115,7 +115,7 @@ test('a capture that is being rendered can no longer be cancelled', async () => 
   expect(await captures.change(other, begin(0))).toMatchObject({ status: 'failed' });
 });
 
-test('the books survive a server that is killed under way', async () => {
+test('the books survive a server that is killed under way', { tags: 'long' }, async () => {
   const captures = new Captures(nats.session);
   const records = Array.from({ length: 40 }, () => recordOf('killed'));
   await Promise.all(records.map((record) => captures.create(record)));
@@ -205,33 +205,37 @@ describe('what is set aside', () => {
     expect(await usageOf('late')).toMatchObject({ tokens: 4, reserved: 0, queued: 0 });
   });
 
-  test('after a server that was killed under way the books are the sum over the records', async () => {
-    const captures = new Captures(nats.session);
-    const records = Array.from({ length: 24 }, () => background('sum'));
-    const live = async (record: CaptureRecord, index: number) => {
-      const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
-      await again(() => captures.create(record));
-      if (index % 6 === 0) return;
-      await again(() => captures.change(record, begin(0)));
-      if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
-      await again(() => end(captures, record, record.expiresAt));
-      if (index % 6 === 2) return;
-      await again(() => captures.change(record, startRefresh(orderOf(1))));
-      const job = { ...record, revision: 1 };
-      if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
-      if (index % 6 === 5) await again(() => end(captures, job, record.expiresAt));
-    };
-    const living = Promise.all(records.map(live));
-    await nats.restart();
-    await living;
-    const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
-    const wanted = stored
-      .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
-      .reduce(sum, noUsage);
-    expect(await usageOf('sum')).toEqual(wanted);
-    // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
-    expect(wanted).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
-  });
+  test(
+    'after a server that was killed under way the books are the sum over the records',
+    { tags: 'long' },
+    async () => {
+      const captures = new Captures(nats.session);
+      const records = Array.from({ length: 24 }, () => background('sum'));
+      const live = async (record: CaptureRecord, index: number) => {
+        const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
+        await again(() => captures.create(record));
+        if (index % 6 === 0) return;
+        await again(() => captures.change(record, begin(0)));
+        if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
+        await again(() => end(captures, record, record.expiresAt));
+        if (index % 6 === 2) return;
+        await again(() => captures.change(record, startRefresh(orderOf(1))));
+        const job = { ...record, revision: 1 };
+        if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
+        if (index % 6 === 5) await again(() => end(captures, job, record.expiresAt));
+      };
+      const living = Promise.all(records.map(live));
+      await nats.restart();
+      await living;
+      const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
+      const wanted = stored
+        .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
+        .reduce(sum, noUsage);
+      expect(await usageOf('sum')).toEqual(wanted);
+      // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
+      expect(wanted).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
+    },
+  );
 });
 
 test('a record is kept for 90 days once its file is gone, and without an end while there is one', async () => {

@@ -91,7 +91,7 @@ test('a file whose bytes cannot be read to the end is replaced', async () => {
   expect((await bytesOf(store, await replaceFile(storing, next))).equals(next.bytes)).toBe(true);
 });
 
-test('a store that is away fails the acceptance at its deadline, not later', async () => {
+test('a store that is away fails the acceptance at its deadline, not later', { tags: 'long' }, async () => {
   await using other = await startTestNats(['us-east']);
   const [store, uploader] = [new EmbeddedStore(other.session), new EmbeddedUploader(other.session)];
   const file = newFile(1000);

@@ -51,7 +51,7 @@ test('a value with a time to live expires, and the key can be created again', as
   await watching;
 });
 
-test('a watch goes on after the server was killed', async () => {
+test('a watch goes on after the server was killed', { tags: 'long' }, async () => {
   const heard: unknown[] = [];
   const stop = new AbortController();
   const watching = watchKeys(

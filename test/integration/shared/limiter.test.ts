@@ -309,6 +309,7 @@ test.concurrent.each([
   ['near a limit', { ...wide, maxInFlight: 150 }],
 ])(
   'a server that is killed under load leaves nothing reserved, %s',
+  { tags: 'long', timeout: 90_000 },
   async (name, limits) => {
     await using own = await startTestNats(['us-east']);
     const account = name.replaceAll(' ', '-');
@@ -335,5 +336,4 @@ test.concurrent.each([
     await Promise.all(clients);
     await until('nothing to be reserved', async () => (await pair[0].inFlight(account)) === 0);
   },
-  90_000,
 );

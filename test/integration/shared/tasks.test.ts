@@ -69,20 +69,24 @@ test('a notice is a task of its own for each event', async () => {
   expect(told.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))).toEqual(events);
 });
 
-test('what was scheduled comes after the server was killed, also when its time passed meanwhile', async () => {
-  const tasks = new Tasks(nats.session);
-  const [soon, later] = [
-    { ...expiry, account: 'soon' },
-    { ...expiry, account: 'later' },
-  ];
-  await tasks.schedule(soon, Date.now() + 200);
-  await tasks.schedule(later, Date.now() + 4000);
-  await nats.restart();
-  const told: (string | undefined)[] = [];
-  await until('both tasks', async () => {
-    const task = await next('expiry', 500).catch(() => null);
-    if (task !== null) told.push(task.account);
-    return told.length === 2;
-  });
-  expect(new Set(told)).toEqual(new Set(['soon', 'later']));
-});
+test(
+  'what was scheduled comes after the server was killed, also when its time passed meanwhile',
+  { tags: 'long' },
+  async () => {
+    const tasks = new Tasks(nats.session);
+    const [soon, later] = [
+      { ...expiry, account: 'soon' },
+      { ...expiry, account: 'later' },
+    ];
+    await tasks.schedule(soon, Date.now() + 200);
+    await tasks.schedule(later, Date.now() + 4000);
+    await nats.restart();
+    const told: (string | undefined)[] = [];
+    await until('both tasks', async () => {
+      const task = await next('expiry', 500).catch(() => null);
+      if (task !== null) told.push(task.account);
+      return told.length === 2;
+    });
+    expect(new Set(told)).toEqual(new Set(['soon', 'later']));
+  },
+);
