@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { commandOf } from './command-of.ts';
 import type { NatsLogin } from './nats-users.ts';
@@ -48,7 +48,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   await removePortsFiles(dataDir);
   // Made anew, since a file that is there keeps its mode. They hold passwords of users.
   await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
-  await writeFile(configPath, `${natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
+  await writeFile(configPath, `${await natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
   if (options.operator !== undefined) {
     await writeFile(operatorPath(dataDir), JSON.stringify(options.operator), { mode: 0o600 });
   }
@@ -93,7 +93,10 @@ export async function runningNats(
 
 const operatorPath = (dataDir: string) => join(dataDir, 'operator.json');
 
-function natsConfig({ dataDir, port = -1, serverName = 'webcapture' }: NatsOptions, pidPath: string): string {
+async function natsConfig(
+  { dataDir, port = -1, serverName = 'webcapture' }: NatsOptions,
+  pidPath: string,
+): Promise<string> {
   const text = JSON.stringify;
   return `# Written at each start; changes here are lost.
 host: "127.0.0.1"
@@ -106,10 +109,30 @@ pid_file: ${text(pidPath)}
 max_payload: 8MB
 jetstream {
   store_dir: ${text(dataDir)}
+  max_file_store: ${await maxFileStore(dataDir)}
   # The default of two minutes is what a power cut may cost.
   sync_interval: "1s"
 }
 `;
+}
+
+const gibibyte = 1024 ** 3;
+
+/**
+ * Maximum bytes of all streams. The server's default is three quarters of what is free when it starts. That can be less than what
+ * the streams hold, and is nothing while the disk is full: then the server refuses every write until it is restarted.
+ */
+async function maxFileStore(dataDir: string): Promise<number> {
+  const { bavail, bsize } = await statfs(dataDir);
+  return (await bytesIn(join(dataDir, 'jetstream'))) + Math.max(gibibyte, Math.floor(0.75 * bavail * bsize));
+}
+
+/** Bytes of all files below a folder; 0 when there is none. */
+async function bytesIn(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(files.map((file) => stat(join(file.parentPath, file.name)).then(({ size }) => size)));
+  return sizes.reduce((total, size) => total + size, 0);
 }
 
 /**

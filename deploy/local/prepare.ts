@@ -60,6 +60,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
               const entry = natsLogEntry(line);
               if (entry !== undefined) output('nats', entry);
             },
+            note,
             onUrl: (url) => (natsUrl = url),
           }),
         ]

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/service-command.ts';
+import { DiskWatch } from './disk-watch.ts';
 import { startNats } from './nats.ts';
 import { loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
 import { freePort } from './ports.ts';
@@ -40,7 +41,10 @@ export function natsSpec(options: {
   readonly dataDir: string;
   readonly toolPath: string;
   readonly users: NatsUsers;
+  /** Gets each line that the server prints. */
   readonly log: (line: string) => void;
+  /** Gets lines about the disk. */
+  readonly note: (line: string) => void;
   readonly onUrl: (url: string) => void;
 }): ProcessSpec {
   let port: number | undefined;
@@ -52,9 +56,25 @@ export function natsSpec(options: {
     stopStage: 3,
     graceMs: 5000,
     launch: async (signal) => {
-      const server = await startNats({ ...options, config, operator, ...(port === undefined ? {} : { port }), signal });
+      const { dataDir, note } = options;
+      const disk = new DiskWatch({ folder: dataDir, note, restart: () => void server.process.stop() });
+      const log = (line: string) => {
+        disk.readLine(line);
+        options.log(line);
+      };
+      const server = await startNats({
+        ...options,
+        log,
+        config,
+        operator,
+        ...(port === undefined ? {} : { port }),
+        signal,
+      });
       ({ port } = server);
       options.onUrl(server.url);
+      const ended = new AbortController();
+      void server.process.exited.then(() => ended.abort());
+      void disk.run(ended.signal);
       return { process: server.process, ready: () => Promise.resolve() };
     },
   };

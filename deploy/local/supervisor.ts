@@ -30,13 +30,14 @@ export interface SupervisorOptions {
   readonly slowMs?: number;
   /** A process that lives shorter than this dies quickly. */
   readonly quickMs?: number;
-  /** After so many quick deaths in a row, all is given up; already after two when it was never ready. */
-  readonly maxQuickDeaths?: number;
-  /** The wait before the first restart; it doubles with each further one. */
+  /** Milliseconds before the first restart; they double with each further quick death, up to 10 s. */
   readonly restartMs?: number;
 }
 
 const maxRestartMs = 10_000;
+
+/** Quick deaths in a row after which a process that was never ready is given up, and all with it. */
+const maxDeathsAtStart = 2;
 
 /** Keeps a table of processes running: starts them in stages, restarts what dies, stops them in order. */
 export class Supervisor {
@@ -55,19 +56,18 @@ export class Supervisor {
       readyDeadlineMs: 120_000,
       slowMs: 5000,
       quickMs: 10_000,
-      maxQuickDeaths: 4,
       restartMs: 500,
       ...options,
     };
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Rejects with one clear line when a process cannot be kept running; never resolves. */
+  /** Rejects with one clear line when a process that was never ready keeps dying; never resolves. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** Resolves when all processes are ready. Throws when one cannot be kept running or the time is up. */
+  /** Resolves when all processes are ready. Throws when one keeps dying or the time is up. */
   async start(): Promise<void> {
     const { log, slowMs, readyDeadlineMs } = this.#options;
     const waiting = () => [...this.#waitingFor].map(([name, why]) => `${name} (${why})`).join(', ');
@@ -131,7 +131,7 @@ export class Supervisor {
   }
 
   async #loop(spec: ProcessSpec, onReady: () => void): Promise<void> {
-    const { log, quickMs, maxQuickDeaths, restartMs } = this.#options;
+    const { log, quickMs, restartMs } = this.#options;
     const { signal } = this.#stopping;
     for (let quickDeaths = 0; ;) {
       const begin = performance.now();
@@ -140,13 +140,15 @@ export class Supervisor {
       const livedMs = performance.now() - begin;
       quickDeaths = livedMs < quickMs ? quickDeaths + 1 : 0;
       const what = `${spec.name} ended after ${(livedMs / 1000).toFixed(1)} s (${end})`;
-      if (hopeless) {
+      // A process that was ready before is restarted for ever: what ended it may pass, and the others work meanwhile.
+      const wasReady = !this.#waitingFor.has(spec.name);
+      if (hopeless && !wasReady) {
         this.#failure.reject(
           new StartError(`${spec.name} cannot start with this configuration; its lines above say why`),
         );
         return;
       }
-      if (quickDeaths >= (this.#waitingFor.has(spec.name) ? 2 : maxQuickDeaths)) {
+      if (quickDeaths >= maxDeathsAtStart && !wasReady) {
         this.#failure.reject(
           new StartError(`${what}, as it did ${quickDeaths} times in a row; its lines above say why`),
         );

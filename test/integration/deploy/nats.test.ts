@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runningNats, startNats } from '../../../deploy/local/nats.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { mountSmallDisk } from '../../harness/small-disk.ts';
 import { processesNaming, tempDir } from './support.ts';
 
 let toolPath: string;
@@ -43,6 +44,28 @@ describe('startNats', () => {
     expect(await second.process.stop()).toEqual({ code: 0, signal: null });
     expect(await processesNaming(dataDir)).toEqual([]);
   });
+
+  // The server's own default limit would be nothing then.
+  test(
+    'a server that was started on a full disk takes writes when there is space again',
+    { tags: 'long' },
+    async (context) => {
+      const disk = await mountSmallDisk(await tempDir(), 100);
+      if (typeof disk === 'string') return context.skip(disk);
+      onTestFinished(() => disk[Symbol.asyncDispose]());
+      const { port, process: first } = await start(disk.folder);
+      await first.stop();
+      // Room for the configuration of the server, and no more.
+      await disk.fill(64 * 1024);
+      const server = await start(disk.folder, port);
+      await disk.free();
+      const nc = await connect({ servers: server.url });
+      await (await jetstreamManager(nc)).streams.add({ name: 'KEPT', subjects: ['kept'] });
+      // The limit is compared with what is there before a message.
+      for (const seq of [1, 2]) expect((await jetstream(nc).publish('kept', Buffer.alloc(200_000))).seq).toBe(seq);
+      await nc.close();
+    },
+  );
 
   test('many at once get ports of their own', async () => {
     const servers = await Promise.all(Array.from({ length: 4 }, async () => start(await tempDir())));

@@ -1,3 +1,4 @@
+import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startProcess, type GuardedProcess } from '../../../deploy/local/process.ts';
 import { Supervisor, type ProcessSpec, type SupervisorOptions } from '../../../deploy/local/supervisor.ts';
@@ -101,17 +102,25 @@ describe('Supervisor', () => {
     expect(recorded.events.at(-1)).toBe('end renderer');
   });
 
-  test('gives up what keeps dying quickly', async () => {
+  test('keeps starting what was ready before, with growing pauses, and leaves the others alone', async () => {
     const { recorded, spec, supervise } = recorder();
-    const supervisor = supervise([spec('renderer', { start: 0, stop: 0 }, { script: 'sleep 0.1; exit 9' })]);
+    const supervisor = supervise([
+      spec('renderer', { start: 0, stop: 0 }, { script: `sleep 0.05; exit ${configExitCode}` }),
+      spec('front', { start: 0, stop: 0 }),
+    ]);
     await supervisor.start();
-    await expect(supervisor.failed).rejects.toThrow(
-      /^renderer ended after .* \(exit code 9\), as it did 4 times in a row/,
-    );
-    expect(recorded.events.filter((event) => event === 'start renderer')).toHaveLength(4);
+    let failed = false;
+    supervisor.failed.catch(() => (failed = true));
+    await expect.poll(() => recorded.lines, patient).toHaveLength(7);
+    const pauses = recorded.lines.map((line) => Number(/starting it again in ([\d.]+) s$/.exec(line)?.[1]));
+    expect(pauses[6]).toBeGreaterThan(pauses[0] ?? 1);
+    expect(failed).toBe(false);
+    expect(recorded.events.filter((event) => event.endsWith(' front'))).toEqual(['start front', 'ready front']);
+    await supervisor.stop();
+    expect(recorded.events.at(-1)).toMatch(/^end/);
   });
 
-  test('gives up sooner what never was ready', async () => {
+  test('gives up what never was ready and dies twice in a row', async () => {
     const { recorded, spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);
     const supervisor = supervise([spec('front', { start: 0, stop: 0 }, { script: 'exit 1', ready: never })]);

@@ -1,0 +1,63 @@
+import { statfs } from 'node:fs/promises';
+import { delay } from '@webcapture/shared/runtime/deadline.ts';
+
+const mebibyte = 1024 ** 2;
+
+/** Below this, the disk may be full before anybody looks: a batch of captures with large files takes some hundred MiB. */
+const lowBytes = 1024 * mebibyte;
+
+/** A server that is restarted with less than this would soon fail again. */
+const enoughBytes = 64 * mebibyte;
+
+/** Error lines of nats-server that name ENOSPC or EDQUOT. */
+const noSpaceLine = /\[(?:ERR|FTL)\] .*(?:no space left on device|disk quota exceeded)/;
+
+interface DiskWatchOptions {
+  /** Folder on the file system that the server writes to. */
+  readonly folder: string;
+  /** Gets lines for the person who runs the service. */
+  readonly note: (line: string) => void;
+  /** Called when the server has to be restarted to write again. */
+  readonly restart: () => void;
+}
+
+/**
+ * Watches the disk of one life of a nats-server. After an ENOSPC, nats-server (2.14 to 2.15) refuses every write to that stream
+ * until it is restarted, also when the disk has space again.
+ */
+export class DiskWatch {
+  readonly #options: DiskWatchOptions;
+  #writeFailed = false;
+  #isLow = false;
+
+  constructor(options: DiskWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Takes in a line that the server printed. */
+  readLine(line: string): void {
+    this.#writeFailed ||= noSpaceLine.test(line);
+  }
+
+  /** Takes in how many bytes are available now: warns when they become few, restarts when they suffice after a failed write. */
+  check(availableBytes: number): void {
+    const { folder, note, restart } = this.#options;
+    if (availableBytes < lowBytes && !this.#isLow) {
+      const left = `${Math.floor(availableBytes / mebibyte)} MiB`;
+      note(`the disk of ${folder} has ${left} left: when it is full, nothing can be captured; free some space`);
+    }
+    this.#isLow = availableBytes < lowBytes;
+    if (!this.#writeFailed || availableBytes < enoughBytes) return;
+    this.#writeFailed = false;
+    note('restarting nats, which could not write while the disk was full: there is space again');
+    restart();
+  }
+
+  /** Checks once a second until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    do {
+      const stats = await statfs(this.#options.folder).catch(() => undefined);
+      if (stats !== undefined && !signal.aborted) this.check(stats.bavail * stats.bsize);
+    } while (await delay(1000, signal));
+  }
+}
