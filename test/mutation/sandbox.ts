@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { longTag } from '../runner/tiers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -8,13 +9,18 @@ export const sandboxAliases = [
   { find: /^@webcapture\/client$/, replacement: `${root}services/client/index.ts` },
 ];
 
-/** A test that fails because the machine is slow would count as a killed mutant: the limits of vitest.config.ts, and a second attempt. */
+/**
+ * The fast tier, with the limits of vitest.config.ts and a second attempt: a test that fails because the machine is slow would count as a
+ * killed mutant.
+ */
 export const testLimits = {
   testTimeout: 300_000,
   hookTimeout: 300_000,
   expect: { poll: { timeout: 150_000 } },
   retry: 1,
-} as const;
+  tags: [{ name: longTag }],
+  tagsFilter: [`!${longTag}`],
+};
 
 /** Environment variable with the comma-separated test files of page.config.ts. */
 export const pageTestsVariable = 'WEBCAPTURE_MUTATION_TESTS';
