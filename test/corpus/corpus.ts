@@ -8,6 +8,7 @@ import { readPdf, type Pdf } from '../harness/pdf.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { Picture } from '../harness/picture.ts';
 import { workerWide } from '../harness/worker-wide.ts';
+import { longTag } from '../runner/tiers.ts';
 
 /**
  * A page that capture tools get wrong, and what its right picture is told by: pixels, the requests that it makes, the
@@ -33,6 +34,8 @@ export interface HardPage {
   readonly isHostile?: boolean;
   /** Its picture, or how long it takes, depends on the processor: nothing else is captured in its worker meanwhile. */
   readonly isAlone?: boolean;
+  /** Its picture depends on how fast the machine is: a page of the long tier. */
+  readonly isLong?: boolean;
   /** Fails when the picture is not the right one. */
   readonly check?: (seen: Seen) => void | Promise<void>;
   /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
@@ -137,7 +140,8 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
   const isAlone = ({ isHostile, isAlone }: HardPage) => isHostile === true || isAlone === true;
   for (const page of [...pages.filter((one) => !isAlone(one)), ...pages.filter(isAlone)]) {
     const { name, options = {} } = page;
-    describe(`${name}`, { concurrent: !isAlone(page) }, () => {
+    const tags = page.isLong === true ? [longTag] : [];
+    describe(`${name}`, { concurrent: !isAlone(page), tags }, () => {
       const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
       // One after the other: what answers for a page may count its requests.
       test.each(formats)('%s', { concurrent: false }, async (format) => {

@@ -119,6 +119,7 @@ const pages: readonly HardPage[] = [
     },
     options: whole,
     formats: ['png'],
+    isLong: true,
     check: (seen) => {
       seen.expectSize(320, 1000);
       expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false });

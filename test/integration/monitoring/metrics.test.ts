@@ -9,10 +9,10 @@ const services: readonly ServiceName[] = ['front', 'renderer', 'controller'];
 describe.each(services)('the metrics of a %s', (service) => {
   test(
     'are named as Prometheus wants it, with their units',
+    { tags: 'long', timeout: prometheusSetUpMs },
     async () => {
       expect(await promtool(['check', 'metrics'], await allRegistries()[service].metrics())).toBe('');
     },
-    prometheusSetUpMs,
   );
 
   test('have labels whose values are a closed set', () => {

@@ -10,7 +10,7 @@ test.each([
   [`// ${moduleTag}\nimport { test } from 'vitest';`, ['long']],
   [`/**\n * Kills servers.\n * ${moduleTag}\n */`, ['long']],
   ["test('waits', { tags: 'long' }, async () => {});", ['fast', 'long']],
-  ["const pages = [{ name: 'a page', long: true }];", ['fast', 'long']],
+  ["const pages = [{ name: 'a page', isLong: true }];", ['fast', 'long']],
   ["test('takes as long as it must', () => {});", ['fast']],
 ])('reads the tiers of a file from its source: %j', (source, tiers) => {
   expect(tiersOf(source)).toEqual(tiers);
