@@ -70,7 +70,9 @@ export async function bringImages(programs: Programs, say: (line: string) => voi
   }
   for (const image of ['nats', 'bucket'] as const) {
     const archive = join(folder, `${image}.tar`);
-    await packProgram(programs[image], images[image], archive);
+    // The liveness probe of NATS is a script.
+    const applets = image === 'nats' ? ['sh', 'wget', 'df', 'awk'] : [];
+    await packProgram({ program: programs[image], tag: images[image], out: archive, applets });
     await bring(load, archive);
   }
   say(`to use these images again: WEBCAPTURE_IMAGE_TAG=${tag}`);

@@ -1,19 +1,38 @@
 import { createHash } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import process from 'node:process';
 import { run } from './cluster.ts';
 
-/** An image that holds nothing but one program, as the official `nats:…-scratch` does. Throws unless it is linked statically. */
-export async function packProgram(program: string, tag: string, out: string): Promise<void> {
-  if (/\/ld-(linux|musl)/.test((await readFile(program)).toString('latin1'))) {
-    throw new Error(`${program} needs libraries, which the image has not: build it with CGO_ENABLED=0`);
+/** Debian's package busybox-static. */
+const busybox = '/bin/busybox';
+
+interface ProgramImage {
+  /** Path of the program that the image runs. */
+  readonly program: string;
+  readonly tag: string;
+  /** Path of the archive to write. */
+  readonly out: string;
+  /** Programs of BusyBox that the image has as well, such as `sh`. */
+  readonly applets?: readonly string[];
+}
+
+/** Packs an image that holds nothing but one program and applets of BusyBox. Throws unless they are linked statically. */
+export async function packProgram({ program, tag, out, applets = [] }: ProgramImage): Promise<void> {
+  for (const path of [program, ...(applets.length > 0 ? [busybox] : [])]) {
+    if (/\/ld-(linux|musl)/.test((await readFile(path)).toString('latin1'))) {
+      throw new Error(
+        `${path} needs libraries, which the image has not: build it with CGO_ENABLED=0, or install busybox-static`,
+      );
+    }
   }
   const work = await mkdtemp(join(tmpdir(), 'program-image-'));
   try {
     await mkdir(join(work, 'root'));
     await copyFile(program, join(work, 'root', basename(program)));
+    if (applets.length > 0) await copyFile(busybox, join(work, 'root', 'busybox'));
+    for (const applet of applets) await symlink('busybox', join(work, 'root', applet));
     await run('tar', [
       '-C',
       join(work, 'root'),

@@ -29,6 +29,7 @@ export const natsConfigOf = (objects: readonly KubeObject[]): string =>
 
 export interface ChartNats {
   readonly url: string;
+  readonly monitorPort: number;
   /** Its volume. */
   readonly dataDir: string;
   readonly server: GuardedProcess;
@@ -37,11 +38,11 @@ export interface ChartNats {
 /** A nats-server with the configuration, variables and passwords of the chart's StatefulSet, on a folder of its own or `dataDir`. */
 export async function startChartNats(objects: readonly KubeObject[], dataDir?: string): Promise<ChartNats> {
   const folder = dataDir ?? (await mkdtemp(join(inject('tempFolder'), 'chart-nats-')));
-  const port = await freePort();
+  const [port, monitorPort] = await Promise.all([freePort(), freePort()]);
   const config = natsConfigOf(objects)
     .replace('/data', folder)
     .replace('0.0.0.0:4222', `127.0.0.1:${port}`)
-    .replace('0.0.0.0:8222', `127.0.0.1:${await freePort()}`);
+    .replace('0.0.0.0:8222', `127.0.0.1:${monitorPort}`);
   await writeFile(join(folder, 'nats.conf'), config);
   const variables = podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'))?.containers[0]?.env ?? [];
   const env = Object.fromEntries(variables.map((it) => [it.name, it.value ?? passwordOf(objects, secretKeyOf(it))]));
@@ -52,5 +53,5 @@ export async function startChartNats(objects: readonly KubeObject[], dataDir?: s
     env,
     onLine: () => undefined,
   });
-  return { url: `nats://127.0.0.1:${port}`, dataDir: folder, server };
+  return { url: `nats://127.0.0.1:${port}`, monitorPort, dataDir: folder, server };
 }

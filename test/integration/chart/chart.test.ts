@@ -326,6 +326,7 @@ test.each<[object, RegExp]>([
   [{ nats: { enabled: false, url: 'nats://n:4222' } }, /nats\.existingSecret: your NATS needs users/],
   [{ nats: { url: 'nats://n:4222' } }, /set nats\.enabled to false/],
   [{ streamReplicas: 3 }, /the embedded NATS is one server/],
+  [{ nats: { image: { tag: '2.15.0-scratch' } } }, /nats\.image\.tag: must be an alpine variant/],
   [{ streamReplicas: 2 }, /streamReplicas/],
   [{ storage: { type: 'gcs' } }, /storage\.gcs\.bucket: name the bucket/],
   [{ storage: { type: 's3' } }, /storage[./]type/],

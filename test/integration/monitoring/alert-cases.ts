@@ -27,6 +27,8 @@ const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${
 const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
 const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
 
+const volume = (what: 'available' | 'capacity', claim: string) =>
+  `kubelet_volume_stats_${what}_bytes{persistentvolumeclaim="${claim}"}`;
 const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
 const mismatch = (field: string) => `webcapture_fleet_config_mismatch{service="front",field="${field}"}`;
 const front = (outcome: string) => `webcapture_front_captures_total{region="us-east",outcome="${outcome}"}`;
@@ -185,6 +187,22 @@ export const alertCases: readonly AlertCase[] = [
     labels: { pod: 'p' },
     summary: 'p receives nothing from the Kubernetes API server',
     quiet: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '290x20' },
+  },
+  {
+    alert: 'WebcaptureNatsVolumeNearlyFull',
+    fires: {
+      [volume('available', 'data-wc-webcapture-nats-0')]: '20x20',
+      [volume('capacity', 'data-wc-webcapture-nats-0')]: '100x20',
+    },
+    labels: { persistentvolumeclaim: 'data-wc-webcapture-nats-0' },
+    summary: 'The volume data-wc-webcapture-nats-0 of the embedded NATS is nearly full',
+    // It has more space; that of another program is full.
+    quiet: {
+      [volume('available', 'data-wc-webcapture-nats-0')]: '30x20',
+      [volume('capacity', 'data-wc-webcapture-nats-0')]: '100x20',
+      [volume('available', 'data-postgres-0')]: '0x20',
+      [volume('capacity', 'data-postgres-0')]: '100x20',
+    },
   },
   {
     alert: 'WebcaptureStreamNearlyFull',

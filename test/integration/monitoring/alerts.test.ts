@@ -58,7 +58,7 @@ test(
 test('each alert looks at its own release only, and says which', () => {
   for (const { expr, labels } of rules) {
     expect(labels.namespace).toBe('ns');
-    const selectors = expr.match(/\bwebcapture_\w+(\{[^}]*\})?/g);
+    const selectors = expr.match(/\b(?:webcapture|kubelet)_\w+(\{[^}]*\})?/g);
     expect(selectors?.filter((selector) => !selector.includes('namespace="ns"'))).toEqual([]);
   }
 });

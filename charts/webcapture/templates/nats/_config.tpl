@@ -42,6 +42,17 @@ jetstream {
 {{ include "webcapture.natsUsers" . }}
 {{- end -}}
 
+{{/*
+Shell script of the liveness probe. After an ENOSPC, nats-server refuses every write to that stream until it is restarted, and
+/healthz answers 503. The script fails then only if the volume has 64 MiB or more: a restart while it is full does not help.
+*/}}
+{{- define "webcapture.natsLiveness" -}}
+health() { wget -q -O /dev/null "http://127.0.0.1:8222/healthz$1"; }
+health '?js-server-only=true' || exit 1
+health && exit 0
+test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
+{{- end -}}
+
 {{/* Each service may do what files/nats-permissions.json lists, and nothing else; renderers that of their own region. */}}
 {{- define "webcapture.natsUsers" -}}
 {{- $permissions := .Files.Get "files/nats-permissions.json" | fromJson -}}
