@@ -7,6 +7,7 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats } from '../../harness/chart-nats.ts';
 import { envOf, find, helmDeadlineMs, planOf, podOf, render, type KubeObject } from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
+import { until } from '../../harness/until.ts';
 import { permissions } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
@@ -131,6 +132,22 @@ describe('the users of NATS', () => {
       }
       const stranger = await signIn(`renderer-${region}`, { inboxPrefix: `_INBOX.renderer.${other}` });
       await expect(stranger.js.publish(resultSubject(region, 'v'), '{}')).rejects.toThrow(/permissions violation/i);
+    });
+
+    test('responses to requests of renderers do not leave their account', async () => {
+      const controller = await signIn('controller');
+      const heard: string[] = [];
+      controller.nc.subscribe('$KV.live.leader', { callback: (_, message) => void heard.push(message.string()) });
+      await controller.nc.flush();
+      const renderer = await signIn('renderer-us-east');
+      await renderer.js.publish('files.part.us-east.a.b.0', 'part');
+      const read = '$JS.API.DIRECT.GET.FILES.files.html.us-east.missing';
+      renderer.nc.publish(read, '', { reply: '$KV.live.leader' });
+      renderer.nc.publish('files.part.us-east.a.b.1', 'part', { reply: '$KV.live.leader' });
+      await renderer.nc.request(read, '');
+      await controller.js.publish('$KV.live.leader', 'last');
+      await until('the last message', () => heard.includes('last'));
+      expect(heard).toEqual(['last']);
     });
 
     test.each(['renderer-eu-west', 'renderer', 'front', 'controller'])(
