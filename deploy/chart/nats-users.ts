@@ -1,11 +1,12 @@
-// Prints the users of NATS servers of your own, as values of the official NATS chart, from the chart's list of permissions:
+// Prints the accounts and users of NATS servers of your own, from the chart's list of permissions, as values of the official NATS chart:
 //   npm run --silent nats-users -- us-east --satellite asia-southeast > nats-users.yaml
-// With --domain <name>, those of a leaf node: its own JetStream has another domain than the fleet, which is in that one.
+// With --format conf, as a part of a server's configuration file. With --domain <name>, those of a leaf node: its own JetStream has
+// another domain than the fleet, which is in that one.
 // Without --satellite: regions whose renderers run in the cluster of the hub. Passwords are read from the Secret `webcapture-nats` in the
-// namespace of NATS, under the keys that the README of the chart lists.
+// namespace of NATS, under the keys that the README of the chart lists; a configuration file reads them from variables.
 import { parseArgs } from 'node:util';
-import { isRegion, type Region, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
-import { permissionsOf, type Service } from '../local/nats-users.ts';
+import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
+import { accountsOf, nameOf, type NatsUser } from '../local/nats-users.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -13,60 +14,48 @@ const { values, positionals } = parseArgs({
     satellite: { type: 'string', multiple: true, default: [] },
     secret: { type: 'string', default: 'webcapture-nats' },
     domain: { type: 'string' },
+    format: { type: 'string', default: 'chart' },
   },
 });
 const regions = [...positionals, ...values.satellite];
 const unknown = regions.find((region) => !isRegion(region));
 if (regions.length === 0 || unknown !== undefined) {
   const problem = unknown === undefined ? 'Name the regions of the fleet.' : `There is no region ${unknown}.`;
-  process.stderr.write(`${problem} Regions: ${allRegions.join(', ')}\n`);
-  process.exit(2);
+  fail(`${problem} Regions: ${allRegions.join(', ')}`);
 }
+if (values.format !== 'chart' && values.format !== 'conf') fail('--format must be chart or conf.');
 
-interface User {
-  readonly service: Service;
-  readonly region?: Region;
-}
-
-const users: readonly User[] = [
-  { service: 'backup' },
-  { service: 'controller' },
-  { service: 'front' },
+const ofFleet = (['backup', 'controller', 'front'] as const).map((service) => ({ service }));
+const users = [
+  // Those of the main account are users of the hub; a leaf node only passes on what its renderers and satellites do.
+  ...(values.domain === undefined ? ofFleet : []),
   ...regions.filter(isRegion).map((region) => ({ service: 'renderer', region }) as const),
   ...values.satellite.filter(isRegion).map((region) => ({ service: 'satellite', region }) as const),
-];
-
-const idOf = ({ service, region }: User) => (region === undefined ? service : `${service}-${region}`);
-const variableOf = (user: User) => `${idOf(user).toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+].map((user): NatsUser & { readonly variable: string } => {
+  const id = nameOf(user.service, 'region' in user ? user.region : undefined);
+  const variable = `${id.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+  // The official chart takes the quotes off, so that the server reads a variable.
+  return { ...user, user: id, password: `<< $${variable} >>`, variable };
+});
+const accounts = accountsOf(users, { domain: values.domain });
 
 process.stdout.write(
   `# Made by deploy/chart/nats-users.ts; run it again when regions come or go, or after an upgrade of webcapture.\n`,
 );
-// JSON is YAML.
-const text = JSON.stringify(
-  {
-    config: {
-      merge: {
-        authorization: {
-          users: users.map((user) => ({
-            user: idOf(user),
-            // The official chart takes the quotes off, so that the server reads a variable.
-            password: `<< $${variableOf(user)} >>`,
-            permissions: permissionsOf(user.service, user.region, values.domain),
-          })),
-        },
-      },
-    },
-    container: {
-      env: Object.fromEntries(
-        users.map((user) => [
-          variableOf(user),
-          { valueFrom: { secretKeyRef: { name: values.secret, key: `${idOf(user)}-password` } } },
-        ]),
-      ),
-    },
-  },
-  null,
-  2,
-);
-process.stdout.write(`${text}\n`);
+if (values.format === 'conf') {
+  const text = JSON.stringify(accounts, null, 2).replaceAll(/"<< (\$\w+) >>"/g, '$1');
+  process.stdout.write(`accounts: ${text}\n`);
+} else {
+  const env = users.map(({ user, variable }) => [
+    variable,
+    { valueFrom: { secretKeyRef: { name: values.secret, key: `${user}-password` } } },
+  ]);
+  // JSON is YAML.
+  const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
+  process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
+}
+
+function fail(problem: string): never {
+  process.stderr.write(`${problem}\n`);
+  process.exit(2);
+}

@@ -8,6 +8,10 @@ export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backu
 interface Permission {
   readonly for: string;
   readonly subjects: readonly string[];
+  /** A request to these subjects may have several responses. */
+  readonly responses?: 'stream';
+  /** The service whose accounts publish these subjects; without one, the main account. */
+  readonly from?: Service;
 }
 type Permissions = Readonly<
   Record<Service, { readonly publish: readonly Permission[]; readonly subscribe: readonly Permission[] }>
@@ -16,41 +20,53 @@ type Permissions = Readonly<
 const file = new URL('../../charts/webcapture/files/nats-permissions.json', import.meta.url);
 export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
 
+/** The account that has JetStream. Fronts, controllers and backups are users of it. */
+export const mainAccount = 'webcapture';
+
+/**
+ * Services whose users have an account of their own for each region: a server sends the response to a request to any subject that the
+ * request names, with its own rights, and no permission of a user forbids that. In another account, responses do not reach the main one.
+ */
+const isolated: readonly Service[] = ['renderer', 'satellite'];
+
 export interface NatsLogin {
   readonly user: string;
   readonly password: string;
 }
 
+/** A user of a service; those of renderers and of the controllers of satellites have a region. */
+export interface NatsUser extends NatsLogin {
+  readonly service: Service;
+  readonly region?: Region;
+}
+
 /** The users of a server: one for each service, and for each region one for renderers and one for the controller of a satellite. */
 export interface NatsUsers {
-  /** Their entries in `authorization.users` of the server's configuration. */
-  readonly entries: readonly object[];
+  readonly users: readonly NatsUser[];
   /** A renderer signs in by its region, and a satellite by its first one. */
   login(service: Service, region?: Region): NatsLogin;
 }
 
-/** Makes the users, each with a password of its own and with the permissions that the chart gives it. */
+/** Makes the users, each with a password of its own. */
 export function createNatsUsers(): NatsUsers {
-  const secret = () => randomBytes(24).toString('base64url');
-  const passwords = new Map<string, string>();
-  const entry = (service: Service, region?: Region) => {
-    const user = nameOf(service, region);
-    const password = secret();
-    passwords.set(user, password);
-    return { user, password, permissions: permissionsOf(service, region) };
-  };
-  const entries = [
+  const entry = (service: Service, region?: Region): NatsUser => ({
+    service,
+    ...(region === undefined ? {} : { region }),
+    user: nameOf(service, region),
+    password: randomBytes(24).toString('base64url'),
+  });
+  const users = [
     entry('front'),
     entry('controller'),
     ...regions.flatMap((region) => [entry('renderer', region), entry('satellite', region)]),
   ];
   return {
-    entries,
+    users,
     login: (service, region) => {
-      const user = nameOf(service, region);
-      const password = passwords.get(user);
-      if (password === undefined) throw new RangeError(`the server has no user ${user}`);
-      return { user, password };
+      const name = nameOf(service, region);
+      const found = users.find(({ user }) => user === name);
+      if (found === undefined) throw new RangeError(`the server has no user ${name}`);
+      return { user: found.user, password: found.password };
     },
   };
 }
@@ -61,21 +77,88 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
   WEBCAPTURE_NATS_PASSWORD: password,
 });
 
-const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
+export const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
+
+interface Account {
+  jetstream?: 'enabled';
+  readonly users: object[];
+  readonly exports: { readonly accounts: string[] }[];
+  readonly imports: object[];
+}
 
 /**
- * As an entry of `authorization.users` has them.
+ * The block `accounts` of a server's configuration, with what these users may do and nothing else. A renderer or satellite imports from
+ * the main account each subject that it may publish, as a service, and each that it may hear, as a stream; no other account may.
  *
- * @param domain the JetStream domain of the fleet, for users of a leaf node that has another one
+ * @param options.domain the JetStream domain of the fleet, for users of a leaf node, whose main account has no streams
+ * @param options.others further users of the main account, without limits
  */
-export function permissionsOf(service: Service, region: Region | undefined, domain?: string): object {
-  const inDomain = (subject: string) => {
-    if (domain === undefined) return subject;
-    return subject.replace(/^\$JS\.API\.|^(?=\$KV\.)/, () => `$JS.${domain}.API.`);
+export function accountsOf(
+  users: readonly NatsUser[],
+  { domain, others = [] }: { readonly domain?: string | undefined; readonly others?: readonly NatsLogin[] } = {},
+): Readonly<Record<string, Account>> {
+  const accounts: Record<string, Account> = {};
+  const account = (name: string) => (accounts[name] ??= { users: [], exports: [], imports: [] });
+  const share = (kind: 'service' | 'stream', subject: string, from: string, to: string, rest: object) => {
+    const { exports } = account(from);
+    const known = exports.find((it) => (it as Readonly<Record<string, unknown>>)[kind] === subject);
+    if (known === undefined) exports.push({ [kind]: subject, ...rest, accounts: [to] });
+    else known.accounts.push(to);
+    account(to).imports.push({ [kind]: { account: from, subject } });
   };
-  const subjects = (direction: 'publish' | 'subscribe') =>
-    permissions[service][direction].flatMap((permission) =>
-      permission.subjects.map((subject) => inDomain(subject.replaceAll('{region}', region ?? ''))),
-    );
-  return { publish: { allow: subjects('publish') }, subscribe: { allow: subjects('subscribe') } };
+  const main = account(mainAccount);
+  if (domain === undefined) main.jetstream = 'enabled';
+  main.users.push(...others);
+
+  for (const { service, region, user, password } of users) {
+    const own = isolated.includes(service) ? nameOf(service, region) : mainAccount;
+    const grants = (direction: 'publish' | 'subscribe') => granted(service, direction, region, domain);
+    account(own).users.push({
+      user,
+      password,
+      permissions: {
+        publish: { allow: grants('publish').map(({ subject }) => subject) },
+        subscribe: { allow: grants('subscribe').map(({ subject }) => subject) },
+      },
+    });
+    if (own === mainAccount) continue;
+    for (const { subject, responses } of grants('publish')) {
+      share('service', subject, mainAccount, own, responses === undefined ? {} : { response_type: responses });
+    }
+    for (const { subject, from } of grants('subscribe')) {
+      if (subject.startsWith('_INBOX.')) continue;
+      if (from === undefined) share('stream', subject, mainAccount, own, {});
+      // What a service import has brought to the main account cannot be imported from there: it is imported where it is published.
+      for (const source of users.filter((it) => it.service === from)) {
+        const published = granted(source.service, 'publish', source.region, domain).filter((it) =>
+          covers(subject, it.subject),
+        );
+        for (const part of published) share('stream', part.subject, nameOf(source.service, source.region), own, {});
+      }
+    }
+  }
+  return accounts;
+}
+
+/** The subjects of a user, in the JetStream domain of the fleet. */
+function granted(service: Service, direction: 'publish' | 'subscribe', region: Region | undefined, domain?: string) {
+  return permissions[service][direction].flatMap(({ subjects, responses, from }) =>
+    subjects.map((subject) => ({
+      subject: inDomain(subject.replaceAll('{region}', region ?? ''), domain),
+      responses,
+      from,
+    })),
+  );
+}
+
+function inDomain(subject: string, domain: string | undefined): string {
+  if (domain === undefined) return subject;
+  return subject.replace(/^\$JS\.API\.|^(?=\$KV\.)/, () => `$JS.${domain}.API.`);
+}
+
+/** Whether a pattern without `>` matches all that another pattern does. */
+function covers(pattern: string, subject: string): boolean {
+  const tokens = subject.split('.');
+  const wanted = pattern.split('.');
+  return wanted.length === tokens.length && wanted.every((token, index) => token === '*' || token === tokens[index]);
 }

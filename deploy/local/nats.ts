@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { commandOf } from './command-of.ts';
 import type { NatsLogin } from './nats-users.ts';
@@ -14,8 +15,10 @@ export interface NatsOptions {
   readonly port?: number;
   /** How the server calls itself, by default `webcapture`. In a cluster each has a name of its own, and keeps it. */
   readonly serverName?: string;
-  /** Further lines of its configuration, e.g. its users or its cluster. */
+  /** Further lines of its configuration, e.g. its accounts or its cluster. */
   readonly config?: string;
+  /** The account that gets the streams which an earlier version kept in the server's default account. */
+  readonly streamsAccount?: string;
   /** The user of commands such as `npm run reconcile`; `runningNats` tells it to who may read the folder. */
   readonly operator?: NatsLogin;
   /** Gets every line that the server prints. */
@@ -45,6 +48,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   // An older version left it open: the streams hold the secrets of webhooks.
   await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
+  if (options.streamsAccount !== undefined) await moveStreams(join(dataDir, 'jetstream'), options.streamsAccount);
   await removePortsFiles(dataDir);
   // Made anew, since a file that is there keeps its mode. They hold passwords of users.
   await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
@@ -147,6 +151,12 @@ async function formerServerGone(pidPath: string, configPath: string, signal: Abo
     deadlineMs: 10_000,
     ...(signal ? { signal } : {}),
   });
+}
+
+/** The server keeps the streams of each account in a folder of its name, and cannot share those of its default account, `$G`. */
+async function moveStreams(storeDir: string, account: string): Promise<void> {
+  const [from, to] = [join(storeDir, '$G'), join(storeDir, account)];
+  if (existsSync(from) && !existsSync(to)) await rename(from, to);
 }
 
 /** Reads the file that the server writes when it accepts connections. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { startNats } from './nats.ts';
-import { loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
+import { accountsOf, loginVariables, mainAccount, type NatsLogin, type NatsUsers } from './nats-users.ts';
 import { freePort } from './ports.ts';
 import { startProcess } from './process.ts';
 import { waitUntilReady } from './ready.ts';
@@ -48,7 +48,7 @@ export function natsSpec(options: {
   readonly onUrl: (url: string) => void;
 }): ProcessSpec {
   let port: number | undefined;
-  const config = `authorization: ${JSON.stringify({ users: options.users.entries }, null, 2)}\n`;
+  const config = `accounts: ${JSON.stringify(accountsOf(options.users.users), null, 2)}\n`;
   const operator = options.users.login('controller');
   return {
     name: 'nats',
@@ -66,6 +66,7 @@ export function natsSpec(options: {
         ...options,
         log,
         config,
+        streamsAccount: mainAccount,
         operator,
         ...(port === undefined ? {} : { port }),
         signal,

@@ -136,6 +136,7 @@ export interface Pod {
   };
   readonly runtimeClassName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
+  readonly initContainers?: readonly { readonly command?: readonly string[] }[];
   readonly containers: readonly {
     readonly name: string;
     readonly image: string;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { createNatsUsers, loginVariables, type NatsLogin } from '../../deploy/local/nats-users.ts';
+import { accountsOf, createNatsUsers, loginVariables, type NatsLogin } from '../../deploy/local/nats-users.ts';
 
 /** One set for all servers of a process of tests: a server that comes back knows who was connected to it. */
 const users = createNatsUsers();
@@ -14,8 +14,8 @@ export function userOf(service: 'front' | 'controller' | 'renderer' | 'satellite
   return loginVariables(users.login(service, isOfRegion ? (region ?? 'us-east') : undefined));
 }
 
-/** For a server's configuration: the services as the chart has them, and the user of tests. */
-export const usersConfig = `authorization: ${JSON.stringify({ users: [...users.entries, tester] }, null, 2)}\n`;
+/** For a server's configuration: the services as the chart has them, and the user of tests in the main account. */
+export const usersConfig = `accounts: ${JSON.stringify(accountsOf(users.users, { others: [tester] }), null, 2)}\n`;
 
 /** The address of a server with what makes tests sign in. */
 export const asTester = (url: string) => withLogin(url, tester);

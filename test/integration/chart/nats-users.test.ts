@@ -13,7 +13,9 @@ const run = promisify(execFile);
 const command = fileURLToPath(new URL('../../../deploy/chart/nats-users.ts', import.meta.url));
 
 interface Values {
-  readonly config: { readonly merge: { readonly authorization: { readonly users: readonly { user: string }[] } } };
+  readonly config: {
+    readonly merge: { readonly accounts: Readonly<Record<string, { readonly users: readonly { user: string }[] }>> };
+  };
   readonly container: {
     readonly env: Readonly<Record<string, { readonly valueFrom: { readonly secretKeyRef: { readonly key: string } } }>>;
   };
@@ -27,8 +29,15 @@ test(
   async () => {
     const { config, container } = await print(['us-east', '--satellite', 'asia-southeast']);
     const keys = Object.values(container.env).map(({ valueFrom }) => valueFrom.secretKeyRef.key);
-    const { users } = config.merge.authorization;
-    expect(keys).toEqual(users.map(({ user }) => `${user}-password`));
+    const usersIn = Object.entries(config.merge.accounts).map(([name, { users }]) => [
+      name,
+      users.map(({ user }) => user),
+    ]);
+    expect(usersIn).toEqual([
+      ['webcapture', ['backup', 'controller', 'front']],
+      ...['renderer-us-east', 'renderer-asia-southeast', 'satellite-asia-southeast'].map((name) => [name, [name]]),
+    ]);
+    expect(keys).toEqual(usersIn.flatMap(([, users]) => users).map((user) => `${user as string}-password`));
     const example = async (name: string) =>
       render(parse(await readFile(`${chartFolder}/examples/nats/${name}.yaml`, 'utf8')) as object);
     const objects = [...(await example('hub')), ...(await example('satellite'))];
@@ -43,6 +52,19 @@ test(
     await writeFile(file, text.slice(1, -1));
     const env = Object.fromEntries(Object.keys(container.env).map((name) => [name, 'password']));
     await run(inject('tools').natsServer, ['-t', '-c', file], { env });
+
+    const { stdout } = await run(process.execPath, [
+      command,
+      'us-east',
+      '--satellite',
+      'asia-southeast',
+      '--format',
+      'conf',
+    ]);
+    await writeFile(file, stdout);
+    await run(inject('tools').natsServer, ['-t', '-c', file], { env });
+    const unquoted = JSON.stringify(config.merge.accounts, null, 2).replaceAll(/"<< (\$\w+) >>"/g, '$1');
+    expect(stdout).toContain(`accounts: ${unquoted}`);
   },
   helmDeadlineMs,
 );
@@ -53,6 +75,7 @@ test('those of a leaf node may use the domain of the fleet, and nothing of the l
   expect(text).toContain('"$JS.hub.API.$KV.live.cluster.asia-southeast.*"');
   expect(text).toContain('"$JS.hub.API.CONSUMER.MSG.NEXT.CAPTURES.asia-southeast-interactive"');
   expect(text).not.toMatch(/"\$(JS\.API|KV)\./);
+  expect(config.merge.accounts['webcapture']?.users).toEqual([]);
 });
 
 test('a region that does not exist is refused', async () => {

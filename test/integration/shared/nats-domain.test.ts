@@ -9,7 +9,7 @@ import { fleetConfigKey, readFleetConfig } from '@webcapture/shared/queue/fleet-
 import { readCommonConfig } from '@webcapture/shared/runtime/config.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { startNats, type NatsServer } from '../../../deploy/local/nats.ts';
-import { permissionsOf } from '../../../deploy/local/nats-users.ts';
+import { accountsOf, mainAccount } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
@@ -44,17 +44,19 @@ beforeAll(async () => {
   const operator = { user: 'operator', password };
   const hubUrl = await start('hub', {
     leafnodes: { host: '127.0.0.1', port: leafPort },
-    authorization: { users: [operator] },
+    accounts: accountsOf([], { others: [operator] }),
   });
   leafUrl = await start('edge', {
-    leafnodes: { remotes: [{ url: `nats://operator:${password}@127.0.0.1:${leafPort}` }] },
-    authorization: {
-      users: (['renderer', 'satellite'] as const).map((service) => ({
+    leafnodes: { remotes: [{ url: `nats://operator:${password}@127.0.0.1:${leafPort}`, account: mainAccount }] },
+    accounts: accountsOf(
+      (['renderer', 'satellite'] as const).map((service) => ({
+        service,
+        region,
         user: `${service}-${region}`,
         password,
-        permissions: permissionsOf(service, region, 'hub'),
       })),
-    },
+      { domain: 'hub' },
+    ),
   });
   await until('the leaf node to join', () => lines.some((line) => line.includes('Leafnode connection created')));
   hub = await connect({ WEBCAPTURE_NATS_URL: hubUrl, WEBCAPTURE_NATS_USER: 'operator' }, '_INBOX');

@@ -39,7 +39,7 @@ jetstream {
   # The default of two minutes is what a power cut may cost.
   sync_interval: "1s"
 }
-{{ include "webcapture.natsUsers" . }}
+{{ include "webcapture.natsAccounts" . }}
 {{- end -}}
 
 {{/*
@@ -53,28 +53,81 @@ health && exit 0
 test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
 {{- end -}}
 
-{{/* Each service may do what files/nats-permissions.json lists, and nothing else; renderers that of their own region. */}}
-{{- define "webcapture.natsUsers" -}}
+{{/*
+Each service may do what files/nats-permissions.json lists, and nothing else; renderers that of their own region, in an account of their
+own, so that the responses to their requests do not reach the account that has the streams.
+*/}}
+{{- define "webcapture.natsAccounts" -}}
 {{- $permissions := .Files.Get "files/nats-permissions.json" | fromJson -}}
-authorization {
-  users: [
-{{- range $login := include "webcapture.natsLogins" . | fromJsonArray }}
-    {
-      user: {{ .name | quote }}, password: ${{ .variable }}
-      permissions: {
+{{- $main := list -}}
+{{- $renderers := list -}}
+{{- range include "webcapture.natsLogins" . | fromJsonArray -}}
+{{- if eq .service "renderer" -}}{{- $renderers = append $renderers . -}}{{- else -}}{{- $main = append $main . -}}{{- end -}}
+{{- end -}}
+accounts {
+  webcapture {
+    jetstream: enabled
+    users: [
+{{- range $login := $main }}
+{{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
+{{- end }}
+    ]
+    exports: [
+{{- range $login := $renderers }}
+{{- range index $permissions $login.service "publish" }}
+{{- $responses := .responses }}
+{{- range .subjects }}
+      { service: {{ . | replace "{region}" $login.region | quote }}, {{ with $responses }}response_type: {{ . }}, {{ end }}accounts: [renderer-{{ $login.region }}] }
+{{- end }}
+{{- end }}
+{{- range index $permissions $login.service "subscribe" }}
+{{- range .subjects }}
+{{- if not (hasPrefix "_INBOX." .) }}
+      { stream: {{ . | replace "{region}" $login.region | quote }}, accounts: [renderer-{{ $login.region }}] }
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+    ]
+  }
+{{- range $login := $renderers }}
+  renderer-{{ $login.region }} {
+    users: [
+{{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
+    ]
+    imports: [
+{{- range index $permissions $login.service "publish" }}
+{{- range .subjects }}
+      { service: { account: webcapture, subject: {{ . | replace "{region}" $login.region | quote }} } }
+{{- end }}
+{{- end }}
+{{- range index $permissions $login.service "subscribe" }}
+{{- range .subjects }}
+{{- if not (hasPrefix "_INBOX." .) }}
+      { stream: { account: webcapture, subject: {{ . | replace "{region}" $login.region | quote }} } }
+{{- end }}
+{{- end }}
+{{- end }}
+    ]
+  }
+{{- end }}
+}
+{{- end -}}
+
+{{- define "webcapture.natsUser" -}}
+{
+  user: {{ .login.name | quote }}, password: ${{ .login.variable }}
+  permissions: {
 {{- range $direction := list "publish" "subscribe" }}
-        {{ $direction }}: { allow: [
-{{- range index $permissions $login.service $direction }}
-          # {{ .for }}
-          {{- range .subjects }}
-          {{ . | replace "{region}" $login.region | quote }}
-          {{- end }}
+    {{ $direction }}: { allow: [
+{{- range index $.permissions $.login.service $direction }}
+      # {{ .for }}
+      {{- range .subjects }}
+      {{ . | replace "{region}" $.login.region | quote }}
+      {{- end }}
 {{- end }}
-        ] }
+    ] }
 {{- end }}
-      }
-    }
-{{- end }}
-  ]
+  }
 }
 {{- end -}}

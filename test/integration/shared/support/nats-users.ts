@@ -19,7 +19,10 @@ export function useNatsUsers() {
 
   const connect = (login: { user?: string; password?: string; inboxPrefix?: string } = {}) =>
     connectNats({ url: broker.url, ...login, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
-  function connectAs(service: 'renderer' | 'front' | 'controller', region?: Region): Promise<NatsSession> {
+  function connectAs(
+    service: 'renderer' | 'satellite' | 'front' | 'controller',
+    region?: Region,
+  ): Promise<NatsSession> {
     const user = userOf(service, region);
     return connect({
       user: user.WEBCAPTURE_NATS_USER,
@@ -53,6 +56,8 @@ export function useNatsUsers() {
     renderer: () => renderer,
     front: () => front,
     controller: () => controller,
+    /** A further session of a user, which the caller closes. */
+    connectAs,
   };
 }
 
