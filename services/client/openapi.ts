@@ -897,6 +897,11 @@ export interface components {
             /** @enum {string} */
             code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
             message: string;
+            /**
+             * @description client: the request asked for the failure, or its own limits refuse it. page: the site or its page failed. service: this service failed.
+             * @enum {string}
+             */
+            cause: "client" | "page" | "service";
         };
         CaptureHistory: {
             /** @description The latest refreshes, newest first. The size is that of the file that the refresh created. */
@@ -1516,7 +1521,13 @@ export interface components {
             /** Format: date-time */
             acceptedAt: string;
             endedAt: string | null;
-            error: components["schemas"]["CaptureError"] | null;
+            error: {
+                /** @enum {string} */
+                code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
+                message: string;
+                /** @enum {string} */
+                cause: "client" | "page" | "service";
+            } | null;
             fileSizeBytes: number | null;
             width: number | null;
             height: number | null;

@@ -7,7 +7,7 @@ import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { backoffMs, delay, localDeadline, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type ErrorCode, type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { callNats } from './nats.ts';
 
@@ -55,7 +55,12 @@ export type Admitted = { readonly rateLimit: RateLimitFacts } & (
 export class RetryLaterError extends ServiceError {
   readonly retryAfterSeconds: number;
 
-  constructor(code: ErrorCode, message: string | undefined, retryAfterSeconds: number, options?: { cause?: unknown }) {
+  constructor(
+    code: ErrorCode,
+    message: string | undefined,
+    retryAfterSeconds: number,
+    options: { readonly causedBy: FailureCause; readonly cause?: unknown },
+  ) {
     super(code, message, options);
     this.retryAfterSeconds = retryAfterSeconds;
   }
@@ -178,6 +183,7 @@ export function refusalOf(
         `The account may send ${limits.ratePerMinute} captures a minute. Wait for the seconds that Retry-After tells.`,
         // A client that waits for 0 seconds does not wait.
         Math.max(1, Math.ceil(retryAfterMs / 1000)),
+        { causedBy: 'client' },
       );
     case 'quota': {
       // Waiting for seconds does not help: no Retry-After.
@@ -192,12 +198,14 @@ export function refusalOf(
         'QUEUE_FULL',
         `The account may have ${limits.maxInFlight} captures under way at once. Send it again when one has ended.`,
         minRetrySeconds,
+        { causedBy: 'client' },
       );
     case 'queued':
       return new RetryLaterError(
         'QUEUE_FULL',
         `The account may have ${limits.maxQueued} background captures waiting.`,
         queueRetrySeconds(request.waitSeconds),
+        { causedBy: 'client' },
       );
   }
 }
@@ -205,7 +213,10 @@ export function refusalOf(
 /** An error as it is; one of a full queue also tells when to try again. `waitSeconds` as in {@link ReservationRequest}. */
 export function withRetryAfter(error: unknown, waitSeconds: number | null): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'QUEUE_FULL' || error instanceof RetryLaterError) return error;
-  return new RetryLaterError(error.code, error.message, queueRetrySeconds(waitSeconds), { cause: error.cause });
+  return new RetryLaterError(error.code, error.message, queueRetrySeconds(waitSeconds), {
+    causedBy: error.causedBy,
+    cause: error.cause,
+  });
 }
 
 /** Seconds after which a request that found no room may find some: captures take about as long. */

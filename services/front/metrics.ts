@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type Format, formats } from '@webcapture/shared/api/formats.ts';
 import { type ComponentStatus, createComponentStatus } from '@webcapture/shared/api/status.ts';
-import { type ErrorCode, errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { causesOf, type ErrorCode, errorCodes, type FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { IdempotencyResult } from './capture/idempotency.ts';
 import type { CacheResult } from './capture/response-cache.ts';
@@ -14,7 +14,12 @@ export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | Error
 
 export interface FrontMetrics extends RequestMetrics, StreamMetrics {
   /** A valid request of a known account has been answered. */
-  capture(end: { outcome: CaptureOutcomeLabel; region: Region | 'none'; format: Format }): void;
+  capture(end: {
+    outcome: CaptureOutcomeLabel;
+    cause: FailureCause | 'none';
+    region: Region | 'none';
+    format: Format;
+  }): void;
   /** A renderer's result was looked at; `tokens`: what it charged. */
   settled(result: { outcome: SettlementOutcome; region: Region; tokens: number }): void;
   /** What a renderer published is no result. */
@@ -45,15 +50,17 @@ export function createFrontMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_front_captures_total',
-    help: 'Valid capture requests that ended, by outcome (completed, queued for background captures, client_gone when the client disconnected, or the error code), region and format.',
-    labelNames: ['outcome', 'region', 'format'],
+    help: 'Valid capture requests that ended, by outcome (completed, queued for background captures, client_gone when the client disconnected, or the error code), cause of the failure (client, page or service; none otherwise), region and format.',
+    labelNames: ['outcome', 'cause', 'region', 'format'],
     registers,
   });
   for (const { region } of front.installed) {
-    for (const format of formats) captures.inc({ outcome: 'completed', region, format }, 0);
+    for (const format of formats) captures.inc({ outcome: 'completed', cause: 'none', region, format }, 0);
   }
   for (const outcome of refusals) {
-    for (const format of formats) captures.inc({ outcome, region: 'none', format }, 0);
+    for (const cause of causesOf(outcome)) {
+      for (const format of formats) captures.inc({ outcome, cause, region: 'none', format }, 0);
+    }
   }
   const errors = new Counter({
     name: 'webcapture_front_errors_total',

@@ -89,8 +89,8 @@ await runService({
       clock: session.clock,
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
-        const { failure, reachedLimit, renderMs } = end;
-        if (renderMs !== null) recent.add({ failure, reachedLimit, queueWaitMs, renderMs });
+        const { failure, renderMs } = end;
+        if (renderMs !== null) recent.add({ failure, queueWaitMs, renderMs });
         rendererMetrics.ended(end);
       },
       log,

@@ -6,7 +6,7 @@ import type { Send } from './fuzz.ts';
 
 /** What a request is answered that is accepted: nothing is behind the application. */
 const accepted = () => {
-  throw new ServiceError('QUEUE_FULL');
+  throw new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' });
 };
 
 /** Asks the application in this process, with its real validation, and a key that may do everything. */

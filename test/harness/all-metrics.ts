@@ -13,7 +13,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { createStatisticsMetrics } from '@webcapture/shared/statistics/statistics.ts';
-import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { errorCodes, failureCauses } from '@webcapture/shared/runtime/errors.ts';
 import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
 import { FleetConfigCheck, fleetFields } from '@webcapture/shared/queue/fleet-config.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/queue/fleet.ts';
@@ -97,6 +97,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   lane: ['interactive', 'background'],
   component: /^(api|queue|storage|engine(\.[a-z-]+)?)$/,
   code: errorCodes,
+  cause: [...failureCauses, 'none'],
   outcome: [
     ...errorCodes,
     // Captures, then results, then calls of the store and tasks, then webhooks.

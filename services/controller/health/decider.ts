@@ -173,14 +173,14 @@ export const minCaptures = 10;
 const maxFailedShare = 0.2;
 const maxQueueWaitMs = 10_000;
 
-/** More than a fifth of the captures of the last five minutes failed for reasons of our own. */
+/** More than a fifth of the captures of the last five minutes failed with the cause `service`. */
 function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
   const ended = sum(pods.map(({ recent }) => recent.ended));
   const failed = sum(pods.map(({ recent }) => recent.failedByUs));
   if (ended < minCaptures || failed / ended <= maxFailedShare) return null;
   return {
     status: 'degraded_performance',
-    message: `${Math.round((failed / ended) * 100)}% of the last ${ended} captures failed for reasons of our own`,
+    message: `${Math.round((failed / ended) * 100)}% of the last ${ended} captures failed because of this service`,
   };
 }
 

@@ -67,7 +67,11 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
     await publishAgain(session, message, job);
   } else if (job !== null && !(await convertOldJob(job, sequence, deps, { unlessBegun: false }))) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
-    await failCapture(job, { reason, failure: { code: 'CAPTURE_FAILED', message: text }, unlessBegun: false });
+    await failCapture(job, {
+      reason,
+      failure: { code: 'CAPTURE_FAILED', message: text, cause: 'service' },
+      unlessBegun: false,
+    });
     const region = message === null ? null : regionOfSubject(message.subject);
     if (region !== null) await note(deps, job, { region, reason, deliveries });
   }

@@ -65,10 +65,10 @@ export function createFailCapture(deps: {
 function publishReply(
   { nc }: NatsSession,
   { ticket, reply }: FailableJob,
-  { code, message }: JobFailure['failure'],
+  { code, message, cause }: JobFailure['failure'],
 ): void {
   if (ticket === undefined || reply === undefined || reply.wants === 'start') return;
-  const outcome = { kind: 'failed', code, message } as const;
+  const outcome = { kind: 'failed', code, message, cause } as const;
   const result = { ticket, pod: 'controller', delivery: 1, elapsedMs: 0, outcome };
   nc.publish(reply.subject, encodeReply(result, null, Number.POSITIVE_INFINITY));
 }
@@ -89,10 +89,14 @@ export function decideOverdue(
   if (status === 'queued') {
     const waited = Math.min(job.startBy, job.deadline) - job.acceptedAt;
     const message = `No renderer took the capture within ${duration(waited)}.`;
-    return { reason: 'not_started', unlessBegun: true, failure: { code: 'CAPTURE_TIMEOUT', message } };
+    return {
+      reason: 'not_started',
+      unlessBegun: true,
+      failure: { code: 'CAPTURE_TIMEOUT', message, cause: 'service' },
+    };
   }
   if (status !== 'rendering') return 'remove';
   if (!overdue) return null;
   const message = `The capture did not end within ${duration(job.deadline - job.acceptedAt)}.`;
-  return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message } };
+  return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message, cause: 'service' } };
 }

@@ -50,7 +50,7 @@ export async function recoverLostJob(
       if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, copiesHtml: true });
     } catch (error) {
       if (!(error instanceof HtmlMissingError)) throw error;
-      const failure = { code: 'STORAGE_FAILED', message: error.message } as const;
+      const failure = { code: error.code, message: error.message, cause: error.causedBy };
       await failCapture({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
       return;
     }

@@ -24,9 +24,13 @@ export interface RefreshDeps extends RecoveryDeps {
 const soonMs = 60_000;
 
 const failures = {
-  suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.' },
-  region: { code: 'REGION_UNAVAILABLE', message: 'Not refreshed: the region is not installed any more.' },
-  quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.' },
+  suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.', cause: 'client' },
+  region: {
+    code: 'REGION_UNAVAILABLE',
+    message: 'Not refreshed: the region is not installed any more.',
+    cause: 'service',
+  },
+  quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.', cause: 'client' },
 } as const satisfies Record<string, CaptureFailure>;
 
 /**

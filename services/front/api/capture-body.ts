@@ -78,6 +78,7 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
       'QUEUE_FULL',
       'The account sends more large bodies at once than this service takes in. Send it again when others have been answered.',
       bodyRetrySeconds,
+      { causedBy: 'client' },
     );
   }
   try {

@@ -52,7 +52,7 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
     const body = validBody(request, link);
     const name = sha256(JSON.stringify([link.caller.account.id, link.options]));
     const failed = failures.get(name);
-    if (failed !== undefined) throw new ServiceError(failed.code, failed.message);
+    if (failed !== undefined) throw new ServiceError(failed.code, failed.message, { causedBy: failed.causedBy });
     const call = {
       body,
       authorization: undefined,

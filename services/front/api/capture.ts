@@ -6,7 +6,7 @@ import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/ap
 import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureAnswer } from '../capture/answer.ts';
 import type { CaptureCall, CapturePipeline } from '../capture/pipeline.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
@@ -99,17 +99,18 @@ export async function countCapture<T>(
   use: (answer: CaptureAnswer | null) => Promise<T> | T,
 ): Promise<T> {
   let outcome: CaptureOutcomeLabel = 'INTERNAL_ERROR';
+  let cause: FailureCause | 'none' = 'none';
   try {
     const answer = await capture();
     outcome = answer === null ? 'client_gone' : answer.data?.status === 'queued' ? 'queued' : 'completed';
     return await use(answer);
   } catch (error) {
-    outcome = toServiceError(error).code;
+    ({ code: outcome, causedBy: cause } = toServiceError(error));
     throw error;
   } finally {
     const region = facts.record?.region ?? 'none';
     // Requests that are not valid, or of nobody, are none of its captures.
-    if (facts.account !== undefined) metrics.capture({ outcome, region, format: body.format });
+    if (facts.account !== undefined) metrics.capture({ outcome, cause, region, format: body.format });
   }
 }
 

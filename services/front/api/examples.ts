@@ -152,7 +152,7 @@ export const failedExample: FailedCapture = {
   region: 'us-east',
   processingTimeMs: 312,
   acceptedAt: '2025-08-19T09:30:00.000Z',
-  error: { code: 'NAVIGATION_FAILED', message: 'The name "example.com" could not be resolved.' },
+  error: { code: 'NAVIGATION_FAILED', message: 'The name "example.com" could not be resolved.', cause: 'page' },
   metadata: asked,
 };
 

@@ -37,7 +37,7 @@ export interface VerifiedLink {
 }
 
 /** Why a link is refused, whoever has signed it. `problem` is short enough for a picture. */
-export class LinkError extends ServiceError {
+export class LinkError extends ServiceError<'UNAUTHORIZED'> {
   readonly problem: string;
 
   constructor(problem: string, message: string) {

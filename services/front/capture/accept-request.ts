@@ -254,7 +254,7 @@ export function checkWebhook(
     policy.checkLiteral(new URL(webhook.url));
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    throw new ServiceError(error.code, `${name}: ${error.message}`, { cause: error.cause });
+    throw new ServiceError(error.code, `${name}: ${error.message}`, { causedBy: error.causedBy, cause: error.cause });
   }
 }
 

@@ -8,7 +8,7 @@ import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { Jobs, QueuedJob } from '@webcapture/shared/queue/jobs.ts';
 import { attemptAfter } from '@webcapture/shared/queue/tickets.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
 import type { Mailbox, ReceivedReply } from './reply-inbox.ts';
@@ -46,12 +46,19 @@ const failures = {
   queue: {
     code: 'CAPTURE_TIMEOUT',
     message: 'The capture waited in the queue for longer than it may: no renderer was free. Try again later.',
+    cause: 'service',
   },
   rendering: {
     code: 'CAPTURE_TIMEOUT',
     message: 'Rendering had begun, but the capture did not end in time. Send the request again.',
+    cause: 'service',
   },
-  client: { code: 'CAPTURE_FAILED', message: 'The client went away before the capture had begun.', cancelled: true },
+  client: {
+    code: 'CAPTURE_FAILED',
+    message: 'The client went away before the capture had begun.',
+    cause: 'client',
+    cancelled: true,
+  },
 } as const satisfies Record<string, CaptureFailure>;
 
 /** Is told of each step that a capture takes until it ends; a job that was handed back begins anew. */
@@ -166,7 +173,7 @@ export class EndWaiter {
         const isOver = now() >= deadline;
         log.warn({ err: error, uuid: this.#job.uuid, attempt }, 'a result could not be settled');
         if (isOver && error instanceof ServiceError && error.code === 'STORAGE_FAILED') {
-          return this.#fail({ code: error.code, message: toServiceError(error).message });
+          return this.#fail({ code: error.code, message: error.message, cause: error.causedBy });
         }
         // Another front settles it when it can.
         if (isOver || !(isTransient(error) || error instanceof ServiceError || isMissing(error))) return null;

@@ -122,10 +122,13 @@ export class BackgroundQueue {
 
   /** Never throws: what cannot be cancelled is rendered. */
   async #cancel(record: CaptureRecord, refreshNumber: number, error: unknown): Promise<void> {
-    const { code, message } = toServiceError(orUnavailable(error));
+    const { code, message, causedBy: cause } = toServiceError(orUnavailable(error));
     const { account, uuid, html } = record;
     const settle = async () => {
-      await this.#deps.captures.fail({ account, uuid, revision: refreshNumber }, { code, message, cancelled: true });
+      await this.#deps.captures.fail(
+        { account, uuid, revision: refreshNumber },
+        { code, message, cause, cancelled: true },
+      );
       if (html !== undefined && refreshNumber === 0) await this.#deps.parcels.remove(html);
     };
     try {

@@ -46,6 +46,7 @@ export async function readState(deps: ReadStateDeps, account: string, uuid: stri
 const abandoned = {
   code: 'CAPTURE_TIMEOUT',
   message: 'The capture did not end in time. Send the request again.',
+  cause: 'service',
 } as const;
 
 /**

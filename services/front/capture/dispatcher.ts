@@ -153,8 +153,8 @@ export class Dispatch {
   #cancel(error: unknown): void {
     const { captures, now, log } = this.#deps;
     const { ticket, deadline } = this.#prepared.job;
-    const { code, message } = toServiceError(error);
-    retryTransient(() => captures.end(ticket, fail(0, { code, message })), { deadline, now }).catch(
+    const { code, message, causedBy: cause } = toServiceError(error);
+    retryTransient(() => captures.end(ticket, fail(0, { code, message, cause })), { deadline, now }).catch(
       (failure: unknown) =>
         log.debug(
           { err: failure, uuid: ticket.uuid },

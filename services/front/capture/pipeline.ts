@@ -263,9 +263,11 @@ function withoutSecrets(
 /** @throws ServiceError the failure of a capture that failed */
 function assertCompleted(record: CaptureRecord): CaptureRecord {
   const { failure, status, outcome } = record;
-  if (failure !== undefined) throw new ServiceError(failure.code, failure.message);
+  if (failure !== undefined) throw new ServiceError(failure.code, failure.message, { causedBy: failure.cause });
   if (status === 'deleted' && outcome === undefined) {
-    throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.');
+    throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.', {
+      causedBy: 'client',
+    });
   }
   return record;
 }

@@ -24,7 +24,10 @@ export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, 
     return await jobs.publish(job, { deadline });
   } catch (error) {
     if (!isStreamFull(error)) throw orUnavailable(error);
-    throw new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', { cause: error });
+    throw new ServiceError('QUEUE_FULL', 'The queue of captures is full. Try again later.', {
+      causedBy: 'service',
+      cause: error,
+    });
   }
 }
 

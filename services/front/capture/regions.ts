@@ -78,7 +78,9 @@ export class RegionBoard {
           ? 'No renderer of any region is available now. Try again in a minute.'
           : `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
     };
-    return new ServiceError('REGION_UNAVAILABLE', messages[reason]);
+    return new ServiceError('REGION_UNAVAILABLE', messages[reason], {
+      causedBy: reason === 'not-installed' ? 'client' : 'service',
+    });
   }
 }
 

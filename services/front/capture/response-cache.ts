@@ -175,7 +175,7 @@ export class ResponseCache {
       if (end.kind === 'completed') {
         if (await this.#isWhole(end.record, request, key)) return this.#found(end.record, 'followed');
       } else if (end.kind === 'failed' && ++failures >= maxFailures) {
-        throw new ServiceError(end.failure.code, end.failure.message);
+        throw new ServiceError(end.failure.code, end.failure.message, { causedBy: end.failure.cause });
       }
       ended = leased.uuid;
     }

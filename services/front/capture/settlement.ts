@@ -119,6 +119,7 @@ type ExtractedUpload = NonNullable<Completed['extracted']>;
 const rejected = {
   code: 'CAPTURE_FAILED',
   message: 'The renderer stored a file that is not what was asked for. Send the request again.',
+  cause: 'service',
 } as const satisfies CaptureFailure;
 
 /**
@@ -201,8 +202,8 @@ export class Settlements {
     const { outcome } = result;
     if (!isOpen(found, ticket.revision)) return settledBefore(found, ticket, outcome);
     if (outcome.kind === 'failed') {
-      const { code, message } = outcome;
-      return this.#write(ticket, result, fail(ticket.revision, { code, message }));
+      const { code, message, cause } = outcome;
+      return this.#write(ticket, result, fail(ticket.revision, { code, message, cause }));
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
     const { upload, extracted, report, ageMs } = outcome;

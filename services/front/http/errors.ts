@@ -98,7 +98,7 @@ export async function answerNotFound(request: FastifyRequest, reply: FastifyRepl
 }
 
 /** The path is known, the method is not: 405 in place of the 404 that the code has in all other answers. */
-export class MethodNotAllowedError extends ServiceError {
+export class MethodNotAllowedError extends ServiceError<'NOT_FOUND'> {
   readonly allowed: readonly string[];
 
   constructor(request: FastifyRequest, allowed: readonly string[]) {

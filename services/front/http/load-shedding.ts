@@ -27,7 +27,9 @@ export async function shedLoad(
   app.addHook('onRequest', async (request) => {
     if (!overload.present || request.routeOptions.config.shedsLoad !== true) return;
     if (!overload.lasting && (await holdsKey(request))) return;
-    throw new ServiceError('QUEUE_FULL', 'The service is overloaded right now. Send the request again later.');
+    throw new ServiceError('QUEUE_FULL', 'The service is overloaded right now. Send the request again later.', {
+      causedBy: 'service',
+    });
   });
 }
 

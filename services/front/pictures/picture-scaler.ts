@@ -101,6 +101,7 @@ export async function scalePicture(
       'QUEUE_FULL',
       'The picture could not be scaled in time. Send the request again later.',
       5,
+      { causedBy: 'service' },
     );
   if (failure !== undefined) throw new ServiceError('INTERNAL_ERROR', undefined, { cause: failure });
   // A signal: it has crashed, or reached a limit.

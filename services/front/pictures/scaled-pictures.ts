@@ -176,6 +176,7 @@ export class ScaledPictures {
       'QUEUE_FULL',
       'Too many pictures are being scaled. Send the request again later.',
       hasSeconds ? retrySeconds : this.#seconds.secondsUntil(account, 1),
+      { causedBy: 'client' },
     );
   }
 

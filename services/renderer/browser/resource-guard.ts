@@ -193,7 +193,9 @@ export class ResourceGuard {
     const { log, onExceeded } = this.#options;
     log.warn({ pid: browser.pid, resource, used }, 'ending a capture that reached a limit');
     onExceeded?.(resource);
-    capture.onExceeded(new ServiceError('CAPTURE_FAILED', message, { cause: new PageLimitError(resource) }));
+    capture.onExceeded(
+      new ServiceError('CAPTURE_FAILED', message, { causedBy: 'page', cause: new PageLimitError(resource) }),
+    );
   }
 }
 

@@ -61,4 +61,4 @@ async function pointOf({ world }: OpenPage, selector: string, end: number) {
   }
 }
 
-const failed = (message: string) => new ServiceError('CAPTURE_FAILED', message);
+const failed = (message: string) => new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });

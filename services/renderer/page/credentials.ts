@@ -102,7 +102,10 @@ async function continueRequest(
       // The page, the frame or the request went away meanwhile.
       () => false,
     );
-    if (isThere) throw new ServiceError('CAPTURE_FAILED', 'headers: the browser refuses to send one of them.');
+    if (isThere)
+      throw new ServiceError('CAPTURE_FAILED', 'headers: the browser refuses to send one of them.', {
+        causedBy: 'client',
+      });
   }
 }
 
@@ -163,4 +166,5 @@ const refusedCookie = ({ name }: StoredCookie) =>
   new ServiceError(
     'CAPTURE_FAILED',
     `cookies: the browser refuses the cookie ${JSON.stringify(name)}. Its domain, path, secure and sameSite have to fit each other and its name, and its value must be one that a browser can keep.`,
+    { causedBy: 'client' },
   );

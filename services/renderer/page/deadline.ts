@@ -1,5 +1,5 @@
 import { DeadlineError, onAbort, untilAborted, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /**
  * The deadline of a capture, and the events that end it at once (cancelled, page crashed, browser gone). Every await of a
@@ -10,6 +10,8 @@ export class CaptureDeadline {
   readonly #timeoutMs: number;
   readonly #aborted = new AbortController();
   readonly #release: () => void;
+  /** The cause of a time-out: this service, until the page of the capture is opened. */
+  causedBy: FailureCause = 'service';
 
   /** @param signal aborts when the capture is cancelled */
   constructor(timeoutMs: number, signal: AbortSignal) {
@@ -17,7 +19,9 @@ export class CaptureDeadline {
     this.#end = performance.now() + timeoutMs;
     // The signal may outlive many captures.
     this.#release = onAbort(signal, () =>
-      this.abort(new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { cause: signal.reason })),
+      this.abort(
+        new ServiceError('CAPTURE_FAILED', 'The capture was cancelled.', { causedBy: 'client', cause: signal.reason }),
+      ),
     );
   }
 
@@ -59,6 +63,9 @@ export class CaptureDeadline {
 
   #timedOut(cause: unknown): ServiceError {
     const seconds = Math.round(this.#timeoutMs / 1000);
-    return new ServiceError('CAPTURE_TIMEOUT', `The capture took longer than the ${seconds} s that it may.`, { cause });
+    return new ServiceError('CAPTURE_TIMEOUT', `The capture took longer than the ${seconds} s that it may.`, {
+      causedBy: this.causedBy,
+      cause,
+    });
   }
 }

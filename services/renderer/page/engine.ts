@@ -83,6 +83,9 @@ async function renderTwice(
     // Twice, and in a browser that did nothing else.
     if (!isSilence(error)) throw error;
     onPageLimit?.('messages');
-    throw new ServiceError('CAPTURE_FAILED', floodMessage, { cause: new PageLimitError('messages', error) });
+    throw new ServiceError('CAPTURE_FAILED', floodMessage, {
+      causedBy: 'page',
+      cause: new PageLimitError('messages', error),
+    });
   }
 }

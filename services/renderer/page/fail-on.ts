@@ -66,5 +66,5 @@ export function assertWanted(
 }
 
 function unwanted(what: string, option: keyof FailOn): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', `failOn.${option}: ${what}.`);
+  return new ServiceError('CAPTURE_FAILED', `failOn.${option}: ${what}.`, { causedBy: 'client' });
 }

@@ -150,7 +150,7 @@ function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | und
 
 function unanswered(timeout: number, what: string, cause?: unknown): ServiceError {
   const message = `${what} within ${timeout} ms. A larger timeout gives it longer.`;
-  return new ServiceError('CAPTURE_TIMEOUT', message, { cause });
+  return new ServiceError('CAPTURE_TIMEOUT', message, { causedBy: 'page', cause });
 }
 
 /**

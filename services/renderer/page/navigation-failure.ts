@@ -45,6 +45,7 @@ export function navigationFailure(
   if (hasLostProxy(netError)) {
     const lost = new BrowserLostError('the browser does not find its proxy', { cause });
     return new ServiceError('CAPTURE_FAILED', 'The browser lost its connection. Send the request again.', {
+      causedBy: 'service',
       cause: lost,
     });
   }

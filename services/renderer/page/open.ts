@@ -136,7 +136,9 @@ function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () =
   const onCrash = () => {
     // One that has been nowhere yet died of something else than what it was to show.
     const isUnused = page.url() === unusedUrl;
-    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.');
+    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.', {
+      causedBy: 'page',
+    });
     deadline.abort(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
   };
   // It cannot close itself, and hears of the end of its browser before the browser's own object does.
@@ -150,7 +152,10 @@ function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () =
 }
 
 function browserLost(cause: BrowserLostError): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', 'The browser ended during the capture. Send the request again.', { cause });
+  return new ServiceError('CAPTURE_FAILED', 'The browser ended during the capture. Send the request again.', {
+    causedBy: 'service',
+    cause,
+  });
 }
 
 /** The page itself answers, and its scripts may never pause. */

@@ -79,7 +79,7 @@ async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   if (right > page.width || bottom > page.height) {
     const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
-    throw new ServiceError('CAPTURE_FAILED', message);
+    throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
   return { ...clip, isBeyondView: right > page.viewWidth || bottom > page.viewHeight };
 }
@@ -88,5 +88,5 @@ const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;
 
 function missing(selector: string): ServiceError {
   const message = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms. waitFor can wait longer.`;
-  return new ServiceError('CAPTURE_FAILED', message);
+  return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
 }

@@ -197,12 +197,12 @@ async function print(
     return readPdf(Buffer.from(data, 'base64'));
   } catch (error) {
     if (error instanceof DeadlineError) {
-      throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { cause: error });
+      throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { causedBy: 'page', cause: error });
     }
     if (error instanceof Error && error.message.includes('Printing failed')) throw notPrinted(error, templates);
     if (error instanceof Error && error.message.includes('Page range exceeds page count')) {
       const message = `pdf.pageRanges ${JSON.stringify(pageRanges)} has none of the pages of the document.`;
-      throw new ServiceError('CAPTURE_FAILED', message, { cause: error });
+      throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client', cause: error });
     }
     throw error;
   }
@@ -217,7 +217,7 @@ function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates)
     return new ServiceError('PAGE_TOO_LARGE', `The page has ${many}. Use png or jpeg.`, { cause });
   }
   const message = `The header or footer of the pdf asks for what is not in it, such as a font, or the page has ${many}.`;
-  return new ServiceError('CAPTURE_FAILED', message, { cause });
+  return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client', cause });
 }
 
 /** Chromium writes a header or footer of its own where a template is empty. */
@@ -238,7 +238,9 @@ function readPdf(bytes: Buffer): PrintedPdf & { readonly pages: number } {
   const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(text);
   const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
   if (box === null || pages === 0) {
-    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.');
+    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.', {
+      causedBy: 'service',
+    });
   }
   const toPx = (points: string | undefined) => Math.round((Number(points) / ptPerInch) * pxPerInch);
   return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };

@@ -2,7 +2,7 @@ import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
-import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
 import { BlockingSession } from '../blocking/blocking-session.ts';
@@ -121,9 +121,12 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     // Each step has a time-out of its own; this one is for what none of them has thought of.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
-    failure = explain(thrown);
+    failure = explain(thrown, deadline.causedBy);
     if (failure.code === 'CAPTURE_TIMEOUT' && open && deadline.remainingMs > minRetryMs && !(await open.responds())) {
-      throw new ServiceError(failure.code, failure.message, { cause: new BrowserSilentError({ cause: failure }) });
+      throw new ServiceError(failure.code, failure.message, {
+        causedBy: failure.causedBy,
+        cause: new BrowserSilentError({ cause: failure }),
+      });
     }
     throw failure;
   } finally {
@@ -151,6 +154,7 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   const style = secrets && (await setSecrets(open, request, secrets));
   // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
+  open.deadline.causedBy = 'page';
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
@@ -229,7 +233,10 @@ async function setSecrets(
     if (error instanceof ServiceError) throw error;
     const message =
       'The browser did not take the headers, cookies, auth or css of the capture. Send the request again.';
-    throw new ServiceError('CAPTURE_FAILED', message, error instanceof DeadlineError ? { cause: error } : {});
+    // What it refuses at once is the request's.
+    throw error instanceof DeadlineError
+      ? new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause: error })
+      : new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
 }
 
@@ -320,15 +327,20 @@ async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedSt
   };
 }
 
-function explain(error: unknown): ServiceError {
+/** @param causedBy the cause of a step that took too long */
+function explain(error: unknown, causedBy: FailureCause): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof DeadlineError) {
     return new ServiceError('CAPTURE_TIMEOUT', 'The page kept the browser busy and could not be captured.', {
+      causedBy,
       cause: error,
     });
   }
   if (error instanceof DocumentGoneError) {
-    return new ServiceError('CAPTURE_FAILED', 'The page kept navigating to another page.', { cause: error });
+    return new ServiceError('CAPTURE_FAILED', 'The page kept navigating to another page.', {
+      causedBy: 'page',
+      cause: error,
+    });
   }
   return toServiceError(error, 'CAPTURE_FAILED');
 }

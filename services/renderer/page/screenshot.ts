@@ -148,6 +148,7 @@ async function capture(
   } catch (error) {
     if (error instanceof DeadlineError) {
       throw new ServiceError('CAPTURE_TIMEOUT', 'The page drew nothing: it is busy, or waits for what does not come.', {
+        causedBy: 'page',
         cause: error,
       });
     }
@@ -269,7 +270,7 @@ function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {
 }
 
 function failed(message: string): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', `${message} Send the request again.`);
+  return new ServiceError('CAPTURE_FAILED', `${message} Send the request again.`, { causedBy: 'service' });
 }
 
 /**

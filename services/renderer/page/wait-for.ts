@@ -25,7 +25,9 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
       : `waitFor.selector ${JSON.stringify(wanted.selector)}`;
   if (found === 'refused') throw refusedSelector(name);
   if (!wanted.required) return ['waitFor'];
-  throw new ServiceError('CAPTURE_FAILED', `${name} was not ${wanted.state} within ${wanted.timeout} ms.`);
+  throw new ServiceError('CAPTURE_FAILED', `${name} was not ${wanted.state} within ${wanted.timeout} ms.`, {
+    causedBy: 'client',
+  });
 }
 
 /**
@@ -69,5 +71,7 @@ export function missedInSilence(error: unknown): 'missed' {
 
 /** Our parser knows a selector of this form, the browser does not. */
 export function refusedSelector(name: string): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`);
+  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`, {
+    causedBy: 'client',
+  });
 }

@@ -4,7 +4,7 @@ import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/pu
 import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import type { ErrorCode } from '@webcapture/shared/runtime/errors.ts';
+import type { FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
 /** After one that got lost, so soon that fronts do not count the renderer as dead: a call that failed took its interval already. */
@@ -55,16 +55,9 @@ export class Heartbeat {
 
 const windowMs = 5 * 60_000;
 
-/** Failures that say something about this service, not about the page that was asked for. */
-const ourFailures: ReadonlySet<ErrorCode> = new Set(['CAPTURE_FAILED', 'STORAGE_FAILED', 'INTERNAL_ERROR']);
-
-const isOurFailure = ({ failure, reachedLimit }: EndedCapture) =>
-  failure !== null && ourFailures.has(failure) && !reachedLimit;
-
 interface EndedCapture {
-  readonly failure: ErrorCode | null;
-  /** The page took more than a capture may. */
-  readonly reachedLimit?: boolean;
+  /** Null when it completed. */
+  readonly failure: { readonly cause: FailureCause } | null;
   /** Null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
   readonly queueWaitMs: number | null;
   readonly renderMs: number;
@@ -91,7 +84,7 @@ export class RecentCaptures {
     return {
       ended: this.#ended.length,
       ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
-      failedByUs: this.#ended.filter(isOurFailure).length,
+      failedByUs: this.#ended.filter(({ failure }) => failure?.cause === 'service').length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };
   }

@@ -1,6 +1,6 @@
 import { formats } from '@webcapture/shared/api/formats.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
+import { causesOf, errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { wipeOutcomes, type WipeOutcome } from '../browser/page-wipe.ts';
 import { resources, type Resource } from '../browser/resource-guard.ts';
@@ -28,13 +28,15 @@ export function createRendererMetrics(
   const registers = [registry];
   const captures = new Counter({
     name: 'webcapture_renderer_captures_total',
-    help: 'Captures that ended on this renderer, by region, format and outcome (completed or the error code).',
-    labelNames: ['region', 'format', 'outcome'],
+    help: 'Captures that ended on this renderer, by region, format, outcome (completed or the error code) and cause of the failure (client, page or service; none for completed).',
+    labelNames: ['region', 'format', 'outcome', 'cause'],
     registers,
   });
   for (const format of formats) {
-    for (const outcome of ['completed', ...errorCodes.filter(isCaptureOutcome)])
-      captures.inc({ region, format, outcome }, 0);
+    captures.inc({ region, format, outcome: 'completed', cause: 'none' }, 0);
+    for (const outcome of errorCodes.filter(isCaptureOutcome)) {
+      for (const cause of causesOf(outcome)) captures.inc({ region, format, outcome, cause }, 0);
+    }
   }
   const seconds = new Histogram({
     name: 'webcapture_renderer_render_seconds',
@@ -90,7 +92,7 @@ export function createRendererMetrics(
     pageWiped: (outcome) => wipes.inc({ region, outcome }),
     ended: ({ job, failure, queueMs, renderMs }) => {
       const { format } = job.options;
-      captures.inc({ region, format, outcome: failure ?? 'completed' });
+      captures.inc({ region, format, outcome: failure?.code ?? 'completed', cause: failure?.cause ?? 'none' });
       if (renderMs === null) return;
       seconds.observe({ region, format }, renderMs / 1000);
       waits.observe({ region, lane: job.lane }, queueMs / 1000);

@@ -17,10 +17,15 @@ import {
   renderFailures,
   type ReturnReason,
 } from '@webcapture/shared/queue/outcomes.ts';
-import { type ErrorCode, errorTable, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import {
+  type ErrorCode,
+  errorTable,
+  type FailureCause,
+  ServiceError,
+  toServiceError,
+} from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserLostError } from '../browser/page.ts';
-import { PageLimitError } from '../browser/resource-guard.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
@@ -60,9 +65,7 @@ export interface JobDeps {
 export interface JobEnd {
   readonly job: CaptureJob;
   /** Null when it completed, as far as the renderer knows. */
-  readonly failure: ErrorCode | null;
-  /** The page took more than a capture may: no fault of this service. */
-  readonly reachedLimit: boolean;
+  readonly failure: { readonly code: ErrorCode; readonly cause: FailureCause } | null;
   readonly queueMs: number;
   /** Null when it was never rendered: its time had passed in the queue. */
   readonly renderMs: number | null;
@@ -120,10 +123,11 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
   const limits = limitsOf(job, message, deps);
   let outcome: JobOutcome;
-  let reachedLimit = false;
   try {
     if (limits.isLate)
-      throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.');
+      throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.', {
+        causedBy: 'service',
+      });
     outcome = await capture(delivered, limits, signal, deps, onRendered);
   } catch (thrown) {
     onRendered();
@@ -137,17 +141,16 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
       return;
     }
     outcome = failureOf(thrown);
-    reachedLimit = thrown instanceof Error && thrown.cause instanceof PageLimitError;
     log.warn(
-      { err: thrown, code: outcome.code, delivery: message.delivery, queueMs: limits.queueMs },
+      { err: thrown, code: outcome.code, cause: outcome.cause, delivery: message.delivery, queueMs: limits.queueMs },
       'a capture failed',
     );
   }
   await deps.results.publish(delivered, outcome, limits.deadline + publishGraceMs, signal);
   await acknowledge(message, log);
   const renderMs = limits.isLate ? null : performance.now() - delivered.takenAt;
-  const failure = outcome.kind === 'failed' ? outcome.code : null;
-  deps.onEnd({ job, failure, reachedLimit, queueMs: limits.queueMs, renderMs });
+  const failure = outcome.kind === 'failed' ? outcome : null;
+  deps.onEnd({ job, failure, queueMs: limits.queueMs, renderMs });
 }
 
 /** Renders, uploads, and replies to whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
@@ -212,6 +215,7 @@ function openSecrets(
     throw new ServiceError(
       'CAPTURE_FAILED',
       'The headers, cookies, auth, css or script of this capture were not kept.',
+      { causedBy: 'service' },
     );
   }
   if ('clear' in secrets) return secrets.clear;
@@ -223,18 +227,19 @@ function openSecrets(
     throw new ServiceError(
       'CAPTURE_FAILED',
       'The headers, cookies, auth, css or script of this capture cannot be opened: the renderer does not have the key that they were sealed with (WEBCAPTURE_SECRETS_KEY). If the operator has removed it, capture the page again with them.',
-      { cause },
+      { causedBy: 'service', cause },
     );
   }
 }
 
 function failureOf(thrown: unknown): Extract<JobOutcome, { kind: 'failed' }> {
-  const { code, message } = toServiceError(thrown);
+  const { code, message, causedBy } = toServiceError(thrown);
   // It may quote an address of the page, which fronts would refuse for its length.
   return {
     kind: 'failed',
     code: isRenderFailure(code) ? code : 'INTERNAL_ERROR',
     message: message.slice(0, maxFailureLength) || errorTable[code].message,
+    cause: causedBy,
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { errorCodes } from '../runtime/errors.ts';
+import { errorCodes, failureCauses } from '../runtime/errors.ts';
 import { enumOf } from './capture.ts';
 import { deliverySchema } from './delivery.ts';
 
@@ -12,7 +12,10 @@ const pastRefreshSchema = Type.Object({
   state: enumOf(['queued', 'rendering', 'completed', 'failed']),
   acceptedAt: Type.String({ format: 'date-time' }),
   endedAt: orNull(Type.String({ format: 'date-time' })),
-  error: Type.Union([Type.Object({ code: enumOf(errorCodes), message: Type.String() }), Type.Null()]),
+  error: Type.Union([
+    Type.Object({ code: enumOf(errorCodes), message: Type.String(), cause: enumOf(failureCauses) }),
+    Type.Null(),
+  ]),
   fileSizeBytes: orNull(Type.Integer({ minimum: 0 })),
   width: orNull(Type.Integer({ minimum: 0 })),
   height: orNull(Type.Integer({ minimum: 0 })),

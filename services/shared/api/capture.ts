@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { type ErrorCode, errorCodes } from '../runtime/errors.ts';
+import { type ErrorCode, errorCodes, failureCauses } from '../runtime/errors.ts';
 import { regions } from '../runtime/regions.ts';
 import { extractedSchema } from './extracted.ts';
 import { formats, mimeTypes } from './formats.ts';
@@ -72,6 +72,10 @@ const date = (description: string) => nullable(Type.String({ format: 'date-time'
 const errorSchema = Type.Object({
   code: Type.Unsafe<ErrorCode>({ type: 'string', enum: [...errorCodes] }),
   message: Type.String(),
+  cause: enumOf(failureCauses, {
+    description:
+      'client: the request asked for the failure, or its own limits refuse it. page: the site or its page failed. service: this service failed.',
+  }),
 });
 
 /** How the refreshes of a capture stand; there with persistence, and once a refresh was asked for. */

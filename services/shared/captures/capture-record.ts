@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../runtime/errors.ts';
+import type { ErrorCode, FailureCause } from '../runtime/errors.ts';
 import type { Priority } from '../nats/streams.ts';
 import type { CaptureReport, CaptureStatus } from '../api/capture.ts';
 import type { ExtractName, MimeType } from '../api/formats.ts';
@@ -33,6 +33,7 @@ export interface CaptureOutcome {
 export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
+  readonly cause: FailureCause;
   /** Nobody waited for it any more: it says nothing about the page. */
   readonly cancelled?: true;
 }
@@ -80,7 +81,7 @@ export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> 
   readonly number: number;
   readonly endedAt: number;
   /** Of one that failed. */
-  readonly failure?: Pick<CaptureFailure, 'code' | 'message'>;
+  readonly failure?: Omit<CaptureFailure, 'cancelled'>;
   /** Of one that completed: what its file was like. */
   readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
 }

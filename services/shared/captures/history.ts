@@ -18,7 +18,9 @@ export function withRefresh(
     by,
     acceptedAt,
     endedAt,
-    ...(failure === undefined ? {} : { failure: { code: failure.code, message: shortened(failure.message) } }),
+    ...(failure === undefined
+      ? {}
+      : { failure: { code: failure.code, message: shortened(failure.message), cause: failure.cause } }),
     ...(outcome === undefined ? {} : { file: sizeOf(outcome) }),
   };
   return { refreshHistory: [entry, ...refreshHistory].slice(0, maxHistory) };
@@ -75,7 +77,7 @@ function latest(
     state,
     acceptedAt: iso(acceptedAt),
     endedAt: endedAt === undefined ? null : iso(endedAt),
-    error: failure === undefined ? null : { code: failure.code, message: failure.message },
+    error: failure === undefined ? null : { code: failure.code, message: failure.message, cause: failure.cause },
     ...(state === 'completed' && outcome !== undefined ? sizeOf(outcome) : noSize),
   };
 }

@@ -87,14 +87,16 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
   };
 }
 
+const unknownFailure = { code: 'INTERNAL_ERROR', message: 'The capture failed.', cause: 'service' } as const;
+
 function failedView(record: CaptureRecord): FailedCapture {
-  const { code, message } = record.failure ?? { code: 'INTERNAL_ERROR', message: 'The capture failed.' };
+  const { code, message, cause } = record.failure ?? unknownFailure;
   return {
     ...withoutResult(record),
     status: 'failed',
     tokenCost: 0,
     processingTimeMs: processingTime(record),
-    error: { code, message },
+    error: { code, message, cause },
     ...webhookView(record),
   };
 }
@@ -128,11 +130,11 @@ function secretsView({ options: { secrets } }: CaptureRecord): { readonly secret
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
   const { refresh, persistence, nextRefreshAt, refreshCharges = {} } = record;
   if (refresh === undefined && persistence === undefined) return {};
-  const { code, message } = refresh?.failure ?? {};
+  const { failure } = refresh ?? {};
   return {
     refresh: {
       state: refresh?.state ?? 'idle',
-      error: code === undefined || message === undefined ? null : { code, message },
+      error: failure === undefined ? null : { code: failure.code, message: failure.message, cause: failure.cause },
       acceptedAt: isoOrNull(refresh?.acceptedAt),
       endedAt: isoOrNull(refresh?.endedAt),
       nextAt: isoOrNull(nextRefreshAt),

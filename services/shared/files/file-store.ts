@@ -3,7 +3,7 @@ import { ServiceError } from '../runtime/errors.ts';
 import type { Region } from '../runtime/regions.ts';
 
 /** The file that was to be read has been removed, or another one is in its place: `stat` tells which. */
-export class FileReplacedError extends ServiceError {
+export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   constructor(options?: { cause?: unknown }) {
     super(
       'STORAGE_FAILED',

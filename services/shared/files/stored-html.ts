@@ -116,7 +116,7 @@ export async function copyHtml(
 }
 
 /** The html was not stored, or is not stored any more: nothing can be rendered from it. */
-export class HtmlMissingError extends ServiceError {
+export class HtmlMissingError extends ServiceError<'STORAGE_FAILED'> {
   constructor() {
     super('STORAGE_FAILED', 'The supplied html is not stored any more. Send the request again.');
   }

@@ -32,7 +32,7 @@ export const uploadRejections = ['missing', 'wrong_type', 'wrong_size', 'foreign
 export type UploadRejection = (typeof uploadRejections)[number];
 
 /** An upload is not what was asked for, so that no file of a capture can come of it. */
-export class UploadRejectedError extends ServiceError {
+export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
   readonly reason: UploadRejection;
 
   /** @param detail for the log */

@@ -2,6 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { enumOf, reportSchema } from '../api/capture.ts';
 import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
+import { failureCauses } from '../runtime/errors.ts';
 import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
@@ -51,6 +52,7 @@ const jobResultSchema = Type.Object({
       kind: enumOf(['failed']),
       code: enumOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
+      cause: enumOf(failureCauses),
     }),
     Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
   ]),

@@ -1,60 +1,159 @@
+/** Who is responsible for the end of a capture. Only `service` counts for status, objectives and alerts. */
+export const failureCauses = ['client', 'page', 'service'] as const;
+
+/**
+ * - `client`: the request asked for the failure (`failOn`, `required`, a selector that does not exist), is invalid, or exceeds the
+ *   limits of its account.
+ * - `page`: the site cannot be reached, answers too late, or sends what cannot be captured; its page crashes or blocks the browser.
+ * - `service`: this service failed: a browser was lost, a file could not be stored, a queue is full, a step of its own took too long.
+ */
+export type FailureCause = (typeof failureCauses)[number];
+
 /**
  * Every error code that the service can answer with: its HTTP status, whether the same request can succeed when it is
- * simply sent again, and the sentence a client sees when nobody has a better one.
+ * simply sent again, the sentence a client sees when nobody has a better one, and its cause. A null `cause` depends on the
+ * case: whoever throws the error states it.
  */
 export const errorTable = {
-  VALIDATION_ERROR: { status: 400, retryable: false, message: 'The request is not valid.' },
+  VALIDATION_ERROR: { status: 400, retryable: false, cause: 'client', message: 'The request is not valid.' },
   URL_BLOCKED: {
     status: 400,
     retryable: false,
+    cause: 'client',
     message: 'The address is refused by the egress policy of this service.',
   },
   UNAUTHORIZED: {
     status: 401,
     retryable: false,
+    cause: 'client',
     message: 'The API key is missing or unknown. Send it as "Authorization: Bearer <API_KEY>".',
   },
-  API_KEY_EXPIRED: { status: 401, retryable: false, message: 'The API key has expired. Use or create another one.' },
-  API_KEY_REVOKED: { status: 401, retryable: false, message: 'The API key was revoked. Use or create another one.' },
-  QUOTA_EXCEEDED: { status: 402, retryable: false, message: 'The token quota of this month is used up.' },
-  FORBIDDEN: { status: 403, retryable: false, message: 'The API key lacks the scope that this needs.' },
-  NOT_FOUND: { status: 404, retryable: false, message: 'There is nothing at this address.' },
-  CAPTURE_NOT_FOUND: { status: 404, retryable: false, message: 'This account has no capture of that uuid.' },
-  CONFLICT: { status: 409, retryable: false, message: 'The state of the capture does not allow this.' },
+  API_KEY_EXPIRED: {
+    status: 401,
+    retryable: false,
+    cause: 'client',
+    message: 'The API key has expired. Use or create another one.',
+  },
+  API_KEY_REVOKED: {
+    status: 401,
+    retryable: false,
+    cause: 'client',
+    message: 'The API key was revoked. Use or create another one.',
+  },
+  QUOTA_EXCEEDED: {
+    status: 402,
+    retryable: false,
+    cause: 'client',
+    message: 'The token quota of this month is used up.',
+  },
+  FORBIDDEN: {
+    status: 403,
+    retryable: false,
+    cause: 'client',
+    message: 'The API key lacks the scope that this needs.',
+  },
+  NOT_FOUND: { status: 404, retryable: false, cause: 'client', message: 'There is nothing at this address.' },
+  CAPTURE_NOT_FOUND: {
+    status: 404,
+    retryable: false,
+    cause: 'client',
+    message: 'This account has no capture of that uuid.',
+  },
+  CONFLICT: {
+    status: 409,
+    retryable: false,
+    cause: 'client',
+    message: 'The state of the capture does not allow this.',
+  },
   RATE_LIMIT_EXCEEDED: {
     status: 429,
     retryable: true,
+    cause: 'client',
     message: 'Too many requests. Wait for the seconds that Retry-After tells, then send it again.',
   },
   QUEUE_FULL: {
     status: 429,
     retryable: true,
+    cause: null,
     message: 'Too many captures are under way. Wait for the seconds that Retry-After tells, then send it again.',
   },
-  NAVIGATION_FAILED: { status: 500, retryable: true, message: 'The page could not be opened.' },
-  CAPTURE_TIMEOUT: { status: 500, retryable: true, message: 'The capture took longer than it may.' },
-  CAPTURE_FAILED: { status: 500, retryable: true, message: 'The page was opened, but could not be captured.' },
-  PAGE_TOO_LARGE: { status: 500, retryable: false, message: 'The page is larger than the format can hold.' },
-  REGION_UNAVAILABLE: { status: 500, retryable: true, message: 'No renderer of the region is available.' },
-  STORAGE_FAILED: { status: 500, retryable: true, message: 'The file could not be stored. Send the request again.' },
-  INTERNAL_ERROR: { status: 500, retryable: true, message: 'Something went wrong here. Send the request again.' },
-} as const satisfies Record<string, { status: number; retryable: boolean; message: string }>;
+  NAVIGATION_FAILED: { status: 500, retryable: true, cause: 'page', message: 'The page could not be opened.' },
+  CAPTURE_TIMEOUT: { status: 500, retryable: true, cause: null, message: 'The capture took longer than it may.' },
+  CAPTURE_FAILED: {
+    status: 500,
+    retryable: true,
+    cause: null,
+    message: 'The page was opened, but could not be captured.',
+  },
+  PAGE_TOO_LARGE: {
+    status: 500,
+    retryable: false,
+    cause: 'page',
+    message: 'The page is larger than the format can hold.',
+  },
+  REGION_UNAVAILABLE: {
+    status: 500,
+    retryable: true,
+    cause: null,
+    message: 'No renderer of the region is available.',
+  },
+  STORAGE_FAILED: {
+    status: 500,
+    retryable: true,
+    cause: 'service',
+    message: 'The file could not be stored. Send the request again.',
+  },
+  INTERNAL_ERROR: {
+    status: 500,
+    retryable: true,
+    cause: 'service',
+    message: 'Something went wrong here. Send the request again.',
+  },
+} as const satisfies Record<
+  string,
+  { status: number; retryable: boolean; cause: FailureCause | null; message: string }
+>;
 
 export type ErrorCode = keyof typeof errorTable;
 
 export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 
+/** The causes that an error of this code can have. */
+export function causesOf(code: ErrorCode): readonly FailureCause[] {
+  const { cause } = errorTable[code];
+  return cause === null ? failureCauses : [cause];
+}
+
+/** Codes whose cause depends on the case. */
+type CodeWithoutCause = {
+  [Code in ErrorCode]: (typeof errorTable)[Code]['cause'] extends null ? Code : never;
+}[ErrorCode];
+
+interface ServiceErrorOptions {
+  /** By default that of the code. */
+  readonly causedBy?: FailureCause;
+  /** Stays in the log. */
+  readonly cause?: unknown;
+}
+
+/** Arguments after the code: a code without a cause of its own, or one that is known only at run time, needs `causedBy`. */
+type ServiceErrorRest<Code extends ErrorCode> = [Extract<Code, CodeWithoutCause>] extends [never]
+  ? [message?: string | undefined, options?: ServiceErrorOptions]
+  : [message: string | undefined, options: ServiceErrorOptions & { readonly causedBy: FailureCause }];
+
 /**
  * An error with a public face. `message` is what the client reads; `cause` stays in the log.
  * Callers ask for `code`; nobody parses a message.
  */
-export class ServiceError extends Error {
-  readonly code: ErrorCode;
+export class ServiceError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly causedBy: FailureCause;
 
-  constructor(code: ErrorCode, message?: string, options?: { cause?: unknown }) {
-    super(message ?? errorTable[code].message, options);
+  constructor(code: Code, ...[message, options = {}]: ServiceErrorRest<Code>) {
+    super(message ?? errorTable[code].message, 'cause' in options ? { cause: options.cause } : {});
     this.name = 'ServiceError';
     this.code = code;
+    this.causedBy = options.causedBy ?? errorTable[code].cause ?? 'service';
   }
 
   get status(): number {
@@ -66,7 +165,8 @@ export class ServiceError extends Error {
   }
 }
 
-/** Any thrown value as a {@link ServiceError}: one that already is passes through, the rest become `fallback`. */
+/** Any thrown value as a {@link ServiceError}: one that already is passes through, the rest become `fallback`, caused by this service. */
 export function toServiceError(thrown: unknown, fallback: ErrorCode = 'INTERNAL_ERROR'): ServiceError {
-  return thrown instanceof ServiceError ? thrown : new ServiceError(fallback, undefined, { cause: thrown });
+  if (thrown instanceof ServiceError) return thrown;
+  return new ServiceError(fallback, undefined, { causedBy: 'service', cause: thrown });
 }

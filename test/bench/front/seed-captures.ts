@@ -32,7 +32,11 @@ function recordOf(account: string, acceptedAt: number, index: number): CaptureRe
   const uuid = firstUuidOf(acceptedAt).slice(0, 13) + randomUUIDv7().slice(13);
   const record = newRecord({ account, uuid, acceptedAt, lifetimeMs: 365 * 86_400_000, endedAt: acceptedAt + 900 });
   if (index % 20 === 7) {
-    return { ...record, status: 'failed', failure: { code: 'NAVIGATION_FAILED', message: 'No such host.' } };
+    return {
+      ...record,
+      status: 'failed',
+      failure: { code: 'NAVIGATION_FAILED', message: 'No such host.', cause: 'page' },
+    };
   }
   return { ...record, status: 'completed', outcome: newOutcome({ capturedAt: acceptedAt + 800 }) };
 }

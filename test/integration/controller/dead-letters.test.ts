@@ -67,7 +67,13 @@ describe('dead letters', () => {
     const record = await capture.record();
     return { ...record?.failure, waiting: await on().waiting(), counted: await on().settled('max_deliveries') };
   };
-  const failedWith = (message: string) => ({ code: 'CAPTURE_FAILED', message, waiting: 0, counted: 1 });
+  const failedWith = (message: string) => ({
+    code: 'CAPTURE_FAILED',
+    message,
+    cause: 'service',
+    waiting: 0,
+    counted: 1,
+  });
 
   test('a job that was delivered three times in vain is settled as failed, told, and removed', async () => {
     const capture = await queueCapture(on().session);
@@ -142,7 +148,11 @@ describe('dead letters', () => {
     await until('the letter to be settled', async () => (await on().letters()) === 0);
     expect(await record()).toMatchObject({
       status: 'completed',
-      refresh: { revision: 1, state: 'failed', failure: { code: 'CAPTURE_FAILED', message: unfinished } },
+      refresh: {
+        revision: 1,
+        state: 'failed',
+        failure: { code: 'CAPTURE_FAILED', message: unfinished, cause: 'service' },
+      },
     });
     expect(await usage('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
     expect([await on().waiting(), await on().settled('max_deliveries')]).toEqual([0, 1]);

@@ -46,7 +46,7 @@ describe('expiry', () => {
       { ...record, revision: 0 },
       {
         reason: 'max_deliveries',
-        failure: { code: 'CAPTURE_FAILED', message: 'died' },
+        failure: { code: 'CAPTURE_FAILED', message: 'died', cause: 'service' },
         unlessBegun: false,
       },
     );

@@ -34,7 +34,7 @@ describe('dispatch', () => {
     const begun = await accepted();
     await begun.deps.captures.change(begun.record, begin(0));
     const failed = await accepted();
-    await failed.deps.captures.fail(failed.record, { code: 'CAPTURE_FAILED', message: 'x' });
+    await failed.deps.captures.fail(failed.record, { code: 'CAPTURE_FAILED', message: 'x', cause: 'service' });
     const deleted = await accepted();
     await deleted.deps.captures.change(deleted.record, remove);
     for (const { run } of [begun, failed, deleted]) await run();

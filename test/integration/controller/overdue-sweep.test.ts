@@ -32,7 +32,7 @@ describe('the sweep', () => {
     await sweep().pass(always);
     expect(await late.record()).toMatchObject({
       status: 'failed',
-      failure: { code: 'CAPTURE_TIMEOUT', message: 'No renderer took the capture within 25 s.' },
+      failure: { code: 'CAPTURE_TIMEOUT', message: 'No renderer took the capture within 25 s.', cause: 'service' },
     });
     expect([await on().waiting(), await on().settled('not_started')]).toEqual([0, 1]);
   });
@@ -44,7 +44,7 @@ describe('the sweep', () => {
     const heard = on().listen(lost.job);
     expect(await lost.record()).toBeNull();
     await sweep().pass(always);
-    const failure = { code: 'CAPTURE_TIMEOUT', message: 'The capture did not end within 25 s.' };
+    const failure = { code: 'CAPTURE_TIMEOUT', message: 'The capture did not end within 25 s.', cause: 'service' };
     expect((await heard.result).outcome).toEqual({ kind: 'failed', ...failure });
     const endedAt = expect.any(Number) as number;
     expect(await lost.record()).toEqual({ ...lost.accepted, status: 'failed', failure, endedAt });
@@ -76,6 +76,7 @@ describe('the sweep', () => {
     expect((await lost.record())?.failure).toEqual({
       code: 'CAPTURE_TIMEOUT',
       message: 'The capture did not end within 25 s.',
+      cause: 'service',
     });
     expect([await on().waiting(), await on().settled('deadline')]).toEqual([0, 1]);
   });
@@ -87,6 +88,7 @@ describe('the sweep', () => {
       cancelQueued(0, {
         code: 'CAPTURE_FAILED',
         message: 'The client went away.',
+        cause: 'service',
       }),
     );
     const past = { startInMs: -20_000, deadlineInMs: -5000 };
@@ -178,7 +180,7 @@ describe('the sweep', () => {
     const late = { startInMs: -5000 };
     const [deleted, followed] = [await queueRefresh(on(), 'gone', late), await queueRefresh(on(), 'gone', late)];
     await on().captures.change(deleted.job, remove);
-    await on().captures.fail(followed.job, { code: 'CAPTURE_FAILED', message: 'x' });
+    await on().captures.fail(followed.job, { code: 'CAPTURE_FAILED', message: 'x', cause: 'service' });
     const { state: _state, failure: _failure, endedAt: _end, ...order } = (await followed.record())?.refresh ?? never();
     await on().captures.change(followed.job, startRefresh({ ...order, revision: 2 }));
     await sweep().pass(always);

@@ -127,7 +127,7 @@ describe('refresh', () => {
       nearly(first + (minutes + 1) * 60_000, await dueAt('refresh', record));
     }
     expect(await queue()).toEqual([]);
-    await deps.captures.fail({ ...record, revision: 1 }, { code: 'CAPTURE_FAILED', message: 'x' });
+    await deps.captures.fail({ ...record, revision: 1 }, { code: 'CAPTURE_FAILED', message: 'x', cause: 'service' });
     await deps.accounts.change(account, (known) => ({ ...known, maxQueued: 0 }));
     await runAt(first);
     nearly(first + 60_000, await dueAt('refresh', record));

@@ -114,7 +114,7 @@ const uploaded = async (draft: CaptureRecord) => {
   const job = await parts.jobOf(draft);
   return { outcome: completedBy(await renderer.upload(job)), bytes: renderer.fileOf(job) };
 };
-const failed = { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is no such host.' } as const;
+const failed = { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is no such host.', cause: 'page' } as const;
 const settledByAnother = (draft: CaptureRecord) =>
   parts.captures.end({ ...draft, draft }, complete(0, newOutcome(), draft.expiresAt));
 
@@ -246,7 +246,10 @@ describe('when the client goes away', () => {
 
   test('one that has ended stays as it is', async () => {
     const { draft, end, gone } = await wait(60_000, 90_000);
-    await parts.captures.end({ ...draft, draft }, fail(0, { code: 'PAGE_TOO_LARGE', message: 'Too tall.' }));
+    await parts.captures.end(
+      { ...draft, draft },
+      fail(0, { code: 'PAGE_TOO_LARGE', message: 'Too tall.', cause: 'page' }),
+    );
     gone.abort();
     expect((await end).record.failure?.code).toBe('PAGE_TOO_LARGE');
   });

@@ -149,9 +149,12 @@ describe('a capture that completes', () => {
       const say = (words: string) => renderer.session.nc.publish(job.reply?.subject ?? '', words);
       say('nonsense');
       say(`${JSON.stringify({ ticket: job.ticket, outcome: { kind: 'completed' } })}\n`);
-      renderer.tell({ ...job, ticket: 'forged' }, { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Forged.' });
+      renderer.tell(
+        { ...job, ticket: 'forged' },
+        { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Forged.', cause: 'service' },
+      );
       await renderer.complete(job);
-      renderer.tell(job, { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Too late.' });
+      renderer.tell(job, { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Too late.', cause: 'service' });
     };
     expect((await read(await front.capture({ url }))).body).toMatchObject({ error: null, success: true });
   });
@@ -265,7 +268,7 @@ describe('a client that goes away', () => {
     expect((await state(job.uuid)).status).toBe(404);
     const metrics = () => front.metrics.metrics();
     await until('the front to have noticed', async () =>
-      /captures_total\{outcome="client_gone",region="us-east",format="png"\} 1/.test(await metrics()),
+      /captures_total\{outcome="client_gone",cause="none",region="us-east",format="png"\} 1/.test(await metrics()),
     );
     release();
     const ended = await until('the end', async () => {
@@ -274,7 +277,7 @@ describe('a client that goes away', () => {
     });
     expect(isState(ended.data), JSON.stringify(isState.errors)).toBe(true);
     expect(ended.data).toMatchObject({ status: 'completed', tokenCost: 1 });
-    expect(await metrics()).toMatch(/captures_total\{outcome="client_gone",region="us-east",format="png"\} 1/);
+    expect(await metrics()).toMatch(/captures_total\{outcome="client_gone",cause="none",region="us-east",format="png"\} 1/);
     await until('none in flight', async () => /captures_in_flight\{region="us-east"\} 0/.test(await metrics()));
   });
 });

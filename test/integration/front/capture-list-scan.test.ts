@@ -109,7 +109,7 @@ describe('all captures, newest first and each once', () => {
     const later = await fill('many', [clock(), clock() - 1]);
     await captures.fail(
       { account: 'many', uuid: uuids[5] ?? '' },
-      { code: 'CAPTURE_FAILED', message: 'changed, not new' },
+      { code: 'CAPTURE_FAILED', message: 'changed, not new', cause: 'service' },
     );
     expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);
     expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);

@@ -27,7 +27,7 @@ async function start(options: Parameters<typeof buildAppAlone>[0] = {}) {
   app = await buildAppAlone({
     registry,
     lookUp: async (hash) => (hash === hashKey(holds) ? record : null),
-    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     ...options,
   });
 }

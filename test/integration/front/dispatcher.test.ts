@@ -119,7 +119,7 @@ function dispatcher(
 const complete = async (_job: UnsignedJob, mailbox: Mailbox) => {
   const result = resultOf(
     { ticket: 'a.ticket' },
-    { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Settled above.' },
+    { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Settled above.', cause: 'service' },
   );
   mailbox.deliver({ result, bytes: null, region: 'us-east', at: Date.now() });
 };

@@ -86,7 +86,7 @@ describe('the id of a request', () => {
 test('a full queue is 429, and says when to try again', async () => {
   const full = await buildAppAlone({
     key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 },
-    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
   });
   const response = await full.inject({
     method: 'POST',

@@ -20,7 +20,7 @@ const accepted = new Set<Socket>();
 beforeAll(async () => {
   app = await buildAppAlone({
     lookUp: () => lookUp(),
-    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL')),
+    dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
   });
   app.server.on('connection', (socket) => {
     accepted.add(socket);

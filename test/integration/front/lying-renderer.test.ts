@@ -93,7 +93,7 @@ async function expectUnharmed(holder: Holder, job: CaptureJob): Promise<void> {
 }
 
 const forgedWarning = 'a renderer sent a result for a job that it was not given';
-const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.' } as const;
+const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
 describe('a result of a job that the renderer was not given', () => {
   test('with a forged ticket', async () => {

@@ -14,7 +14,7 @@ import { adminToken, openAccount } from './accounts.ts';
 import { wide } from './background.ts';
 
 const forgedWarning = 'a renderer sent a result for a job that it was not given';
-const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.' } as const;
+const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
 test('ten thousand results a second for two seconds: honest captures complete, and the front stays small', async () => {
   await using parts = new AsyncDisposableStack();

@@ -41,7 +41,7 @@ const orderOf = (revision: number): RefreshOrder => ({
   deadline: Date.now() + 120_000,
 });
 
-const lost = { code: 'CAPTURE_TIMEOUT', message: 'It took too long.' } as const;
+const lost = { code: 'CAPTURE_TIMEOUT', message: 'It took too long.', cause: 'service' } as const;
 
 interface Rendered {
   readonly record: CaptureRecord;
@@ -144,12 +144,17 @@ test('a failure settles once, is not charged, and says what the renderer said', 
   for (const make of [interactive, background, refresh]) {
     const { record, job } = await make('fails');
     const before = await usageOf('fails');
-    const failed = resultOf(job, { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+    const failed = resultOf(job, {
+      kind: 'failed',
+      code: 'NAVIGATION_FAILED',
+      message: 'There is no such host.',
+      cause: 'page',
+    });
     const settled = await Promise.all([true, false, false].map((isAwaited) => parts.settle(failed, { isAwaited })));
     expect(settled.map(({ outcome }) => outcome).toSorted()).toEqual(['failed', 'repeated', 'repeated']);
     const found = (await parts.captures.get('fails', record.uuid))?.value;
     const failure = job.revision === 0 ? found?.failure : found?.refresh?.failure;
-    expect(failure).toEqual({ code: 'NAVIGATION_FAILED', message: 'There is no such host.' });
+    expect(failure).toEqual({ code: 'NAVIGATION_FAILED', message: 'There is no such host.', cause: 'page' });
     expect(await usageOf('fails')).toMatchObject({ tokens: before.tokens, captures: before.captures, queued: 0 });
   }
 });

@@ -18,7 +18,8 @@ export interface AlertCase {
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
 const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
 const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
-const ended = (outcome: string) => `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}"}`;
+const ended = (outcome: string, cause = 'none') =>
+  `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}",cause="${cause}"}`;
 const tried = (outcome: string) => `webcapture_webhook_attempts_total{outcome="${outcome}"}`;
 const results = (outcome: string) => `webcapture_front_results_total{outcome="${outcome}"}`;
 const unsettled = (pod: string) => `webcapture_queue_results_oldest_age_seconds{pod="${pod}"}`;
@@ -31,7 +32,8 @@ const volume = (what: 'available' | 'capacity', claim: string) =>
   `kubelet_volume_stats_${what}_bytes{persistentvolumeclaim="${claim}"}`;
 const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
 const mismatch = (field: string) => `webcapture_fleet_config_mismatch{service="front",field="${field}"}`;
-const front = (outcome: string) => `webcapture_front_captures_total{region="us-east",outcome="${outcome}"}`;
+const front = (outcome: string, cause = 'none') =>
+  `webcapture_front_captures_total{region="us-east",outcome="${outcome}",cause="${cause}"}`;
 const answered = 'method="POST",route="/capture",status="2xx"';
 const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
 const all = `webcapture_front_request_seconds_count{${answered}}`;
@@ -122,18 +124,23 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureCapturesFail',
-    fires: { [ended('completed')]: '0+70x20', [ended('CAPTURE_FAILED')]: '0+30x20' },
+    fires: { [ended('completed')]: '0+70x20', [ended('CAPTURE_FAILED', 'service')]: '0+30x20' },
     labels: { region: 'us-east' },
-    summary: 'More than 20% of the captures in us-east fail',
+    summary: 'The service fails more than 20% of the captures in us-east',
     // Pages that cannot be opened are not ours.
-    quiet: { [ended('completed')]: '0+20x20', [ended('NAVIGATION_FAILED')]: '0+80x20' },
+    quiet: {
+      [ended('completed')]: '0+20x20',
+      [ended('NAVIGATION_FAILED', 'page')]: '0+80x20',
+      [ended('CAPTURE_FAILED', 'page')]: '0+80x20',
+      [ended('CAPTURE_FAILED', 'client')]: '0+80x20',
+    },
   },
   {
     alert: 'WebcaptureStorageFails',
-    fires: { [ended('STORAGE_FAILED')]: '0+2x20' },
+    fires: { [ended('STORAGE_FAILED', 'service')]: '0+2x20' },
     labels: {},
     summary: 'Files cannot be stored',
-    quiet: { [ended('STORAGE_FAILED')]: '0x10 1x10', [status('storage')]: '1x20' },
+    quiet: { [ended('STORAGE_FAILED', 'service')]: '0x10 1x10', [status('storage')]: '1x20' },
   },
   {
     alert: 'WebcaptureStorageFails',
@@ -223,15 +230,17 @@ export const alertCases: readonly AlertCase[] = [
     alert: 'WebcaptureSuccessBudgetBurns',
     // An hour at 10%, and now.
     after: '70m',
-    fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED')]: '0+10x70' },
+    fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED', 'service')]: '0+10x70' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends within days',
     // It was as bad, but no longer is; faults of pages and clients do not count.
     quiet: {
       [front('completed')]: '0+90x70',
-      [front('CAPTURE_FAILED')]: '0+10x35 350x35',
-      [front('NAVIGATION_FAILED')]: '0+50x70',
-      [front('QUOTA_EXCEEDED')]: '0+50x70',
+      [front('CAPTURE_FAILED', 'service')]: '0+10x35 350x35',
+      [front('NAVIGATION_FAILED', 'page')]: '0+50x70',
+      [front('CAPTURE_FAILED', 'client')]: '0+50x70',
+      [front('QUEUE_FULL', 'client')]: '0+50x70',
+      [front('QUOTA_EXCEEDED', 'client')]: '0+50x70',
     },
   },
   {
@@ -254,19 +263,19 @@ export const alertCases: readonly AlertCase[] = [
     alert: 'WebcaptureSuccessBudgetBurns',
     // Six hours at 4%: too little for the short windows.
     after: '6h10m',
-    fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED')]: '0+4x370' },
+    fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED', 'service')]: '0+4x370' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends within days',
     // Within the budget; and a bad share of hardly any captures.
-    quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED')]: '0+1x370' },
+    quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED', 'service')]: '0+1x370' },
   },
   {
     alert: 'WebcaptureSuccessBudgetBurns',
     after: '70m',
-    fires: { [front('completed')]: '0+1x70', [front('QUEUE_FULL')]: '0+1x70' },
+    fires: { [front('completed')]: '0+1x70', [front('QUEUE_FULL', 'service')]: '0+1x70' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    quiet: { [front('completed')]: '0 1x69', [front('QUEUE_FULL')]: '0 1x69' },
+    quiet: { [front('completed')]: '0 1x69', [front('QUEUE_FULL', 'service')]: '0 1x69' },
   },
   {
     alert: 'WebcaptureLatencyBudgetBurns',

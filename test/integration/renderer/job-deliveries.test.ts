@@ -85,7 +85,10 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
   };
 }
 
-const browserLost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', { cause: new BrowserLostError() });
+const browserLost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', {
+  causedBy: 'service',
+  cause: new BrowserLostError(),
+});
 const fails = (error: unknown) => ({ render: () => Promise.reject(error) });
 const at = (startsInMs: number, endsInMs: number) => {
   const now = Date.now();
@@ -117,7 +120,7 @@ const table: readonly [
   ],
   [
     'crashes its own page',
-    () => fails(new ServiceError('CAPTURE_FAILED', 'The page crashed.')),
+    () => fails(new ServiceError('CAPTURE_FAILED', 'The page crashed.', { causedBy: 'page' })),
     Array(3).fill('failed CAPTURE_FAILED, acknowledged') as [string, string, string],
     [false, true, true],
   ],

@@ -10,7 +10,10 @@ import { failing, useRenderers } from './support/use-renderers.ts';
 const { nats, queue, start, settled } = useRenderers();
 
 describe('a browser that is lost', () => {
-  const lost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', { cause: new BrowserLostError() });
+  const lost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', {
+    causedBy: 'service',
+    cause: new BrowserLostError(),
+  });
 
   test('has the capture rendered again in one of its own, which counts as a delivery', async () => {
     let turn = 0;

@@ -102,14 +102,17 @@ describe('the result', () => {
     const { subject, heard } = listen();
     await nats().session.nc.flush();
     const renderer = await start({
-      render: failing(new ServiceError(thrown, 'a reason', { cause: new Error('secret') })),
+      render: failing(new ServiceError(thrown, 'a reason', { causedBy: 'page', cause: new Error('secret') })),
     });
     await queue().publish({}, { reply: { subject, wants: 'bytes' } });
-    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason' }]);
+    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason', cause: 'page' }]);
     await until('the reply', () => heard.length === 1);
     expect(heard[0]?.outcome).toMatchObject({ kind: 'failed', code: told });
     expect(heard[0]?.data).not.toContain('secret');
-    await until('it to be counted', () => renderer.ended[0]?.failure === told);
+    await until(
+      'it to be counted',
+      () => renderer.ended[0]?.failure?.code === told && renderer.ended[0].failure.cause === 'page',
+    );
   });
 
   test('of what nobody has thought of is an internal error that tells nothing', async () => {
@@ -238,10 +241,15 @@ test('each end is counted with its outcome, also that of a capture whose time ha
   await settled(3);
   const text = await until('all to be counted', async () => {
     const all = await registry.metrics();
-    return /outcome="CAPTURE_TIMEOUT"} 1$/m.test(all) ? all : undefined;
+    return /outcome="CAPTURE_TIMEOUT",cause="service"} 1$/m.test(all) ? all : undefined;
   });
-  for (const outcome of ['completed', 'NAVIGATION_FAILED', 'CAPTURE_TIMEOUT']) {
-    expect(text).toMatch(new RegExp(`captures_total{region="us-east",format="png",outcome="${outcome}"} 1$`, 'm'));
+  for (const [outcome, cause] of [
+    ['completed', 'none'],
+    ['NAVIGATION_FAILED', 'page'],
+    ['CAPTURE_TIMEOUT', 'service'],
+  ]) {
+    const labels = `region="us-east",format="png",outcome="${outcome}",cause="${cause}"`;
+    expect(text).toContain(`captures_total{${labels}} 1\n`);
   }
   expect(text).toMatch(/^webcapture_renderer_render_seconds_count.* 2$/m);
   expect(text).toMatch(/^webcapture_renderer_queue_wait_seconds_count{region="us-east",lane="interactive"} 2$/m);

@@ -22,7 +22,7 @@ const completed: JobOutcome = {
   report: plainReport,
   ageMs: 1,
 };
-const failed: JobOutcome = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'a reason' };
+const failed: JobOutcome = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'a reason', cause: 'service' };
 
 /** A job that was delivered, and what a front hears of it. */
 async function delivered(wants?: JobReply['wants']) {

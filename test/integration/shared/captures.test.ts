@@ -96,7 +96,7 @@ test('a failed capture costs nothing and can no longer complete', async () => {
   const captures = new Captures(nats.session);
   const record = recordOf('failed');
   await captures.create(record);
-  await captures.fail(record, { code: 'CAPTURE_TIMEOUT', message: 'late' });
+  await captures.fail(record, { code: 'CAPTURE_TIMEOUT', message: 'late', cause: 'service' });
   expect(await end(captures, record, record.expiresAt)).toMatchObject({ status: 'failed' });
   expect(await usageOf('failed')).toMatchObject({ tokens: 0, captures: 0 });
 });
@@ -104,7 +104,7 @@ test('a failed capture costs nothing and can no longer complete', async () => {
 test('a capture that is being rendered can no longer be cancelled', async () => {
   const captures = new Captures(nats.session);
   const record = recordOf('cancel');
-  const failure = { code: 'CAPTURE_FAILED', message: 'the client went away' } as const;
+  const failure = { code: 'CAPTURE_FAILED', message: 'the client went away', cause: 'service' } as const;
   await captures.create(record);
   expect(await captures.change(record, begin(0))).toMatchObject({ status: 'rendering' });
   expect(await captures.change(record, cancelQueued(0, failure))).toMatchObject({ status: 'rendering' });
@@ -142,7 +142,7 @@ const orderOf = (revision: number): RefreshOrder => ({
   startBy: Date.now() + 60_000,
   deadline: Date.now() + 120_000,
 });
-const lost = { code: 'CAPTURE_FAILED', message: 'lost' } as const;
+const lost = { code: 'CAPTURE_FAILED', message: 'lost', cause: 'service' } as const;
 
 describe('what is set aside', () => {
   const background = (account: string, tokenCost = 2) =>

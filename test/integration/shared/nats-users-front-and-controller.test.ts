@@ -74,7 +74,7 @@ describe('a controller', () => {
     await new DeadLetters(controller()).add({ ...letter, reason: 'terminated' });
     const statistics = new Statistics(controller(), () => undefined);
     const before = newRecord({ account: 'noted' });
-    const failure = { code: 'CAPTURE_FAILED', message: 'It failed.' } as const;
+    const failure = { code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
     statistics.changed(before, { ...before, status: 'failed', failure, endedAt: before.acceptedAt });
     await statistics.flush();
     expect(broker().violations().slice(violations)).toEqual([]);

@@ -121,7 +121,7 @@ test('while the server is away, whatever writes keeps to the deadline of its cal
   const all = await Promise.all([
     failing(captures.create(record, limits)),
     failing(captures.change(record, begin(0), limits)),
-    failing(captures.fail(record, { code: 'CAPTURE_FAILED', message: '' }, limits)),
+    failing(captures.fail(record, { code: 'CAPTURE_FAILED', message: '', cause: 'service' }, limits)),
     failing(captures.change(record, (found) => ({ ...found, tokenCost: 9 }), limits)),
     failing(jobs.publish(jobOf(record, 0), limits)),
     failing(tasks.publish({ kind: 'expiry', account: 'a', uuid: record.uuid }, limits.deadline)),

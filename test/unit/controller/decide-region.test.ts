@@ -129,7 +129,7 @@ describe('captures that fail for our own reasons', () => {
     const recent = { ended: 5, failedByUs: 2, queueWaitP95Ms: 0 };
     expect(decideRegion(region({ wanted: 2, pods: healthy(2, { recent }) }))).toEqual({
       status: 'degraded_performance',
-      message: '40% of the last 10 captures failed for reasons of our own',
+      message: '40% of the last 10 captures failed because of this service',
     });
   });
 });
@@ -207,7 +207,7 @@ test('the worst fact decides, and every reason is told, the worst first', () => 
     status: 'partial_outage',
     message:
       '1 of 3 renderers healthy: b has not been heard for 8 s, 1 more missing; ' +
-      '50% of the last 100 captures failed for reasons of our own; captures wait up to 20 s for a renderer',
+      '50% of the last 100 captures failed because of this service; captures wait up to 20 s for a renderer',
   });
 });
 

@@ -93,7 +93,9 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
         },
     },
     dispatcher: { prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 },
-    backgroundQueue: { enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL')) },
+    backgroundQueue: {
+      enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
+    },
     regions: { estimatedWaitSeconds: () => 7 },
     captures: { get: beyond, fail: beyond },
     followUps: { arrange: beyond },
@@ -145,7 +147,9 @@ describe('all is released', () => {
   });
 
   test('when it cannot be queued', async () => {
-    const { answer } = await capture({ publish: () => Promise.reject(new ServiceError('QUEUE_FULL')) });
+    const { answer } = await capture({
+      publish: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
+    });
     expect(answer).toMatchObject({ code: 'QUEUE_FULL' });
     // It may lie in the queue all the same: the reservation is released when its record has ended.
     expect(told.slice(2)).toEqual([
@@ -159,10 +163,10 @@ describe('all is released', () => {
   });
 
   test('when it fails', async () => {
-    const failure = { code: 'NAVIGATION_FAILED', message: 'There is no such host.' } as const;
+    const failure = { code: 'NAVIGATION_FAILED', message: 'There is no such host.', cause: 'page' } as const;
     const end = async (): Promise<AwaitedEnd> => ({ record: { ...open, status: 'failed', failure }, bytes: null });
     const { answer } = await capture({ end });
-    expect(answer).toMatchObject(failure);
+    expect(answer).toMatchObject({ code: failure.code, message: failure.message, causedBy: 'page' });
     expect(told.slice(4)).toEqual([
       'close dispatch failed',
       'release reservation failed',

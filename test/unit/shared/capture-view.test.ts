@@ -66,7 +66,7 @@ test.each(['queued', 'rendering'] as const)('a %s capture tells where its file w
 });
 
 test('a failed capture tells why, and costs nothing', () => {
-  const failure = { code: 'PAGE_TOO_LARGE', message: 'Too tall.' } as const;
+  const failure = { code: 'PAGE_TOO_LARGE', message: 'Too tall.', cause: 'page' } as const;
   const view = captureView({ ...open, status: 'failed', failure, endedAt: acceptedAt + 10 }, options);
   expect(view).toMatchObject({ status: 'failed', tokenCost: 0, processingTimeMs: 10, error: failure });
   expect(view).not.toHaveProperty('fileUrl');
@@ -124,7 +124,7 @@ describe('refreshes', () => {
     acceptedAt,
     startBy: 0,
     deadline: 0,
-    failure: { code: 'CAPTURE_FAILED', message: 'It did not work.' },
+    failure: { code: 'CAPTURE_FAILED', message: 'It did not work.', cause: 'service' },
     endedAt: acceptedAt + 1000,
   } as const;
   const shown = (changes: Partial<CaptureRecord>) => captureView({ ...completed, ...changes }, options);

@@ -93,7 +93,7 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
   ],
   [
     'failed before it began, and leaves nothing',
-    { status: 'failed', failure: { code: 'CAPTURE_FAILED', message: 'Gone.', cancelled: true } },
+    { status: 'failed', failure: { code: 'CAPTURE_FAILED', message: 'Gone.', cause: 'service', cancelled: true } },
     [],
   ],
   // The entry of the capture is put off when the leader comes to it.

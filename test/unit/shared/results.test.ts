@@ -45,7 +45,7 @@ describe('of what a renderer says', () => {
   });
   const withFailure = (changes: object) => ({
     ...result,
-    outcome: { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', ...changes },
+    outcome: { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'page', ...changes },
   });
 
   test.each<[string, unknown]>([

@@ -59,7 +59,7 @@ const newEnd = (changes: Partial<CaptureEnd> = {}): CaptureEnd => ({
   failure: undefined,
   ...changes,
 });
-const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.' } as const;
+const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.', cause: 'service' } as const;
 
 describe('a day', () => {
   test('counts by key, and sums that were counted apart are what is counted together', () => {
@@ -165,7 +165,7 @@ test('an hour keeps the slowest and the last that failed, whoever saw them, and 
   for (let each = 0; each < 200; each++) {
     const hour = each % 3 === 0 ? one : two;
     noteEnd(hour, newEnd({ durationMs: (each * 77) % 200 }));
-    noteEnd(hour, newEnd({ endedAt: accepted + each, failure: { code: 'NAVIGATION_FAILED', message } }));
+    noteEnd(hour, newEnd({ endedAt: accepted + each, failure: { code: 'NAVIGATION_FAILED', message, cause: 'page' } }));
   }
   addHour(one, two);
   // What was written without an answer comes twice.

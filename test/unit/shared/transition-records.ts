@@ -6,7 +6,7 @@ export const day = 86_400_000;
 export const accepted = Date.UTC(2026, 10, 30, 12);
 export const now = accepted + 60_000;
 export const outcome = newOutcome({ capturedAt: now });
-export const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.' } as const;
+export const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.', cause: 'service' } as const;
 export const later = accepted + 2 * day;
 
 export const newRefresh = (changes: Partial<CaptureRefresh> = {}): CaptureRefresh => ({

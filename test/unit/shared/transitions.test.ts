@@ -200,7 +200,7 @@ describe('secrets', () => {
 });
 
 test('a capture tells its own failure, and by any other number that of its last refresh', () => {
-  const other = { code: 'NAVIGATION_FAILED', message: 'It was not there.' } as const;
+  const other = { code: 'NAVIGATION_FAILED', message: 'It was not there.', cause: 'page' } as const;
   const record = completed({ failure, refresh: newRefresh({ state: 'failed', failure: other }) });
   expect([failureOf(record, 0), failureOf(record, 2)]).toEqual([failure, other]);
   expect(failureOf(background(), 1)).toBeUndefined();

@@ -103,7 +103,7 @@ test('the histories in a record are bounded, small, and newest first', () => {
       deadline: 9,
     } as const;
     record = startRefresh(order)(record, number) ?? record;
-    record = fail(number, { code: 'CAPTURE_FAILED', message })(record, number + 1) ?? record;
+    record = fail(number, { code: 'CAPTURE_FAILED', message, cause: 'service' })(record, number + 1) ?? record;
     const entry = { event: 'capture.completed', revision: 0, attempt: number, at: number, state: 'retrying' } as const;
     record = noteDelivery(0, webhook, entry)(record, number) ?? record;
   }

@@ -33,7 +33,7 @@ test('it tells what happened, when, and how the capture stands', () => {
 });
 
 test('of a capture that failed it tells why', () => {
-  const failure = { code: 'NAVIGATION_FAILED', message: 'The name has no address.' } as const;
+  const failure = { code: 'NAVIGATION_FAILED', message: 'The name has no address.', cause: 'page' } as const;
   const record = newRecord({ status: 'failed', failure });
   const { body } = signEvent(record, { event: 'capture.failed', revision: 0, occurredAt }, { cdnUrl, now, secrets });
   expect(JSON.parse(body)).toMatchObject({ type: 'capture.failed', data: { status: 'failed', error: failure } });
