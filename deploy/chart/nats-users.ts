@@ -1,12 +1,12 @@
 // Prints the accounts and users of NATS servers of your own, from the chart's list of permissions, as values of the official NATS chart:
 //   npm run --silent nats-users -- us-east --satellite asia-southeast > nats-users.yaml
-// With --format conf, as a part of a server's configuration file. With --domain <name>, those of a leaf node: its own JetStream has
+// With --format conf, as a part of a server's configuration file; with --format nsc, as commands for servers in operator mode. With --domain <name>, those of a leaf node: its own JetStream has
 // another domain than the fleet, which is in that one.
 // Without --satellite: regions whose renderers run in the cluster of the hub. Passwords are read from the Secret `webcapture-nats` in the
 // namespace of NATS, under the keys that the README of the chart lists; a configuration file reads them from variables.
 import { parseArgs } from 'node:util';
 import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
-import { accountsOf, nameOf, type NatsUser } from '../local/nats-users.ts';
+import { accountsOf, mainAccount, nameOf, type NatsUser } from '../local/nats-users.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -23,7 +23,7 @@ if (regions.length === 0 || unknown !== undefined) {
   const problem = unknown === undefined ? 'Name the regions of the fleet.' : `There is no region ${unknown}.`;
   fail(`${problem} Regions: ${allRegions.join(', ')}`);
 }
-if (values.format !== 'chart' && values.format !== 'conf') fail('--format must be chart or conf.');
+if (!['chart', 'conf', 'nsc'].includes(values.format)) fail('--format must be chart, conf or nsc.');
 
 const ofFleet = (['backup', 'controller', 'front'] as const).map((service) => ({ service }));
 const users = [
@@ -45,6 +45,8 @@ process.stdout.write(
 if (values.format === 'conf') {
   const text = JSON.stringify(accounts, null, 2).replaceAll(/"<< (\$\w+) >>"/g, '$1');
   process.stdout.write(`accounts: ${text}\n`);
+} else if (values.format === 'nsc') {
+  process.stdout.write(`${nscCommands().join('\n')}\n`);
 } else {
   const env = users.map(({ user, variable }) => [
     variable,
@@ -53,6 +55,51 @@ if (values.format === 'conf') {
   // JSON is YAML.
   const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
   process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
+}
+
+/** Private exports, so that no other account of the operator can import them. */
+function nscCommands(): readonly string[] {
+  const names = Object.keys(accounts);
+  const shares = Object.entries(accounts).flatMap(([from, { exports }]) =>
+    exports.flatMap((it) => {
+      const kind = it.service === undefined ? '' : '--service';
+      const subject = quoted(it.service ?? it.stream ?? '');
+      const responses = it.response_type === undefined ? '' : '--response-type Stream';
+      return [
+        `nsc add export --account ${from} --private ${kind} --name ${subject} --subject ${subject} ${responses}`.trimEnd(),
+        ...it.accounts.flatMap((to) => [
+          `nsc generate activation --account ${from} --target-account ${to} --subject ${subject} --output-file "$activation"`,
+          `nsc add import --account ${to} ${kind} --token "$activation" --name ${subject} --local-subject ${subject}`,
+        ]),
+      ];
+    }),
+  );
+  return [
+    'set -e',
+    'activation=$(mktemp)',
+    ...names.map((name) => `nsc add account --name ${name}`),
+    ...(values.domain === undefined
+      ? [
+          `nsc edit account --name ${mainAccount} --js-mem-storage -1 --js-disk-storage -1 --js-streams -1 --js-consumer -1`,
+        ]
+      : []),
+    ...shares,
+    ...Object.entries(accounts).flatMap(([name, it]) =>
+      it.users.map(({ user, permissions }) => {
+        const lists = (['publish', 'subscribe'] as const).map(
+          (direction) => permissions?.[direction].allow.join(',') ?? '',
+        );
+        const [publish = '', subscribe = ''] = lists.map(quoted);
+        return `nsc add user --account ${name} --name ${user} --allow-pub ${publish} --allow-sub ${subscribe}`;
+      }),
+    ),
+    'rm "$activation"',
+  ];
+}
+
+/** For a shell: subjects contain `$`, `*` and `>`, and no quotes. */
+function quoted(text: string): string {
+  return `'${text}'`;
 }
 
 function fail(problem: string): never {

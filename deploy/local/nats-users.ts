@@ -79,12 +79,26 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 
 export const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
 
+interface User extends NatsLogin {
+  /** Without, everything in the account. */
+  readonly permissions?: Readonly<Record<'publish' | 'subscribe', { readonly allow: readonly string[] }>>;
+}
+
+interface Export {
+  readonly service?: string;
+  readonly stream?: string;
+  readonly response_type?: 'stream';
+  readonly accounts: string[];
+}
+
 interface Account {
   jetstream?: 'enabled';
-  readonly users: object[];
-  readonly exports: { readonly accounts: string[] }[];
-  readonly imports: object[];
+  readonly users: User[];
+  readonly exports: Export[];
+  readonly imports: Import[];
 }
+
+type Import = Readonly<Partial<Record<'service' | 'stream', { readonly account: string; readonly subject: string }>>>;
 
 /**
  * The block `accounts` of a server's configuration, with what these users may do and nothing else. A renderer or satellite imports from
@@ -99,9 +113,15 @@ export function accountsOf(
 ): Readonly<Record<string, Account>> {
   const accounts: Record<string, Account> = {};
   const account = (name: string) => (accounts[name] ??= { users: [], exports: [], imports: [] });
-  const share = (kind: 'service' | 'stream', subject: string, from: string, to: string, rest: object) => {
+  const share = (
+    kind: 'service' | 'stream',
+    subject: string,
+    from: string,
+    to: string,
+    rest: Pick<Export, 'response_type'> = {},
+  ) => {
     const { exports } = account(from);
-    const known = exports.find((it) => (it as Readonly<Record<string, unknown>>)[kind] === subject);
+    const known = exports.find((it) => it[kind] === subject);
     if (known === undefined) exports.push({ [kind]: subject, ...rest, accounts: [to] });
     else known.accounts.push(to);
     account(to).imports.push({ [kind]: { account: from, subject } });
@@ -127,13 +147,13 @@ export function accountsOf(
     }
     for (const { subject, from } of grants('subscribe')) {
       if (subject.startsWith('_INBOX.')) continue;
-      if (from === undefined) share('stream', subject, mainAccount, own, {});
+      if (from === undefined) share('stream', subject, mainAccount, own);
       // What a service import has brought to the main account cannot be imported from there: it is imported where it is published.
       for (const source of users.filter((it) => it.service === from)) {
         const published = granted(source.service, 'publish', source.region, domain).filter((it) =>
           covers(subject, it.subject),
         );
-        for (const part of published) share('stream', part.subject, nameOf(source.service, source.region), own, {});
+        for (const part of published) share('stream', part.subject, nameOf(source.service, source.region), own);
       }
     }
   }

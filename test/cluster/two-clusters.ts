@@ -48,7 +48,7 @@ class Satellite extends Cluster {
 export const satelliteOf = ({ cluster }: Session) => new Satellite(cluster.namespace, cluster.helmPath);
 export const inSatellite = (session: Session): Session => ({ ...session, cluster: satelliteOf(session) });
 
-/** A nats-server with TLS and the users of the command that the docs name. */
+/** A nats-server with TLS and the accounts of the command that the docs name. */
 export async function startNats({ cluster }: Session): Promise<void> {
   const command = fileURLToPath(new URL('../../deploy/chart/nats-users.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [
@@ -60,7 +60,7 @@ export async function startNats({ cluster }: Session): Promise<void> {
     unknown,
   ]);
   const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
-  const authorization = JSON.stringify(values.config.merge, null, 1).replaceAll(
+  const accounts = JSON.stringify(values.config.merge, null, 1).replaceAll(
     /"<< \$(\w+)_PASSWORD >>"/g,
     (_, name: string) => JSON.stringify(password(name.toLowerCase().replaceAll('_', '-'))),
   );
@@ -69,7 +69,7 @@ export async function startNats({ cluster }: Session): Promise<void> {
     'max_payload: 8MB',
     'jetstream { store_dir: "/data", sync_interval: "1s" }',
     'tls { cert_file: "/tls/tls.crt", key_file: "/tls/tls.key" }',
-    authorization.slice(1, -1),
+    accounts.slice(1, -1),
   ].join('\n');
   const { serverCert, serverKey } = natsCertificates;
   const files = { 'nats.conf': config, 'tls.crt': serverCert, 'tls.key': serverKey };

@@ -1,5 +1,5 @@
 import { jetstream, type JetStreamClient, jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
-import { AuthorizationError, type Status } from '@nats-io/nats-core';
+import { AuthorizationError, credsAuthenticator, type Status } from '@nats-io/nats-core';
 import { compare, parseSemVer } from '@nats-io/nats-core/internal';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
 import type { NatsTls } from '../runtime/config.ts';
@@ -39,6 +39,7 @@ export interface NatsOptions {
   /** Addresses, separated by commas; `nats://user:password@host:port` signs in where no `user` is given. */
   readonly url: string;
   readonly user?: string;
+  /** Or the content of the file with the user's credentials, for servers in operator mode. */
   readonly password?: string;
   /** Undefined: as the server has it; the certificate is then checked against the authorities that Node.js knows. */
   readonly tls?: NatsTls;
@@ -100,10 +101,17 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
   }
 }
 
+/** How the credentials of a user of servers in operator mode begin: a JWT and the seed of its key. */
+const credentialsBegin = '-----BEGIN NATS USER JWT-----';
+
 /** The client takes no user from an address, and would read a port out of one. One user is for all servers. */
 function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | 'password'>) {
   const addresses = url.split(',').map((address) => /^\s*(\w+:\/\/)?(?:([^@/]*)@)?(.*?)\s*$/.exec(address) ?? []);
   const servers = addresses.map(([, scheme = '', , host = '']) => scheme + host);
+  if (user !== undefined && password?.startsWith(credentialsBegin) === true) {
+    // The client wants the line break at the end, which variables often lose.
+    return { servers, authenticator: credsAuthenticator(Buffer.from(`${password}\n`)) };
+  }
   if (user !== undefined) return { servers, user, pass: password ?? '' };
   const login = addresses.find(([, , named]) => named !== undefined)?.[2];
   if (login === undefined) return { servers };

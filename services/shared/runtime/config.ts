@@ -53,7 +53,9 @@ export const commonVariables = {
   natsUser: optionalVariable('WEBCAPTURE_NATS_USER', {
     meaning: 'NATS user of this service. Set it together with `WEBCAPTURE_NATS_PASSWORD`.',
   }),
-  natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', { meaning: 'Password of the NATS user.' }),
+  natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', {
+    meaning: 'Password of the NATS user, or the content of its `.creds` file for servers in operator mode (JWT).',
+  }),
   natsCaFile: optionalVariable('WEBCAPTURE_NATS_CA_FILE', {
     defaultText: 'the authorities that Node.js knows',
     meaning:

@@ -120,6 +120,15 @@ describe('the users of NATS', () => {
       const config = natsConfigOf(defaults);
       expect(subjects.filter((subject) => !config.includes(JSON.stringify(subject)))).toEqual([]);
       expect(config).not.toContain('{region}');
+      const streamed = permissions.renderer.publish.filter(({ responses }) => responses === 'stream');
+      const exported = [...config.matchAll(/service: "([^"]+)", response_type: stream,/g)].map(
+        ([, subject]) => subject,
+      );
+      expect(exported).toEqual(
+        regions
+          .toSorted()
+          .flatMap((region) => streamed.flatMap((it) => it.subjects).map((it) => it.replaceAll('{region}', region))),
+      );
     });
 
     test('controllers and fronts sign the tickets of jobs, whoever is the first to need their secret', async () => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
+import type { accountsOf } from '../../../deploy/local/nats-users.ts';
 import { secretKeyOf } from '../../harness/chart-nats.ts';
 import { chartFolder, helmDeadlineMs, podOf, render } from '../../harness/helm.ts';
 
@@ -14,7 +15,7 @@ const command = fileURLToPath(new URL('../../../deploy/chart/nats-users.ts', imp
 
 interface Values {
   readonly config: {
-    readonly merge: { readonly accounts: Readonly<Record<string, { readonly users: readonly { user: string }[] }>> };
+    readonly merge: { readonly accounts: ReturnType<typeof accountsOf> };
   };
   readonly container: {
     readonly env: Readonly<Record<string, { readonly valueFrom: { readonly secretKeyRef: { readonly key: string } } }>>;
@@ -76,6 +77,46 @@ test('those of a leaf node may use the domain of the fleet, and nothing of the l
   expect(text).toContain('"$JS.hub.API.CONSUMER.MSG.NEXT.CAPTURES.asia-southeast-interactive"');
   expect(text).not.toMatch(/"\$(JS\.API|KV)\./);
   expect(config.merge.accounts['webcapture']?.users).toEqual([]);
+});
+
+test('the commands for servers in operator mode create the same accounts', async () => {
+  const args = ['us-east', '--satellite', 'asia-southeast'];
+  const { accounts } = (await print(args)).config.merge;
+  const { stdout } = await run(process.execPath, [command, ...args, '--format', 'nsc']);
+  // A command in place of nsc that prints each of its arguments.
+  const { stdout: called } = await run('sh', ['-c', `nsc() { printf '%s\\0' "$@"; echo; }\n${stdout}`]);
+  const calls = called
+    .trim()
+    .split('\n')
+    .map((line) => line.split('\0'));
+  const of = (words: string, options: readonly string[]) =>
+    calls
+      .filter((call) => call.slice(0, 2).join(' ') === words)
+      .map((call) => options.map((option) => call[call.indexOf(option) + 1]).join(' '));
+  const all = Object.entries(accounts);
+  expect(of('add account', ['--name'])).toEqual(Object.keys(accounts));
+  expect(of('add export', ['--account', '--subject'])).toEqual(
+    all.flatMap(([name, { exports }]) => exports.map(({ service, stream }) => `${name} ${service ?? stream}`)),
+  );
+  expect(of('add import', ['--account', '--local-subject']).toSorted()).toEqual(
+    all
+      .flatMap(([name, it]) => it.imports.map(({ service, stream }) => `${name} ${(service ?? stream)?.subject}`))
+      .toSorted(),
+  );
+  expect(of('add user', ['--account', '--name', '--allow-pub', '--allow-sub'])).toEqual(
+    all.flatMap(([name, { users }]) =>
+      users.map(({ user, permissions }) =>
+        [name, user, permissions?.publish.allow, permissions?.subscribe.allow].join(' '),
+      ),
+    ),
+  );
+  const exported = calls.filter((call) => call[1] === 'export');
+  expect(exported.filter((call) => !call.includes('--private'))).toEqual([]);
+  const streamed = exported
+    .filter((call) => call.includes('Stream'))
+    .map((call) => call[call.indexOf('--subject') + 1]);
+  const exports = all.flatMap(([, it]) => it.exports).filter((it) => it.response_type === 'stream');
+  expect(streamed).toEqual(exports.map(({ service }) => service));
 });
 
 test('a region that does not exist is refused', async () => {

@@ -56,6 +56,16 @@ describe('a renderer', () => {
     expect(await found()).toBeNull();
   });
 
+  test('gets several jobs for one request', async () => {
+    const jobs: string[] = [];
+    renderer().nc.subscribe('_INBOX.renderer.us-east.jobs', { callback: (_, job) => void jobs.push(job.string()) });
+    for (const job of ['a', 'b']) await all().js.publish('captures.us-east.background.7', job);
+    renderer().nc.publish(`$JS.API.CONSUMER.MSG.NEXT.${captures}.us-east-background-7`, '{"batch":2}', {
+      reply: '_INBOX.renderer.us-east.jobs',
+    });
+    await until('both jobs', () => jobs.length === 2);
+  });
+
   const { captures, files, results } = streamNames;
   const consumerCalls = ['INFO', 'DURABLE.CREATE', 'DELETE', 'PAUSE', 'LEADER.STEPDOWN', 'UNPIN', 'RESET'];
   const streamCalls = [

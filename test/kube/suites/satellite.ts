@@ -81,6 +81,20 @@ describe('a satellite', { timeout: 120_000 }, () => {
       throw new Error(`it has ${found}: ${message}`);
     });
 
+  const connectAs = (service: 'renderer' | 'satellite') => {
+    const user = userOf(service, 'asia-southeast');
+    return connectNats({
+      url: nats.url,
+      tls: { caFile: nats.files.ca, serverName: 'nats.test', handshakeFirst: false },
+      user: user.WEBCAPTURE_NATS_USER,
+      password: user.WEBCAPTURE_NATS_PASSWORD,
+      inboxPrefix: `_INBOX.${service}.asia-southeast`,
+      name: 'test',
+      log: silentLog,
+      signal: AbortSignal.timeout(30_000),
+    });
+  };
+
   const engine = async (name: string) => (await reportOf(session))?.components.find((each) => each.name === name);
 
   beforeAll(async () => {
@@ -118,8 +132,12 @@ describe('a satellite', { timeout: 120_000 }, () => {
   });
 
   test('reports its pods to the hub, and shows in its cluster what the hub says', async () => {
-    const renderer = new StandInRenderer(session, 'asia-southeast', 'asia-1');
-    cleanUp.push(() => renderer.stop());
+    const asRenderer = await connectAs('renderer');
+    const renderer = new StandInRenderer(asRenderer, 'asia-southeast', 'asia-1');
+    cleanUp.push(async () => {
+      await renderer.stop();
+      await asRenderer.nc.close();
+    });
     await until('the hub to count it', async () => {
       const { message, status } = (await engine('engine.asia-southeast')) ?? {};
       if (status === 'operational' && message === '1 of 1 renderers healthy') return true;
@@ -143,16 +161,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
   });
 
   test('may report, and nothing else', async () => {
-    const stolen = await connectNats({
-      url: nats.url,
-      tls: { caFile: nats.files.ca, serverName: 'nats.test', handshakeFirst: false },
-      user: userOf('satellite', 'asia-southeast').WEBCAPTURE_NATS_USER,
-      password: userOf('satellite', 'asia-southeast').WEBCAPTURE_NATS_PASSWORD,
-      inboxPrefix: '_INBOX.satellite.asia-southeast',
-      name: 'test',
-      log: silentLog,
-      signal: AbortSignal.timeout(30_000),
-    });
+    const stolen = await connectAs('satellite');
     const may = (subject: string) => stolen.nc.request(subject, '{}', { timeout: 5000 });
     for (const subject of [
       `$JS.API.STREAM.UPDATE.${streamNames.files}`,
