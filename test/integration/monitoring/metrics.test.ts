@@ -7,13 +7,9 @@ import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
 const services: readonly ServiceName[] = ['front', 'renderer', 'controller'];
 
 describe.each(services)('the metrics of a %s', (service) => {
-  test(
-    'are named as Prometheus wants it, with their units',
-    { tags: 'long', timeout: prometheusSetUpMs },
-    async () => {
-      expect(await promtool(['check', 'metrics'], await allRegistries()[service].metrics())).toBe('');
-    },
-  );
+  test('are named as Prometheus wants it, with their units', { tags: 'long', timeout: prometheusSetUpMs }, async () => {
+    expect(await promtool(['check', 'metrics'], await allRegistries()[service].metrics())).toBe('');
+  });
 
   test('have labels whose values are a closed set', () => {
     const open = allMetrics()[service].filter(({ name, labels }) => {
