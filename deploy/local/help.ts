@@ -32,11 +32,15 @@ export function help(): string {
   const variables = names.flatMap((name) => known.get(name) ?? []);
   return `
 Usage: npm start
+       npm start -- --watch
        VARIABLE=value npm start
 
 Starts the whole service on this machine: NATS, the controller, the front, and the
 renderers of each region. Gets what is missing first (nats-server, Chromium, fonts,
 filter lists). When all is ready it prints a link to the dashboard. Ctrl-C stops it.
+
+--watch restarts the services that an edit under services/ concerns, and builds the
+dashboard again when its sources change. NATS keeps running, with its data.
 
 Environment variables:
 

@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { ConfigError } from '@webcapture/shared/runtime/env.ts';
+import { ensureDashboard } from '../dashboard/ensure-dashboard.ts';
 import { lockDataDir } from './data-lock.ts';
 import { createLogFormat } from './log-format.ts';
+import { followEdits } from './follow-edits.ts';
 import { prepare, type PrepareOptions } from './prepare.ts';
 import { readSettings } from './settings.ts';
+import { affectedBy, describeEdit } from './source-changes.ts';
 import { StartError } from './start-error.ts';
 import { onStopSignals } from './stop-signals.ts';
-import { Supervisor } from './supervisor.ts';
+import { Supervisor, type ProcessSpec } from './supervisor.ts';
 
 /** A set-up that is told to stop gets this long; what it started is ended by its guard in any case. */
 const setUpGraceMs = 3000;
@@ -16,6 +20,8 @@ export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'serv
   /** Gets text for the terminal, in whole lines. */
   readonly print: (text: string) => void;
   readonly colours: boolean;
+  /** Restart services whose sources change, and build the dashboard when its sources do. */
+  readonly watch?: boolean;
 }
 
 /**
@@ -57,6 +63,7 @@ export async function run(options: RunOptions): Promise<number> {
     await Promise.race([supervisor.start(), aborted(stopping.signal)]);
     print(prepared.banner);
     orderly = true;
+    if (options.watch === true) applyEdits(options.root, prepared.processes, { supervisor, note, signal });
     await Promise.race([supervisor.failed, aborted(stopping.signal)]);
   } catch (error) {
     failed = !stopping.signal.aborted;
@@ -67,6 +74,27 @@ export async function run(options: RunOptions): Promise<number> {
   if (failed) return 1;
   note('stopped');
   return orderly ? 0 : 130;
+}
+
+/** Restarts and builds what edits of the sources affect, until the signal aborts. NATS keeps running. */
+function applyEdits(
+  root: string,
+  processes: readonly ProcessSpec[],
+  { supervisor, note, signal }: { supervisor: Supervisor; note: (line: string) => void; signal: AbortSignal },
+): void {
+  const onError = (error: Error) => note(`edits are no longer noticed: ${error.message}`);
+  const onEdit = (paths: readonly string[]) => {
+    const { services, dashboard } = affectedBy(paths);
+    const names = processes.flatMap(({ name, service }) => (service && services.has(service) ? [name] : []));
+    if (names.length > 0) note(`${describeEdit(paths)} changed: restarting ${names.join(', ')}`);
+    for (const name of names) supervisor.restart(name);
+    if (!dashboard) return;
+    ensureDashboard({ log: note, signal }).catch((error: Error) => {
+      if (!signal.aborted) note(`the dashboard could not be built, and stays as it was: ${error.message}`);
+    });
+  };
+  followEdits({ folder: join(root, 'services'), signal, onEdit, onError });
+  note('watching services/: an edit restarts the services that it concerns');
 }
 
 /** Rejects when the signal aborts, or so much later. */

@@ -152,6 +152,7 @@ function serviceSpec(context: ServiceContext, { service, name, stopStage, login,
   const { options, program } = nodeArguments(service);
   return {
     name,
+    service,
     startStage: 1,
     stopStage,
     graceMs: 10_000,

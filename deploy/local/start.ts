@@ -4,7 +4,8 @@ import { wantsColours } from './log-format.ts';
 import { run } from './run.ts';
 
 /** `npm start`: the whole service on this machine. */
-const [argument] = process.argv.slice(2);
+const args = process.argv.slice(2);
+const argument = args.find((it) => it !== '--watch');
 if (argument !== undefined) {
   const isHelp = argument === '--help' || argument === '-h';
   const unknown = `npm start takes no argument ${argument}: it is configured by environment variables.\n`;
@@ -16,5 +17,6 @@ const code = await run({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   print: (text) => process.stdout.write(`${text}\n`),
   colours: wantsColours(process.stdout, process.env),
+  watch: args.includes('--watch'),
 });
 process.exit(code);

@@ -1,5 +1,6 @@
 import { configExitCode } from '@webcapture/shared/runtime/run-service.ts';
-import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
+import { backoffMs, delay, onAbort } from '@webcapture/shared/runtime/deadline.ts';
+import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import type { GuardedProcess, ProcessExit } from './process.ts';
 import { StartError } from './start-error.ts';
 
@@ -12,6 +13,8 @@ interface Launched {
 /** One of the processes that are kept running. */
 export interface ProcessSpec {
   readonly name: string;
+  /** Whose sources it runs; absent for a program of others. */
+  readonly service?: ServiceName;
   /** It is started when all of the stages before are ready. */
   readonly startStage: number;
   /** It is stopped when all of the stages before are gone. */
@@ -46,6 +49,9 @@ export class Supervisor {
   readonly #running = new Map<string, GuardedProcess>();
   readonly #loops = new Map<string, Promise<void>>();
   readonly #waitingFor = new Map<string, string>();
+  /** Names of processes that are to be restarted, and what ends the pause of one that has ended. */
+  readonly #restarts = new Set<string>();
+  readonly #pauses = new Map<string, AbortController>();
   readonly #stopping = new AbortController();
   readonly #failure = Promise.withResolvers<never>();
   #atOnce = false;
@@ -83,6 +89,18 @@ export class Supervisor {
       clearInterval(slow);
       clearTimeout(deadline);
     }
+  }
+
+  /**
+   * Restarts a process at once, because its sources were edited: it is stopped within its grace, or its pause ends. If it then ends
+   * before it is ready, it waits for the next call, since the same sources would fail again.
+   */
+  restart(name: string): void {
+    if (this.#stopping.signal.aborted) return;
+    this.#restarts.add(name);
+    this.#pauses.get(name)?.abort();
+    const spec = this.#specs.find((it) => it.name === name);
+    void this.#running.get(name)?.stop({ graceMs: spec?.graceMs ?? 0 });
   }
 
   /** Stops all in order; resolves when nothing is left. */
@@ -135,11 +153,25 @@ export class Supervisor {
     const { signal } = this.#stopping;
     for (let quickDeaths = 0; ;) {
       const begin = performance.now();
-      const { end, hopeless } = await this.#runOnce(spec, onReady);
+      const isEdited = this.#restarts.delete(spec.name);
+      const { end, hopeless, gotReady } = await this.#runOnce(spec, () => {
+        onReady();
+        if (isEdited) log(`${spec.name} is ready again`);
+      });
       if (signal.aborted) return;
+      if (this.#restarts.has(spec.name)) {
+        quickDeaths = 0;
+        continue;
+      }
       const livedMs = performance.now() - begin;
       quickDeaths = livedMs < quickMs ? quickDeaths + 1 : 0;
       const what = `${spec.name} ended after ${(livedMs / 1000).toFixed(1)} s (${end})`;
+      if (isEdited && !gotReady) {
+        log(`${what}; waiting for the next edit`);
+        await this.#pause(spec.name);
+        if (signal.aborted) return;
+        continue;
+      }
       // A process that was ready before is restarted for ever: what ended it may pass, and the others work meanwhile.
       const wasReady = !this.#waitingFor.has(spec.name);
       if (hopeless && !wasReady) {
@@ -156,32 +188,53 @@ export class Supervisor {
       }
       const pauseMs = backoffMs(Math.max(1, quickDeaths), restartMs, maxRestartMs);
       log(`${what}; starting it again in ${(pauseMs / 1000).toFixed(1)} s`);
-      await delay(pauseMs, signal);
+      await this.#pause(spec.name, pauseMs);
       if (signal.aborted) return;
     }
   }
 
-  /** One life of a process; answers with how it ended, and whether another try is without hope. */
-  async #runOnce(spec: ProcessSpec, onReady: () => void): Promise<{ end: string; hopeless: boolean }> {
+  /** Returns after so many milliseconds, and earlier when the process is to be restarted or all is to stop. */
+  async #pause(name: string, ms?: number): Promise<void> {
+    const pause = new AbortController();
+    this.#pauses.set(name, pause);
+    const end = AbortSignal.any([pause.signal, this.#stopping.signal]);
+    await (ms === undefined ? new Promise<void>((resolve) => void onAbort(end, resolve)) : delay(ms, end));
+    this.#pauses.delete(name);
+  }
+
+  /** One life of a process; answers with how it ended, whether another try is without hope, and whether it was ready. */
+  async #runOnce(
+    spec: ProcessSpec,
+    onReady: () => void,
+  ): Promise<{ end: string; hopeless: boolean; gotReady: boolean }> {
     let launched: Launched;
+    let gotReady = false;
     try {
       launched = await spec.launch(this.#stopping.signal);
     } catch (error) {
-      return { end: messageOf(error), hopeless: false };
+      return { end: messageOf(error), hopeless: false, gotReady };
     }
     const { process } = launched;
     this.#running.set(spec.name, process);
-    // The stop began while it was being started, and did not see it.
-    if (this.#stopping.signal.aborted) void process.stop({ graceMs: this.#atOnce ? 0 : spec.graceMs });
+    // The stop or a restart began while it was being started, and did not see it.
+    if (this.#stopping.signal.aborted || this.#restarts.has(spec.name)) {
+      void process.stop({ graceMs: this.#atOnce ? 0 : spec.graceMs });
+    }
     launched
       .ready((why) => {
         if (this.#waitingFor.has(spec.name)) this.#waitingFor.set(spec.name, why);
       })
       // When it does not get ready, its end or the deadline of the start tells.
-      .then(onReady, () => undefined);
+      .then(
+        () => {
+          gotReady = true;
+          onReady();
+        },
+        () => undefined,
+      );
     const exit = await process.exited;
     this.#running.delete(spec.name);
-    return { end: describeExit(exit), hopeless: exit.code === configExitCode };
+    return { end: describeExit(exit), hopeless: exit.code === configExitCode, gotReady };
   }
 }
 

@@ -70,8 +70,8 @@ export async function bringImages(programs: Programs, say: (line: string) => voi
   }
   for (const image of ['nats', 'bucket'] as const) {
     const archive = join(folder, `${image}.tar`);
-    // The liveness probe of NATS is a script.
-    const applets = image === 'nats' ? ['sh', 'wget', 'df', 'awk', 'mv'] : [];
+    // The liveness probe of NATS and its init container are scripts.
+    const applets = image === 'nats' ? ['sh', 'mv', 'wget', 'df', 'awk'] : [];
     await packProgram({ program: programs[image], tag: images[image], out: archive, applets });
     await bring(load, archive);
   }

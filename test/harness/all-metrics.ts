@@ -120,6 +120,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   route: /^(none|(\/[a-z:.*-]*)+)$/,
   status: /^[1-5]xx$/,
   stream: Object.values(streamNames),
+  storage: ['file'],
   field: fleetFields,
   event: deliveryEvents,
   ...Object.fromEntries(

@@ -23,10 +23,22 @@ export function createStreamMetrics(registry: Registry) {
       'Maximum size of a stream; absent for a stream without a limit. Set by the leader.',
       ['stream'],
     ),
+    allBytes: gaugeOf(
+      registry,
+      'webcapture_jetstream_bytes',
+      'Bytes that all streams of the NATS account take, with every replica. Set by the leader.',
+      ['storage'],
+    ),
+    allMaxBytes: gaugeOf(
+      registry,
+      'webcapture_jetstream_max_bytes',
+      'Maximum size of all streams of the NATS account; absent without a limit. Set by the leader.',
+      ['storage'],
+    ),
   };
 }
 
-/** Shows how large each stream is. Throws the server's error when it does not answer. */
+/** Shows how large each stream is, and all together. Throws the server's error when it does not answer. */
 export async function measureStreams(
   { session, streamMetrics }: { readonly session: NatsSession; readonly streamMetrics: StreamMetrics },
   term: Term,
@@ -40,6 +52,12 @@ export async function measureStreams(
     if (config.max_bytes > 0) streamMetrics.maxBytes.set({ stream }, config.max_bytes);
     else streamMetrics.maxBytes.remove({ stream });
   }
+  // All streams are on disk.
+  const { storage, limits } = await session.jsm.getAccountInfo();
+  if (!term.holds()) return forgetStreams(streamMetrics);
+  streamMetrics.allBytes.set({ storage: 'file' }, storage);
+  if (limits.max_storage > 0) streamMetrics.allMaxBytes.set({ storage: 'file' }, limits.max_storage);
+  else streamMetrics.allMaxBytes.remove({ storage: 'file' });
 }
 
 export function forgetStreams(metrics: StreamMetrics): void {

@@ -33,14 +33,15 @@ async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(na
      const setUp = async ({ withNats }) => ({ headlessShell: '/shell', chromium: '/chromium', ...(await ${setUp}) });
      process.exit(await run({
        env: process.env, root: ${JSON.stringify(root)}, colours: false, setUp,
+       watch: process.argv.includes('--watch'),
        print: (text) => process.stdout.write(text + '\\n'),
      }));`,
   );
   return root;
 }
 
-function start(root: string, env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(root, 'start.ts')], {
+function start(root: string, env: Record<string, string> = {}, args: readonly string[] = []) {
+  const child = spawn(process.execPath, [join(root, 'start.ts'), ...args], {
     env: {
       PATH: process.env['PATH'],
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
@@ -257,6 +258,30 @@ describe('npm start', { timeout: 180_000 }, () => {
       )
       .toHaveLength(1);
     expect((await environment(root, 'us-east-0'))['WEBCAPTURE_NATS_URL']).toBe(before['WEBCAPTURE_NATS_URL']);
+    service.kill('SIGTERM');
+    expect(await service.exited).toBe(0);
+  });
+
+  test('with --watch, an edit restarts its service alone, also after one that cannot run', async () => {
+    const root = await repository();
+    const service = start(root, {}, ['--watch']);
+    await service.ready();
+    await expect.poll(service.text, patient).toContain('watching services/');
+    const others = async () =>
+      (await processesNaming(root)).filter(({ command }) => /controller|renderer|nats-server/.test(command));
+    const before = await others();
+    const main = join(root, 'services/front/main.ts');
+    await writeFile(main, `${standInService}\nthis is no TypeScript`);
+    await expect.poll(service.text, patient).toMatch(/front ended .*; waiting for the next edit/);
+    expect(service.text()).toContain('services/front/main.ts changed: restarting front\n');
+    await writeFile(main, standInService);
+    await expect.poll(service.text, patient).toContain('front is ready again');
+    expect(await others()).toEqual(before);
+
+    await mkdir(join(root, 'services/shared/runtime'), { recursive: true });
+    await writeFile(join(root, 'services/shared/runtime/new.ts'), '');
+    await expect.poll(service.text, patient).toMatch(/changed: restarting controller, front, us-east, eu-west\n/);
+    await expect.poll(() => service.text().match(/is ready again/g)?.length, patient).toBe(5);
     service.kill('SIGTERM');
     expect(await service.exited).toBe(0);
   });

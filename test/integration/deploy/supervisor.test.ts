@@ -120,6 +120,58 @@ describe('Supervisor', () => {
     expect(recorded.events.at(-1)).toMatch(/^end/);
   });
 
+  describe('after an edit', () => {
+    const stages = { start: 0, stop: 0 };
+
+    test('restarts that process at once, and no other', async () => {
+      const { recorded, spec, supervise } = recorder();
+      const supervisor = supervise([spec('front', stages), spec('renderer', stages)], { restartMs: 60_000 });
+      await supervisor.start();
+      for (let edits = 1; edits <= 3; edits++) {
+        supervisor.restart('front');
+        await expect.poll(() => recorded.lines, patient).toHaveLength(edits);
+      }
+      expect(recorded.lines).toEqual(Array.from({ length: 3 }, () => 'front is ready again'));
+      expect(recorded.events.filter((event) => event.endsWith(' renderer'))).toEqual([
+        'start renderer',
+        'ready renderer',
+      ]);
+    });
+
+    test('a process that ends before it is ready waits for the next edit', async () => {
+      const { recorded, supervise, spec } = recorder();
+      let script = sleeper;
+      const never = () => new Promise<void>(() => undefined);
+      const edited = spec('front', stages);
+      const broken = spec('front', stages, { script: 'exit 1', ready: never });
+      const launch = (signal: AbortSignal) => (script === sleeper ? edited : broken).launch(signal);
+      const supervisor = supervise([{ ...edited, launch }, spec('renderer', stages)]);
+      await supervisor.start();
+      script = 'exit 1';
+      for (let edits = 1; edits <= 2; edits++) {
+        supervisor.restart('front');
+        await expect.poll(() => recorded.lines, patient).toHaveLength(edits);
+      }
+      expect(recorded.lines[1]).toMatch(/^front ended after \d+\.\d s \(exit code 1\); waiting for the next edit$/);
+      script = sleeper;
+      supervisor.restart('front');
+      await expect.poll(() => recorded.lines, patient).toContain('front is ready again');
+      expect(recorded.events.filter((event) => event === 'start front')).toHaveLength(4);
+      await supervisor.stop();
+    });
+
+    test('a process that waits for an edit, or for its next start, is stopped with the others', async () => {
+      const { recorded, spec, supervise } = recorder();
+      const supervisor = supervise([spec('front', stages, { script: 'sleep 0.1; exit 9' })], { restartMs: 60_000 });
+      await supervisor.start();
+      await expect.poll(() => recorded.lines, patient).toHaveLength(1);
+      // Its pause ends.
+      supervisor.restart('front');
+      await expect.poll(() => recorded.events.filter((event) => event === 'start front'), patient).toHaveLength(2);
+      await supervisor.stop();
+    });
+  });
+
   test('gives up what never was ready and dies twice in a row', async () => {
     const { recorded, spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);

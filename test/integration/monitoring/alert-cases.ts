@@ -212,6 +212,19 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'WebcaptureJetStreamNearlyFull',
+    fires: {
+      'webcapture_jetstream_bytes{storage="file"}': '85x20',
+      'webcapture_jetstream_max_bytes{storage="file"}': '100x20',
+    },
+    labels: {},
+    summary: 'The streams take nearly all storage that their NATS account may take',
+    quiet: {
+      'webcapture_jetstream_bytes{storage="file"}': '75x20',
+      'webcapture_jetstream_max_bytes{storage="file"}': '100x20',
+    },
+  },
+  {
     alert: 'WebcaptureStreamNearlyFull',
     fires: {
       'webcapture_stream_bytes{stream="FILES"}': '85x20',

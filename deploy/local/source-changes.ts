@@ -1,0 +1,32 @@
+import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
+
+/** What has to be done after an edit. */
+export interface Affected {
+  /** Services that have to be restarted. */
+  readonly services: ReadonlySet<ServiceName>;
+  /** Whether the dashboard may have to be built. */
+  readonly dashboard: boolean;
+}
+
+const services: readonly ServiceName[] = ['front', 'controller', 'renderer'];
+
+/** What is built or installed, documents, and what editors write beside a file. */
+const noSource = /(^|\/)(node_modules|dist|\.[^/]*|4913)(\/|$)|(~|\.md|\.tmp|\.swp)$/;
+
+/** What the changed files are part of. Paths are relative to `services/`, with slashes. */
+export function affectedBy(paths: Iterable<string>): Affected {
+  const folders = new Set([...paths].filter(isSource).map((path) => path.slice(0, path.indexOf('/'))));
+  return {
+    services: new Set(services.filter((service) => folders.has(service) || folders.has('shared'))),
+    dashboard: ['dashboard', 'client', 'shared'].some((folder) => folders.has(folder)),
+  };
+}
+
+/** The edit in a few words. Paths are those of {@link affectedBy}. */
+export function describeEdit(paths: readonly string[]): string {
+  const [first = '', ...others] = paths.filter(isSource);
+  return `services/${first}${others.length > 0 ? ` and ${others.length} more` : ''}`;
+}
+
+/** Whether the content of a file can change what a service does. */
+const isSource = (path: string): boolean => path.includes('/') && !noSource.test(path);
