@@ -27,7 +27,7 @@ export class Limiter {
   #renewing: NodeJS.Timeout | undefined;
 
   /** `now`: the server's clock, Unix ms. */
-  constructor(session: NatsSession, usage: UsageReader, now: () => number = Date.now) {
+  constructor(session: NatsSession, usage: UsageReader, now: () => number = session.now) {
     this.#session = session;
     this.#live = new Entries(session, 'live');
     this.#usage = usage;
