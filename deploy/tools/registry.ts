@@ -1,6 +1,7 @@
 import { chromium, chromiumHeadlessShell } from './chromium.ts';
 import { controllerManager, controlPlane } from './control-plane.ts';
 import { fakeGcsServer } from './fake-gcs-server.ts';
+import { faketime } from './faketime.ts';
 import { fonts } from './fonts.ts';
 import { go } from './go.ts';
 import { helm } from './helm.ts';
@@ -25,6 +26,7 @@ export const registry: readonly Tool[] = [
   controllerManager,
   operatorCrds,
   prometheus,
+  faketime,
   python,
   php,
 ];

@@ -115,7 +115,7 @@ function buildParts(
   const live = new Entries(session, 'live');
   const fleet = new Fleet(undefined, createHeartbeatFaults(registry, log));
   const storage = new StorageProbe(store, { log, now: session.now });
-  const canaryResults = new CanaryResults(live, config.canaryIntervalMs);
+  const canaryResults = new CanaryResults(live, config.canaryIntervalMs, session.now);
   const metrics = createControllerMetrics(registry);
   // Unique to this process: a successor under the same name is another candidate.
   const holder = `${config.pod}/${randomUUID()}`;
@@ -201,7 +201,16 @@ async function runOthers(
     const settings = config.kubernetes;
     const identify = (uid: string) => record.identify(uid);
     await runKubernetes(
-      { ...parts, settings, identify, pod: config.pod, reportKey: clusterKey, onHang, times: times.kubernetes },
+      {
+        ...parts,
+        settings,
+        identify,
+        pod: config.pod,
+        reportKey: clusterKey,
+        onHang,
+        times: times.kubernetes,
+        now: session.now,
+      },
       signal,
     );
   };

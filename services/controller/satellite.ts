@@ -75,7 +75,7 @@ export async function startSatellite(
   const showProblems = createProblemLog(registry, log);
   const tick = async () => {
     const view: SatelliteView = { ...link.view(), clusters, backgroundSlots: config.backgroundSlots };
-    const reading = readSatellite(config, view);
+    const reading = readSatellite(config, view, link.now());
     latest.set(reading);
     metrics.showFacts(reading.facts);
     showProblems(reading.problems.values());
@@ -100,6 +100,7 @@ export async function startSatellite(
     log,
     onHang: hung.onHang,
     times: times.kubernetes,
+    now: link.now,
   };
   const loops = Promise.all([
     repeat({ what: 'reading the state of the fleet', everyMs: times.tickMs, signal, log }, tick),
@@ -145,6 +146,8 @@ class FleetLink {
   readonly #check: FleetConfigCheck;
   readonly #fleet: Fleet;
   #session: NatsSession | null = null;
+  /** The server's clock, Unix ms; this process's before the first connection. */
+  readonly now = (): number => this.#session?.now() ?? Date.now();
   #live: Entries | null = null;
   #problem: ConnectionProblem | null = null;
   #lostAt: number | null = null;

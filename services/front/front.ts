@@ -92,17 +92,18 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     lookupTimeoutMs: checkTimeoutMs,
   });
   if (config.presetKey !== undefined) {
-    await ensurePresetKey(config.presetKey, { accounts, keys });
+    await ensurePresetKey(config.presetKey, { accounts, keys, now });
   }
   const link = new NatsLink();
   const fleet = new Fleet(undefined, createHeartbeatFaults(metrics, log));
   const board = new StatusBoard(
     config.regions.map(({ region }) => region),
     link,
+    { now: session.now, monotonic: () => performance.now() },
   );
   void link.follow(session);
   if (config.presetKey !== undefined) {
-    void keepPresetKey(config.presetKey, { accounts, keys }, { link, log, signal });
+    void keepPresetKey(config.presetKey, { accounts, keys, now }, { link, log, signal });
   }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });

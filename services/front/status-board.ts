@@ -26,7 +26,7 @@ export class StatusBoard {
   constructor(
     installed: readonly Region[],
     link: Pick<NatsLink, 'downForMs'>,
-    clock = { now: () => Date.now(), monotonic: () => performance.now() },
+    clock: { readonly now: () => number; readonly monotonic: () => number },
   ) {
     this.#installed = installed;
     this.#link = link;

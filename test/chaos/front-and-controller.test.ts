@@ -3,10 +3,14 @@ import { describe, expect, test } from 'vitest';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import { until } from '../harness/until.ts';
-import { useFleet, useSite } from '../harness/use.ts';
+import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { expectBalance } from './accounts-balance.ts';
 
-const fleet = useFleet({ slots: 2, fronts: 2, env: { WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' } });
+const fleet = useFleet({
+  slots: 2,
+  fronts: 2,
+  env: { WEBCAPTURE_MIN_REFRESH_INTERVAL: '1', WEBCAPTURE_ADMIN_TOKEN: adminToken },
+});
 const site = useSite();
 
 const first = <T>(items: readonly T[], index = 0): T => {
@@ -17,8 +21,15 @@ const first = <T>(items: readonly T[], index = 0): T => {
 
 describe('a front', () => {
   test('that is killed in mid-capture loses nothing but the connection: the capture ends, and the other one tells of it', async () => {
-    const { api, usageCheck, fronts, urls } = fleet();
+    const { api, usageCheck, fronts, url, urls } = fleet();
     const before = await usageCheck.usage();
+    // Near its cap the reservation has a name, and lasts until the deadline of the capture if nobody releases it.
+    const limited = await fetch(`${url}/admin/accounts/demo`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ maxInFlight: 3 }),
+    });
+    expect(limited.status).toBe(200);
     const page = site().visit('/held');
     const lost = api.capture({ url: page.url }, { base: first(urls, 1) }).then(
       ({ status }) => status,
@@ -31,6 +42,11 @@ describe('a front', () => {
     const record = await until('the capture to be completed', async () =>
       (await usageCheck.records()).find(({ url, status }) => url === page.url && status === 'completed'),
     );
+    const inFlight = async () => {
+      const { data } = (await (await api.get('/usage')).json()) as { data: { inFlight: number } };
+      return data.inFlight;
+    };
+    await until('the place in flight to be given back', async () => (await inFlight()) === 0, { deadlineMs: 10_000 });
     const response = await api.get(`/captures/${record.uuid}`);
     const { data } = (await response.json()) as { data: { status: string; fileSizeBytes: number; fileUrl: string } };
     expect(data).toMatchObject({ status: 'completed', fileSizeBytes: record.outcome?.fileSizeBytes });

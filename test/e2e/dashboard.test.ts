@@ -127,6 +127,7 @@ describe('the playground', () => {
     const shown = page.getByRole('status').filter({ hasText: 'in us-east' });
     await shown.waitFor();
     await page.getByText('Rendering in us-east').waitFor();
+    await page.getByText('the capture goes on and is charged').waitFor();
     await report(page).waitFor();
     expect(await shown.count()).toBe(0);
   });

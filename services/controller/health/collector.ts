@@ -43,7 +43,7 @@ export class Collector {
     const queue = await readQueue(session, streams, names, { known: this.#depths });
     const fleetKnown = this.#isFleetKnown(queue);
     return {
-      at: Date.now(),
+      at: this.#parts.session.now(),
       queue,
       storage: storage.facts,
       regions: regions.map((region) => this.#readRegion(region, queue, fleetKnown)),

@@ -40,7 +40,7 @@ const startMs = 15_000;
 export function readSatellite(
   { regions, storage }: Installation,
   view: SatelliteView,
-  now: number = Date.now(),
+  now: number,
 ): Reading & { readonly problems: ReadonlyMap<Region, FleetProblem> } {
   const report = view.status?.report ?? null;
   const problems = new Map<Region, FleetProblem>();

@@ -66,7 +66,7 @@ export class StatusHistory {
   }
 
   /** Takes in a reading; by every controller, at each of them. Costs no request. */
-  observe(report: StatusReport, readNow = Date.now()): void {
+  observe(report: StatusReport, readNow = this.#parts.now()): void {
     const now = this.#parts.now();
     // A region's state is as old as the last time when its renderers could be heard; and the engine's as that of its regions.
     const regionTimes = report.components.filter(({ name }) => name.startsWith('engine.')).map(timeOf);

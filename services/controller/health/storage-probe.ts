@@ -50,7 +50,7 @@ export class StorageProbe {
     try {
       await withDeadline(this.#running, this.#timeoutMs, 'the storage probe');
       if (this.#facts?.kind === 'fails') this.#log.info('file store probe succeeded again');
-      this.#facts = { kind: 'works', at: Date.now(), ms: performance.now() - started };
+      this.#facts = { kind: 'works', at: this.#now(), ms: performance.now() - started };
     } catch (error) {
       const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
       const late = error instanceof DeadlineError;
@@ -58,7 +58,7 @@ export class StorageProbe {
       if (failures <= 2 || failures % failuresPerLogLine === 0) {
         this.#log.warn({ err: error, step: this.#step, failures }, 'file store probe failed');
       }
-      this.#facts = { kind: 'fails', at: Date.now(), step: this.#step, late, failures };
+      this.#facts = { kind: 'fails', at: this.#now(), step: this.#step, late, failures };
     }
   }
 

@@ -78,10 +78,13 @@ const minTtlSeconds = 300;
 export class CanaryResults {
   readonly #live: Entries;
   readonly #ttlSeconds: number;
+  readonly #now: () => number;
   readonly #facts = new Map<Region, CanaryFacts>();
 
-  constructor(live: Entries, intervalMs: number) {
+  /** `now`: the server's clock, Unix ms. */
+  constructor(live: Entries, intervalMs: number, now: () => number) {
     this.#live = live;
+    this.#now = now;
     this.#ttlSeconds = Math.max(minTtlSeconds, Math.ceil((3 * intervalMs) / 1000));
   }
 
@@ -100,7 +103,7 @@ export class CanaryResults {
 
   /** Records how a canary ended. `crowded`: all slots of the region were busy. */
   async record(region: Region, outcome: CanaryOutcome, crowded: boolean): Promise<void> {
-    const facts = nextFacts(this.of(region), outcome, crowded, Date.now());
+    const facts = nextFacts(this.of(region), outcome, crowded, this.#now());
     this.#facts.set(region, facts);
     await this.#live.put(keyOf(region), facts, { ttlSeconds: this.#ttlSeconds });
   }

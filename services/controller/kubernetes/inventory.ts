@@ -47,6 +47,8 @@ interface InventoryOptions extends Pick<ReflectorOptions<never, never>, 'client'
   readonly onRestart?: (resource: WatchedResource, reason: RestartReason) => void;
   /** How long the regions may take to be listed for the first time; default 10 s. */
   readonly startTimeoutMs?: number;
+  /** The server's clock, Unix ms: other controllers have written the times of the resources. */
+  readonly now: () => number;
 }
 
 /** What is older than this is not handed on: a watch ends, in order, well before. */
@@ -60,10 +62,12 @@ export class Inventory {
   readonly #least = new LeastWanted();
   readonly #startedAt = performance.now();
   readonly #startTimeoutMs: number;
+  readonly #now: () => number;
   #remembered = false;
 
   constructor(options: InventoryOptions) {
     this.#startTimeoutMs = options.startTimeoutMs ?? 10_000;
+    this.#now = options.now;
     const instance = `${labels.instance}=${options.release}`;
     const common = (resource: WatchedResource) => ({
       ...options,
@@ -144,7 +148,7 @@ export class Inventory {
           .filter((deployment) => !this.#deployments.objects.has(deployment)),
       };
     }
-    return { namespace, version, regions, at: Date.now() };
+    return { namespace, version, regions, at: this.#now() };
   }
 
   /** What makes the renderers of each region: the Deployments that its RenderRegions name, else those with its label. */
@@ -168,7 +172,7 @@ export class Inventory {
       // Version 0.1 wrote the least number as `wanted`.
       const least = status?.expected ?? status?.wanted;
       if (least === undefined || status?.lastCheckedAt === undefined) continue;
-      this.#least.remember(spec.region, least, Date.now() - Date.parse(status.lastCheckedAt));
+      this.#least.remember(spec.region, least, this.#now() - Date.parse(status.lastCheckedAt));
     }
   }
 }

@@ -15,6 +15,8 @@ export interface RegionsParts {
   readonly latest: LatestReading;
   readonly events: RegionEvents;
   readonly metrics: KubernetesMetrics;
+  /** The server's clock, Unix ms. */
+  readonly now: () => number;
 }
 
 /** Shorter than the margin of the Lease: no write of a former leader comes after its successor's first. */
@@ -38,7 +40,7 @@ async function applyStatus(parts: RegionsParts, term: Term): Promise<void> {
     const component = report.components.find(({ name }) => name === `engine.${region}`);
     const regionFacts = facts.regions.find((each) => each.region === region);
     if (component === undefined || regionFacts === undefined) continue;
-    const now = Date.now();
+    const now = parts.now();
     const queued = report.queued[region] ?? 0;
     const status = regionStatus({
       resource,

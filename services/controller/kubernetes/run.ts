@@ -31,6 +31,8 @@ export interface KubernetesParts {
   readonly log: Logger;
   readonly onHang: NonNullable<ElectionOptions['onHang']>;
   readonly times: ControllerTimes['kubernetes'];
+  /** The server's clock, Unix ms. */
+  readonly now: () => number;
 }
 
 /** Changes come in bursts: the report about them waits for the rest of a burst, and the next report for a while. */
@@ -52,6 +54,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     client,
     release: settings.release,
     log,
+    now: parts.now,
     onChange: () => changed.wake(),
     onRestart: (resource, reason) => metrics.restarts.inc({ resource, reason }),
   });
@@ -59,7 +62,7 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   const lease = new Lease(store, parts.holder, times.lease);
   // Kept from one term to the next: a change at the end of the last one may have no Event yet.
   const events = new RegionEvents(client, parts.pod);
-  const act = { client, inventory, latest, metrics };
+  const act = { client, inventory, latest, metrics, now: parts.now };
   const lead = async (term: Term) => {
     metrics.leader.set(1);
     // The successor reports at once.

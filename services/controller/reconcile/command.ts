@@ -118,7 +118,7 @@ function walk(
     removeCaptureFiles: (record: CaptureRecord) =>
       removeCaptureFiles(record, { store, cache, removeHtml: (name) => removeHtml(session, name) }),
   };
-  return runPass(newPass(Date.now()), passDeps(parts), {
+  return runPass(newPass(session.now()), passDeps(parts), {
     ...how,
     pauseMs: 0,
     signal,
@@ -135,9 +135,9 @@ async function countMissing(deps: CommandDeps, live: Entries) {
     report.missing(record);
   };
   const captures = new Captures(session);
-  const asked = await findMissing({ session, captures, store, now: Date.now }, { signal, onMissing });
+  const asked = await findMissing({ session, captures, store, now: session.now }, { signal, onMissing });
   // The leader shows it among its metrics.
-  if (!signal.aborted) await keepMissing(live, { count, at: Date.now() });
+  if (!signal.aborted) await keepMissing(live, { count, at: session.now() });
   return { asked, count };
 }
 

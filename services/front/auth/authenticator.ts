@@ -23,7 +23,8 @@ export interface AuthenticatorDeps {
   readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
   /** Limits of accounts for which none are written down. */
   readonly defaultLimits: AccountLimits;
-  readonly now?: () => number;
+  /** The server's clock, Unix ms. */
+  readonly now: () => number;
   /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is unavailable. */
   readonly lookupTimeoutMs?: number | undefined;
 }
@@ -44,7 +45,7 @@ export class Authenticator {
 
   constructor(deps: AuthenticatorDeps) {
     this.#deps = deps;
-    this.#now = deps.now ?? Date.now;
+    this.#now = deps.now;
     this.#lookupTimeoutMs = deps.lookupTimeoutMs ?? callTimeoutMs;
   }
 

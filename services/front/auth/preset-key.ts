@@ -21,14 +21,16 @@ export const demoLimits: AccountLimits = {
 interface Stores {
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change'>;
   readonly keys: Pick<Keys, 'get' | 'find' | 'put'>;
+  /** The server's clock, Unix ms: captures are listed back to the creation of their account. */
+  readonly now: () => number;
 }
 
 /**
  * Makes the operator's preset key work: the account `demo` and the key's record, with all scopes. Safe to repeat, and
  * from several fronts at once: what is there, a revocation of the key too, stays as it is.
  */
-export async function ensurePresetKey(key: string, { accounts, keys }: Stores): Promise<void> {
-  const createdAt = Date.now();
+export async function ensurePresetKey(key: string, { accounts, keys, now }: Stores): Promise<void> {
+  const createdAt = now();
   const found = await accounts.get(demoAccount);
   if (found === null) {
     await accounts.create({ id: demoAccount, name: 'Demo', createdAt, ...demoLimits }).catch((error: unknown) => {

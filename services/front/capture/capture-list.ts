@@ -46,7 +46,7 @@ export class CaptureList {
   readonly #days: DayKeys;
 
   /** `now` in Unix milliseconds: by it days are over. */
-  constructor(session: NatsSession, bounds: ScanBounds = { days: 400, records: 2000 }, now: () => number = Date.now) {
+  constructor(session: NatsSession, bounds: ScanBounds = { days: 400, records: 2000 }, now = session.now) {
     this.#session = session;
     this.#bounds = bounds;
     this.#days = new DayKeys(session, now);
@@ -158,7 +158,7 @@ class DayKeys {
   readonly #asking = new Map<string, Promise<Day>>();
 
   /** `now` in Unix milliseconds, by the clock of the servers. */
-  constructor(session: NatsSession, now: () => number = Date.now) {
+  constructor(session: NatsSession, now: () => number) {
     this.#session = session;
     this.#now = now;
     // A day that is larger than all may be is asked for each time: that takes long, but no memory for good.

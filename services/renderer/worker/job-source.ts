@@ -61,7 +61,11 @@ export class JobSource {
     this.#session = session;
     this.#options = options;
     this.#inbox = new PullInbox(session);
-    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'));
+    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'), (message) => {
+      // A front has just published it: until the first signal its time stamp is the best word of the server's time.
+      if (!session.clock.isKnown) session.clock.learn(message.timestamp);
+      options.onJob(message);
+    });
     this.#background = Array.from({ length: backgroundShards }, (_, shard) =>
       this.#subscription(captureDurable(options.region, 'background', shard)),
     );
@@ -106,12 +110,12 @@ export class JobSource {
     this.#inbox.close();
   }
 
-  #subscription(durable: string): PullSubscription {
-    const { onJob, log } = this.#options;
+  #subscription(durable: string, onMessage = this.#options.onJob): PullSubscription {
+    const { log } = this.#options;
     return new PullSubscription(this.#inbox, {
       stream: streamNames.captures,
       durable,
-      onMessage: onJob,
+      onMessage,
       onProblem: (error) => log.warn({ err: error, durable }, 'requesting jobs failed; retrying'),
     });
   }

@@ -69,11 +69,14 @@ const releaseDelayMs = 250;
 /** For how long an account that was far from its limits is taken to be so still; they are at least a minute away. */
 const farMs = 10_000;
 
-/** Reservations that are only counted lapse so long after the front that made them has last written them. */
-const leaseTtlMs = 30_000;
+/**
+ * Lease of the reservations that the value only counts: the time from the last write of the front that made them to
+ * their lapse. 10 s: captures that ended with the process that reserved them are given back within 10 s.
+ */
+const leaseTtlMs = 10_000;
 
-/** How often they are written again, and accounts that have fallen quiet forgotten. */
-export const renewIntervalMs = 10_000;
+/** Interval of the renewals of leases. 4 s: one lost renewal does not end a lease. Accounts without requests are forgotten as often. */
+export const renewIntervalMs = 4000;
 
 /** After which what could not be written is tried again. */
 const retryDelayMs = 1000;

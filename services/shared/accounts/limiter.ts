@@ -27,7 +27,7 @@ export class Limiter {
   #renewing: NodeJS.Timeout | undefined;
 
   /** `now`: the server's clock, Unix ms. */
-  constructor(session: NatsSession, usage: UsageReader, now: () => number = Date.now) {
+  constructor(session: NatsSession, usage: UsageReader, now: () => number = session.now) {
     this.#session = session;
     this.#live = new Entries(session, 'live');
     this.#usage = usage;
@@ -47,11 +47,19 @@ export class Limiter {
     return this.#of(account).release(id);
   }
 
-  /** Captures of the account that clients wait for, over all fronts. */
+  /**
+   * Captures of the account that clients wait for, over all fronts. A named reservation does not count once the ledger has
+   * the end of its capture, although the front that would release it may be dead: an admission sorts it out likewise.
+   */
   async inFlight(account: string): Promise<number> {
     const found = await this.#live.get<AdmissionState>(limitKey(account));
     const state = found?.value ?? freshAdmissionState;
-    return inFlightOf(state, Math.max(this.#now(), state.at ?? 0));
+    const now = Math.max(this.#now(), state.at ?? 0);
+    if (inFlightOf(state, now) === 0) return 0;
+    // At most `maxNamed` names, read in one request.
+    const names = Object.keys(state.holds);
+    const ended = names.length === 0 ? [] : await this.#usage.inLedger(account, names);
+    return inFlightOf(state, now, ended);
   }
 
   /** Writes the releases that are not written yet: before the process ends. Never throws. */

@@ -208,9 +208,9 @@ export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: U
   return background > 0 && usage.queued + background + minuteOf(limits) > limits.maxQueued;
 }
 
-/** Captures that clients wait for, by the reservations that have not lapsed. */
-export function inFlightOf(state: AdmissionState, now: number): number {
-  return reservedIn(withoutLapsed(state, now)).interactive;
+/** Captures that clients wait for, by the reservations that have not lapsed, without those of the names that have `ended`. */
+export function inFlightOf(state: AdmissionState, now: number, ended: Iterable<string> = []): number {
+  return reservedIn(release(withoutLapsed(state, now), ended)).interactive;
 }
 
 /** The state without reservations that have ended. */

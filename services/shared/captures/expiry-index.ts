@@ -37,7 +37,7 @@ export class ExpiryIndex {
   readonly #now: () => number;
 
   /** `now` in Unix milliseconds, by the clock of the servers. */
-  constructor(session: NatsSession, now: () => number = Date.now) {
+  constructor(session: NatsSession, now: () => number = session.now) {
     this.#session = session;
     this.#now = now;
   }

@@ -134,7 +134,7 @@ describe('the results', () => {
   });
 
   test('is found by a successor, and forgotten with the renderers', async () => {
-    const [leader, successor] = [1, 2].map(() => new CanaryResults(new Entries(session, 'live'), 60_000));
+    const [leader, successor] = [1, 2].map(() => new CanaryResults(new Entries(session, 'live'), 60_000, session.now));
     await leader?.record('us-east', failed, false);
     await successor?.load(['us-east', 'eu-west']);
     expect(successor?.of('us-east')).toEqual(leader?.of('us-east'));
@@ -148,7 +148,7 @@ describe('the results', () => {
 test('rounds: a region without renderers is skipped, one that has them is tried soon, a failure again soon', async () => {
   const aborter = new AbortController();
   const { signal } = aborter;
-  const canaryResults = new CanaryResults(new Entries(session, 'live'), 60_000);
+  const canaryResults = new CanaryResults(new Entries(session, 'live'), 60_000, session.now);
   const serving = { there: false };
   const fleet = { serving: () => (serving.there ? [heartbeat('us-east-1')] : []) };
   renderer.behaviour = failing;

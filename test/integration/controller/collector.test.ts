@@ -190,6 +190,7 @@ test('nothing is known of the renderers right after a connection, and while ther
   const link = { up: true, id: 1, now: 0 };
   const session = {
     connected: () => link.up,
+    now: () => 0,
     nc: {
       get info() {
         return { server_id: 'S', client_id: link.id };

@@ -217,6 +217,7 @@ describe('a reservation is released', () => {
     const state = await limitState(account.id);
     const ended = { tat: 0, holds: { [String(body.data?.['uuid'])]: [1, Date.now() + 100_000, 'interactive'] } };
     await new Entries(front.nats.session, 'live').update(`limit.${account.id}`, ended, state?.revision ?? 0);
+    expect(await usage(first.key)).toMatchObject({ inFlight: 0 });
     expect((await capture(first.key)).status).toBe(200);
     expect(await reservations(account.id)).toEqual([]);
   });

@@ -99,7 +99,11 @@ describe('the life of a key', () => {
     await new Entries(session, 'db').put(`key.${hashKey('a-preset-key-of-old')}`, record);
     const listed = async () => dataOf<KeyList>(await own(presetKey, '/keys')).items.map(({ id }) => id);
     expect(await listed()).not.toContain('preset-old');
-    await ensurePresetKey('a-preset-key-of-old', { accounts: new Accounts(session), keys: new Keys(session) });
+    await ensurePresetKey('a-preset-key-of-old', {
+      accounts: new Accounts(session),
+      keys: new Keys(session),
+      now: session.now,
+    });
     expect(await listed()).toContain('preset-old');
   });
 });

@@ -63,6 +63,7 @@ export function buildAppAlone(
     },
     accounts: { get: async () => null },
     defaultLimits: demoLimits,
+    now: Date.now,
   });
   const keyIssuer = new KeyIssuer({
     keys: { put: beyond, find: beyond, change: beyond, add: beyond, madeByKey: beyond },

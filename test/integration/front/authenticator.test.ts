@@ -64,7 +64,7 @@ test('what is read is remembered for less than half a second, and shared by thos
     reads++;
     return { value, revision: 1 };
   };
-  const authenticator = new Authenticator({ keys: { get }, ...noAccount });
+  const authenticator = new Authenticator({ keys: { get }, ...noAccount, now: () => now });
   const ask = () => authenticator.authenticate('Bearer token', 'capture');
   let time = performance.now();
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => time);
@@ -87,7 +87,7 @@ test('what is read is remembered for less than half a second, and shared by thos
 test('an unknown key works as soon as it is made', async () => {
   let value: KeyRecord | null = null;
   const get = async () => (value === null ? null : { value, revision: 1 });
-  const authenticator = new Authenticator({ keys: { get }, ...noAccount });
+  const authenticator = new Authenticator({ keys: { get }, ...noAccount, now: () => now });
   await expect(authenticator.authenticate('Bearer token', 'capture')).rejects.toMatchObject({ code: 'UNAUTHORIZED' });
   value = record;
   await authenticator.authenticate('Bearer token', 'capture');
@@ -108,7 +108,10 @@ test('a key that cannot be looked up is refused within seconds', { tags: 'long' 
   const away = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'away' });
   for (const get of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
     const start = performance.now();
-    const refusal = new Authenticator({ keys: { get }, ...noAccount }).authenticate('Bearer token', 'capture');
+    const refusal = new Authenticator({ keys: { get }, ...noAccount, now: () => now }).authenticate(
+      'Bearer token',
+      'capture',
+    );
     await expect(refusal).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
     // It is looked up for 3 s.
     expect(performance.now() - start).toBeLessThan(4500);
@@ -159,6 +162,7 @@ describe('the preset key', () => {
     const get = (map: Map<string, unknown>) => async (id: string) =>
       map.has(id) ? { value: map.get(id) as never, revision: 1 } : null;
     return {
+      now: () => now,
       keysByHash: keys,
       accountsById: accounts,
       accounts: {

@@ -242,14 +242,19 @@ describe('a capture that fails', () => {
 });
 
 describe('a client that goes away', () => {
-  test('before the capture has begun cancels it', async () => {
+  test('before the capture has begun cancels it, pays nothing, and has its place in flight back at once', async () => {
     const queued = () => messages(streamNames.captures, 'captures.us-west.>');
+    const usage = async () => (await read(await front.call('/usage'))).body.data;
+    const before = await usage();
     const aborter = new AbortController();
     const answer = front.capture({ url, region: 'us-west' }, { signal: aborter.signal });
     await until('the job to be queued', async () => (await queued()) === 1);
+    expect(await usage()).toMatchObject({ inFlight: 1 });
     aborter.abort();
     await expect(answer).rejects.toThrow();
     await until('the job to leave the queue', async () => (await queued()) === 0);
+    await until('the place to be free', async () => (await usage())?.['inFlight'] === 0, { deadlineMs: 2000 });
+    expect(await usage()).toMatchObject({ tokensUsed: before?.['tokensUsed'], tokensReserved: 0 });
   });
 
   test('later lets it end', async () => {

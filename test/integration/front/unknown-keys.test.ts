@@ -30,6 +30,7 @@ async function openFront() {
     accounts: new Accounts(session),
     unknownKeys: new UnknownKeys({ session, keys }),
     defaultLimits: demoLimits,
+    now: session.now,
     lookupTimeoutMs: 30_000,
   });
   const ask = (token: string) =>
@@ -123,7 +124,12 @@ test('2,000 links of keys that nobody has cost few reads, and right ones go on w
   const secrets = new LinkSecrets(session);
   const links = new CaptureLinks({
     secrets,
-    authenticator: new Authenticator({ keys, accounts: new Accounts(session), defaultLimits: demoLimits }),
+    authenticator: new Authenticator({
+      keys,
+      accounts: new Accounts(session),
+      defaultLimits: demoLimits,
+      now: session.now,
+    }),
     unknownKeys: new UnknownKeys({ session, keys: secrets, prefix: linkSecretPrefix }),
     now: Date.now,
     lookupTimeoutMs: 30_000,

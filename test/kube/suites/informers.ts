@@ -196,6 +196,7 @@ describe.concurrent('an informer of pods', () => {
       release,
       log: silentLog,
       onChange: () => undefined,
+      now: Date.now,
       startTimeoutMs: 300,
     });
     const aborter = new AbortController();
@@ -225,7 +226,7 @@ describe.concurrent('an informer of pods', () => {
       status: { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message }] },
     });
     const { client } = informer;
-    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
+    const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
     const { regions } = await until('a report', () => inventory.report('n'));
@@ -241,7 +242,7 @@ describe.concurrent('an informer of pods', () => {
     const path = `${namespace.path('renderregions')}/us-east/status`;
     await namespace.api.do('PATCH', path, { status: { wanted: 2, lastCheckedAt: new Date().toISOString() } });
     const { client } = informer;
-    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
+    const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
     expect((await until('a report', () => inventory.report('n'))).regions['us-east']?.wanted).toBe(2);

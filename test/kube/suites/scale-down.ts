@@ -27,7 +27,7 @@ describe('scaling down', () => {
 
   test('takes idle renderers first', async () => {
     const aborter = new AbortController();
-    const inventory = new Inventory({ client, release, log: silentLog, onChange: () => undefined });
+    const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const running = inventory.run(aborter.signal);
     await namespace.addDeployment('us-east', 4);
     const names = await until('four pods', async () => {

@@ -60,15 +60,15 @@ export async function collectOrphansIfDue(
   parts: OrphanCollectionDeps,
   intervalMs: number,
   term: Term,
-  pace: Stride & { readonly pauseMs: number } = { ...longStride, pauseMs },
+  pace: Stride & { readonly pauseMs: number } = { ...longStride(parts.session), pauseMs },
 ): Promise<void> {
   const { live, collectionLease, orphanMetrics: metrics, log } = parts;
   const last = await readPass(live);
   showProgress(metrics, last, await readMissing(live));
   const unfinished = last !== null && last.endedAt === null;
-  if (!unfinished && last !== null && Date.now() < last.startedAt + intervalMs) return;
+  if (!unfinished && last !== null && pace.now() < last.startedAt + intervalMs) return;
   if (!term.holds() || (await collectionLease.take()) !== null) return;
-  const begun = unfinished ? last : newPass(Date.now());
+  const begun = unfinished ? last : newPass(pace.now());
   let { looked } = begun;
   const state = await runPass(begun, passDeps(parts, pace), {
     pauseMs: pace.pauseMs,

@@ -27,8 +27,8 @@ export interface Stride {
   readonly now: () => number;
 }
 
-/** A bucket lists a thousand in a request, and the name that comes after a page is one of them. */
-export const longStride: Stride = Object.freeze({ pageSize: 999, now: Date.now });
+/** Pages as long as can be: a bucket lists a thousand in a request, and the name that comes after a page is one of them. */
+export const longStride = ({ now }: Pick<NatsSession, 'now'>): Stride => ({ pageSize: 999, now });
 
 export interface PassDeps extends Stride {
   readonly store: Pick<FileStore, 'list' | 'remove'>;
@@ -40,7 +40,7 @@ export interface PassDeps extends Stride {
 /** What one pass works with. */
 export function passDeps(
   parts: ExpiryDeps & { readonly session: NatsSession; readonly store: FileStore },
-  stride: Stride = longStride,
+  stride: Stride = longStride(parts.session),
 ): PassDeps {
   return {
     store: parts.store,

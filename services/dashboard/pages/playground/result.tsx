@@ -77,6 +77,14 @@ function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running'
   return status === 'queued' ? 'Queued' : 'Rendering';
 }
 
+/** What it costs to cancel now, or to close the dashboard; null while the service has not told of a step. */
+function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): string | null {
+  if (progress === undefined) return null;
+  return progress.step === 'queued'
+    ? 'No renderer has begun: cancelling costs nothing.'
+    : 'A renderer has begun: when you cancel or close this page, the capture goes on and is charged.';
+}
+
 /** From then on it is worth a hint that a capture can go on without a page that waits. */
 const longMs = 8000;
 
@@ -88,6 +96,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
     return () => clearInterval(timer);
   }, []);
   const elapsed = now - startedAt;
+  const cost = costOfCancelling(running);
   const stop = async () => {
     try {
       await cancel();
@@ -111,6 +120,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
               ` Starts in about ${estimatedWaitSeconds} s.`}
           </p>
         )}
+        {cost !== null && <p class="muted">{cost}</p>}
         <div class="dialog-actions">
           <button type="button" class="button" onClick={() => void stop()}>
             Cancel
