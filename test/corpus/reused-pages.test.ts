@@ -60,6 +60,10 @@ beforeAll(async () => {
       loops.resolve();
       response.end();
     },
+    '/private': ({ headers: { authorization } }, response) => {
+      const head = { 'content-type': 'text/html', 'www-authenticate': 'Basic realm="x"' };
+      response.writeHead(authorization ? 200 : 401, head).end(html('text'));
+    },
     '/never': () => undefined,
     '/late': (_, response) => {
       late.push(() => response.writeHead(200, { 'set-cookie': `late=${secret}; Max-Age=9999` }).end());
@@ -146,6 +150,16 @@ describe('a page that is used again', () => {
     await engine.render(site.url('/plain'), options, { reuseFor: name });
     expect(engine.pages.slice(before)).toEqual([]);
     expect((await capture('/look', name, wanted)).facts).toEqual(fresh);
+  });
+
+  test('is not one whose address had a name and a password, which would log in the next one', async () => {
+    const before = engine.pages.length;
+    const url = site.url('/private');
+    const statusOf = async (address: string) =>
+      (await engine.render(address, {}, { reuseFor: 'login' })).report.httpStatus;
+    expect(await statusOf(url.replace('//', '//user:password@'))).toBe(200);
+    expect(engine.pages.slice(before)).toEqual([]);
+    expect(await statusOf(url)).toBe(401);
   });
 
   test.each([

@@ -12,7 +12,7 @@ export type Found = Readonly<Record<string, unknown>>;
 export function statePage(call: string, body = ''): string {
   return html(
     `${body}<script>
-      ${[plantStores, plantServiceWorker].map(String).join('\n')}
+      ${[plantStores, plantServiceWorker, buckets].map(String).join('\n')}
       const by = new URLSearchParams(location.search).get('by');
       const send = fetch;
       document.write('<img src="/reported?by=' + by + '">');
@@ -91,6 +91,15 @@ async function plantStores(secret: string): Promise<void> {
   const file = await (await folder.getFileHandle(secret, { create: true })).createWritable();
   await file.write(secret.repeat(10_000));
   await file.close();
+}
+
+interface Buckets {
+  open(name: string): Promise<unknown>;
+  keys(): Promise<string[]>;
+}
+
+function buckets(): Buckets | undefined {
+  return (navigator as { storageBuckets?: Buckets }).storageBuckets;
 }
 
 async function plantServiceWorker(): Promise<void> {
@@ -191,6 +200,7 @@ export async function talk(by: string): Promise<Found> {
  */
 export async function plantReused(secret: string): Promise<Found> {
   await plantStores(secret);
+  await buckets()?.open(secret);
   for (const number of [1, 2, 3]) history.pushState({ secret }, '', `?number=${number}&by=${secret}`);
 
   // What would write again while the page is left, or after that.
@@ -236,6 +246,9 @@ export async function plantReused(secret: string): Promise<Found> {
   document.body.style.height = '5000px';
   scrollTo(0, 2000);
   window.open('/look?by=popup');
+  resizeTo(400, 300);
+  moveTo(50, 50);
+  await (screen.orientation as unknown as { lock(type: string): Promise<void> }).lock('portrait');
   setTimeout(() => alert(secret), 100);
   return { plain: document.cookie, historyLength: history.length };
 }
@@ -263,6 +276,7 @@ export async function lookAfterWipe(): Promise<Found> {
     databases: await indexedDB.databases(),
     caches: await caches.keys(),
     files,
+    buckets: await buckets()?.keys(),
     bytesStored: (await navigator.storage.estimate()).usage,
     isPersisted: await navigator.storage.persisted(),
     workers: (await navigator.serviceWorker.getRegistrations()).length,
@@ -281,7 +295,18 @@ export async function lookAfterWipe(): Promise<Found> {
     fonts: document.fonts.size,
     sheets: document.adoptedStyleSheets.length,
     scrollY,
-    size: [innerWidth, innerHeight, devicePixelRatio, screen.width, screen.height],
+    size: [
+      innerWidth,
+      innerHeight,
+      devicePixelRatio,
+      screen.width,
+      screen.height,
+      outerWidth,
+      outerHeight,
+      screenX,
+      screenY,
+    ],
+    orientation: screen.orientation.type,
     zoom: visualViewport?.scale,
     media: media.filter((query) => matchMedia(query).matches),
     background: getComputedStyle(document.documentElement).backgroundColor,

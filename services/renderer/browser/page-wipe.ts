@@ -1,7 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
-import { answerRequests, openOwnSession, type OwnSession, type WarmPage } from './page.ts';
+import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, type WarmPage } from './page.ts';
 
 /** A page whose capture has a session of its own. */
 export type WipeablePage = WarmPage & { readonly cdp: OwnSession };
@@ -134,7 +134,7 @@ async function wipe(
     next.send('Runtime.getIsolateId'),
   ]);
   if (before.id !== after.id || traces.onlyOrigin !== origin) return undefined;
-  await evaluate(next, { contextId, expression: callExpression(clearName, []) });
+  await evaluate(next, { contextId, expression: callExpression(clearTab, []) });
   // A request that outlives its document cannot bring a cookie any more.
   proxySession.pause();
   await Promise.all([
@@ -147,12 +147,18 @@ async function wipe(
     browserSession.send('Browser.resetPermissions', { browserContextId }),
     ...undo.map((step) => step()),
   ]);
+  await setDefaultMetrics(next);
   return { ...page, cdp: next };
 }
 
-/** The name of the tab survives its documents. Runs in the page. */
-function clearName(): void {
+/** The name of the tab survives its documents, and the names of storage buckets survive the removal of their content. Runs in the page. */
+async function clearTab(): Promise<void> {
   // A name that was empty for this document already would not be told to the browser.
   window.name = 'x';
   window.name = '';
+  // Where the context is not secure, there are none.
+  const { storageBuckets: buckets } = navigator as {
+    storageBuckets?: { keys(): Promise<string[]>; delete(name: string): Promise<void> };
+  };
+  for (const name of (await buckets?.keys()) ?? []) await buckets?.delete(name);
 }

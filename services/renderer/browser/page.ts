@@ -5,6 +5,7 @@ import type { EgressProxy } from '../egress/proxy.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 import { watchActivityScript } from './activity.ts';
 import type { LaunchedBrowser } from './launch.ts';
+import { windowSize } from './switches.ts';
 
 /** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */
 export class BrowserLostError extends Error {
@@ -64,8 +65,25 @@ const networkEvents = ['request', 'response', 'requestfinished', 'requestfailed'
 
 const ignore = () => undefined;
 
-/** In the headless shell a page may close itself, which would end its own capture. */
-const keepOpenScript = `if (window === window.top) Object.defineProperty(window, 'close', { value: function close() {} });`;
+/**
+ * In the headless shell a page may close, resize and move its own window. In a tab of the full browser these functions do nothing. A
+ * frame of the page could call its own ones on the page's window, so all frames have these.
+ */
+const keepWindowScript = `for (const name of ['close', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
+
+/**
+ * Shows a page of the headless shell in the default viewport, whatever becomes of its window: for the window of the whole browser, which
+ * outlives the page, a script may turn the screen around (`screen.orientation.lock`). Of two sessions that say so, the end of one ends it
+ * for both, so what ends one says it again in the other.
+ */
+export async function setDefaultMetrics(session: PageSession): Promise<void> {
+  await session.send('Emulation.setDeviceMetricsOverride', {
+    ...windowSize,
+    deviceScaleFactor: 1,
+    mobile: false,
+    screenOrientationLockEmulation: true,
+  });
+}
 
 /**
  * Opens a context with a proxy session of its own, and a page in it.
@@ -95,7 +113,7 @@ export async function openWarmPage(
     page.once('crash', () => (crashed = true));
     const [{ cdp, frameId }] = await Promise.all([
       openSession(page),
-      ...(setup?.initScripts ?? [`${keepOpenScript} ${watchActivityScript}`]).map((content) =>
+      ...(setup?.initScripts ?? [`${keepWindowScript} ${watchActivityScript}`]).map((content) =>
         page.addInitScript({ content }),
       ),
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
@@ -103,6 +121,7 @@ export async function openWarmPage(
     ]);
     // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
+    if (!setup) await setDefaultMetrics(cdp);
     const answerLogins = (answer: LoginAnswer) => void (answerLogin = answer);
     return { context: opened, page, cdp, proxySession, frameId, answerLogins, crashed: () => crashed };
   };

@@ -9,7 +9,7 @@ import type { CaptureDeadline } from './deadline.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
-import { interceptResizes } from './scripts/neutrality.ts';
+import { interceptResizes, stayInWindow } from './scripts/neutrality.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { mayReusePage, type ReusableRequest } from './reuse.ts';
 import { PageWorld } from './world.ts';
@@ -90,6 +90,8 @@ export async function openPage(
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
+        // Without a click, the browser refuses scripts the whole screen and windows beside the page.
+        options.click ? world.runFirst(stayInWindow) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',
@@ -181,6 +183,7 @@ class ViewportEmulation {
   /** Whether what the page draws is ever seen. */
   readonly #isDrawn: boolean;
   readonly #isMobile: boolean;
+  readonly #antiBot: boolean;
   #viewport: Viewport;
   #emulatesMobile: boolean;
   #width: number;
@@ -197,6 +200,7 @@ class ViewportEmulation {
     this.#window = window;
     // With antiBot, the window is that of a person.
     this.#isDrawn = format !== 'pdf' || antiBot;
+    this.#antiBot = antiBot;
     // Paper has a layout of its own.
     this.#isMobile = isMobile === true && format !== 'pdf';
     this.#viewport = viewport;
@@ -299,6 +303,8 @@ class ViewportEmulation {
       screenHeight: screen.height,
       ...(this.#isMobile ? { screenOrientation: orientationOf(screen) } : {}),
       dontSetVisibleSize,
+      // The full browser refuses to lock the orientation of a desktop's screen, as it does for people.
+      ...(this.#antiBot ? {} : { screenOrientationLockEmulation: true }),
     });
     await this.#deadline.run(resized, resizeTimeoutMs, 'resizing');
   }

@@ -142,3 +142,15 @@ export function hideResizes(hide: boolean): void {
   };
   (globalThis as PageState).webcaptureHidesResizes = hide && ![...document.querySelectorAll('canvas')].some(covers);
 }
+
+/**
+ * Leaves full screen and picture-in-picture as soon as a page enters them, as a person does with the Escape key. Runs before the page's own
+ * scripts.
+ */
+export function stayInWindow(): void {
+  const leave = (exit: 'exitFullscreen' | 'exitPictureInPicture') =>
+    void Document.prototype[exit].call(document).catch(() => undefined);
+  for (const event of ['fullscreenchange', 'webkitfullscreenchange'])
+    addEventListener(event, () => leave('exitFullscreen'), true);
+  addEventListener('enterpictureinpicture', () => leave('exitPictureInPicture'), true);
+}
