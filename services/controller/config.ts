@@ -25,6 +25,9 @@ import type { StreamSettings } from './streams.ts';
 /** `satellite`: of a cluster that has renderers and joins the hub, which has everything else. */
 const roles = ['hub', 'satellite'] as const;
 
+/** How long a controller may take to end, in milliseconds. */
+export const drainMs = 8000;
+
 export interface ControllerConfig extends CommonConfig {
   readonly role: (typeof roles)[number];
   readonly storage: StorageConfig;

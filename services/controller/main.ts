@@ -1,5 +1,5 @@
 import { runService } from '@webcapture/shared/runtime/run-service.ts';
-import { readControllerConfig } from './config.ts';
+import { drainMs, readControllerConfig } from './config.ts';
 import { startController } from './controller.ts';
 import { startSatellite } from './satellite.ts';
 
@@ -8,5 +8,5 @@ await runService({
   readConfig: readControllerConfig,
   start: async (config, deps) =>
     void (await (config.role === 'satellite' ? startSatellite : startController)(config, deps)),
-  drainMs: () => 8000,
+  drainMs: () => drainMs,
 });

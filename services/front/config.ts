@@ -164,6 +164,14 @@ export function readFrontConfig(environment: Environment) {
   });
 }
 
+/**
+ * How long a front may take to end, in milliseconds. What clients wait for is let end: the last is taken when the delay is over, waits for
+ * a renderer, and may then take as long as the longest capture.
+ */
+export function drainMsOf({ drainDelayMs, queueTimeoutMs }: FrontConfig): number {
+  return drainDelayMs + queueTimeoutMs + 210_000;
+}
+
 function readSignedLinks(env: EnvReader, { bucket }: StorageConfig): boolean {
   const asked = variables.fileLinks.read(env) === 'signed';
   if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET beside it');

@@ -7,7 +7,7 @@ import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-se
 import { runService } from '@webcapture/shared/runtime/run-service.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { FleetConfigCheck, limitsText, regionsText, storageText } from '@webcapture/shared/queue/fleet-config.ts';
-import { type FrontConfig, readFrontConfig } from './config.ts';
+import { drainMsOf, type FrontConfig, readFrontConfig } from './config.ts';
 import { createFront } from './front.ts';
 import { trySigning } from './signed-links.ts';
 import { waitUntilProvisioned } from './nats.ts';
@@ -15,9 +15,7 @@ import { waitUntilProvisioned } from './nats.ts';
 await runService({
   name: 'front',
   readConfig: readFrontConfig,
-  // What clients wait for is let end: the last is taken when the delay is over, waits for a renderer, and may then take as long as
-  // the longest capture.
-  drainMs: ({ drainDelayMs, queueTimeoutMs }) => drainDelayMs + queueTimeoutMs + 210_000,
+  drainMs: drainMsOf,
   start: async (config, { log, shutdown }) => {
     const metrics = createMetrics('front');
     let notReady: string | null = 'waiting for NATS';

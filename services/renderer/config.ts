@@ -20,6 +20,9 @@ import {
 } from '@webcapture/shared/runtime/variables.ts';
 import { autoSlots, machineOf } from './auto-slots.ts';
 
+/** How long a renderer may take to end, in milliseconds: the longest capture there can be, with room to store it. */
+export const drainMs = 240_000;
+
 export interface RendererConfig extends CommonConfig {
   readonly storage: StorageConfig;
   /** With which secrets of captures may be sealed. */

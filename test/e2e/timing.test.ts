@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { fastest } from '../harness/fastest.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
 const fleet = useFleet();
@@ -27,16 +26,12 @@ describe.concurrent('timeout', () => {
   });
 });
 
-test('the times of the report add up to what the answer says, and that to what the client waited', async () => {
+test('the times of the report fit into what the answer says, and that into what the client waited', async () => {
   const body = { url: site().url('/late-load', { delay: 600 }), delay: 400 };
-  const besideMs = await fastest(500, async () => {
-    const answer = await fleet().api.capture(body);
-    const { processingTimeMs, report } = answer.body?.data ?? { processingTimeMs: Number.NaN, report: undefined };
-    const parts = Object.values(report?.timings ?? {}).reduce((sum, ms) => sum + ms, 0);
-    expect(parts).toBeGreaterThanOrEqual(980);
-    expect(parts).toBeLessThanOrEqual(processingTimeMs + 5);
-    expect(processingTimeMs).toBeLessThanOrEqual(Math.ceil(answer.ms));
-    return answer.ms - processingTimeMs;
-  });
-  expect(besideMs).toBeLessThan(500);
+  const answer = await fleet().api.capture(body);
+  const { processingTimeMs, report } = answer.body?.data ?? { processingTimeMs: Number.NaN, report: undefined };
+  const parts = Object.values(report?.timings ?? {}).reduce((sum, ms) => sum + ms, 0);
+  expect(parts).toBeGreaterThanOrEqual(980);
+  expect(parts).toBeLessThanOrEqual(processingTimeMs + 5);
+  expect(processingTimeMs).toBeLessThanOrEqual(Math.ceil(answer.ms));
 });

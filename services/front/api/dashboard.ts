@@ -60,6 +60,8 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     scope.get<{ Params: { '*': string } }>('/dashboard/*', { schema: { hide: true } }, async ({ params }, reply) => {
       const name = params['*'];
       if (name === '' || name === 'index.html') return sendPage(reply);
+      // The library answers these with an error, which the log would show as one of the service.
+      if (name.split(/[/\\]/).includes('..')) return reply.callNotFound();
       return reply.headers(headers).sendFile(name);
     });
 

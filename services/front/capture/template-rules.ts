@@ -29,12 +29,42 @@ export function refusedInTemplate(template: string): string | undefined {
     const refused = refusedAttribute(template, element, index + start.length, read);
     if (refused !== undefined) return refused;
   }
-  if (/@import/i.test(template)) return '@import';
-  for (const [, address = ''] of template.matchAll(cssUrl)) {
-    if (!isInside(address)) return shown(`url(${address}`);
+  // Styles stand in attributes, where references are read first, and in elements, where they are not.
+  const referred = withoutReferences(template);
+  for (const text of [template, withoutEscapes(template), withoutEscapes(referred)]) {
+    if (/@import/i.test(text)) return '@import';
+    for (const [, address = ''] of text.matchAll(cssUrl)) {
+      if (!isInside(address)) return shown(`url(${address}`);
+    }
   }
   return undefined;
 }
+
+/** The text with the escapes of CSS read, as in `u\\72l(`. */
+function withoutEscapes(text: string): string {
+  return text.replace(
+    /\\(?:([\da-f]{1,6})(?:\r\n|[\t\n\f\r ])?|([^\n]))/gi,
+    (_, hex: string | undefined, letter = '') => (hex === undefined ? letter : characterOf(Number.parseInt(hex, 16))),
+  );
+}
+
+/** The named references that stand for a character of `@import`, `url(`, or an escape. */
+const namedReferences: Readonly<Record<string, string>> = { commat: '@', lpar: '(', bsol: '\\' };
+
+/** The text with those references of HTML read that can hide a rule, as in `&#117;rl(`. */
+function withoutReferences(text: string): string {
+  return text.replace(
+    /&(?:#x([\da-f]{1,8});?|#(\d{1,8});?|(commat|lpar|bsol);)/gi,
+    (all, hex: string | undefined, decimal: string | undefined, name = '') => {
+      if (hex !== undefined) return characterOf(Number.parseInt(hex, 16));
+      if (decimal !== undefined) return characterOf(Number(decimal));
+      return namedReferences[name] ?? all;
+    },
+  );
+}
+
+/** The character of a code point; of none, the one that stands for what cannot be shown. */
+const characterOf = (code: number) => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd');
 
 const lessThanInTag = 'a < inside of a tag (write &lt;)';
 

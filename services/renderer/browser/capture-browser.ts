@@ -83,7 +83,13 @@ export class CaptureBrowser {
     onFailure: (browser: CaptureBrowser, reason: string) => void,
   ): Promise<CaptureBrowser> {
     const launched = await source.launch();
-    const browser: CaptureBrowser = new CaptureBrowser(launched, source, (reason) => onFailure(browser, reason));
+    let browser: CaptureBrowser;
+    try {
+      browser = new CaptureBrowser(launched, source, (reason) => onFailure(browser, reason));
+    } catch (error) {
+      await launched.close();
+      throw error;
+    }
     try {
       browser.#warm = await openWarmPage(launched, source.egress, source.setup);
       return browser;

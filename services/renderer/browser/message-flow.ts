@@ -26,7 +26,7 @@ const pauseMs = { min: 10, max: 1000 } as const;
  * Counts the messages that a browser sends to this process, where all captures are worked at, and takes no more of them than
  * it may spend time on: the rest waits in the browser of the page that floods it.
  *
- * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
+ * @throws Error where Playwright is not built as it is now: nothing would limit the messages of a page
  */
 export class MessageFlow {
   /** Messages of all browsers. */
@@ -39,10 +39,12 @@ export class MessageFlow {
   constructor(browser: Browser) {
     const impl = (browser as unknown as Internals)._connection?.toImpl?.(browser);
     const { rootSession, _transport: transport } = impl?._connection ?? {};
+    const pipe = transport?._pipeRead;
+    if (pipe === undefined)
+      throw new Error('This version of Playwright has no known pipe to its browser: install the one of package.json.');
     if (rootSession !== undefined) sendWithoutTraces(rootSession);
     if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
-    const pipe = transport?._pipeRead;
-    pipe?.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
+    pipe.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
   }
 
   /** All messages so far. */

@@ -53,6 +53,8 @@ const disabledByPlaywright = [
 
 const disabledFeatures = [
   ...disabledByPlaywright,
+  // Asks Google about each form of a page, through the proxy session of its capture.
+  'AutofillServerCommunication',
   // Supplied html renders at an https origin; its http images are to be fetched as they are named.
   'AutoupgradeMixedContent',
   // Asks the user before a page reaches into a private network. Nobody is there to ask, and the egress policy decides.

@@ -2,7 +2,6 @@ import type { Browser } from 'playwright';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Blocker } from '../../../services/renderer/blocking/blocker.ts';
 import { BlockingSession } from '../../../services/renderer/blocking/blocking-session.ts';
-import { fastest, timeOf } from '../../harness/fastest.ts';
 import { builtInBlocker, fullChromium, headlessShell, launch, openBlocked } from './support/browser.ts';
 import { startSite, type Site, type SitePages } from './support/site.ts';
 
@@ -104,11 +103,10 @@ describe.each([
   // What follows does not depend on how a browser divides a page among its processes.
   if (executablePath === fullChromium) return;
 
-  it('fail at once, as blocked by the client', async () => {
+  it('fail as blocked by the client', async () => {
     const { page } = await openBlocked(browser, blocker, site.url('www.site.test/own'), { ads: true });
     const failed = page.waitForEvent('requestfailed');
-    const ask = () => page.evaluate(`fetch('http://${ads}:1/x').catch(() => 0)`);
-    expect(await fastest(1000, () => timeOf(ask))).toBeLessThan(1000);
+    await page.evaluate(`fetch('http://${ads}:1/x').catch(() => 0)`);
     expect((await failed).failure()?.errorText).toContain('ERR_BLOCKED_BY_CLIENT');
     await page.context().close();
   });

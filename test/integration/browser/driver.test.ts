@@ -1,7 +1,8 @@
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { Writable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
+import { CaptureBrowser, type BrowserSource } from '../../../services/renderer/browser/capture-browser.ts';
 import { MessageFlow } from '../../../services/renderer/browser/message-flow.ts';
 import { asOneCall, attachSession, openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
@@ -89,6 +90,14 @@ test('an error goes through such a call as it is', async () => {
   const error = new Error('told to the client');
   await expect(asOneCall(warm.page, () => Promise.reject(error))).rejects.toBe(error);
   expect(error.message).toBe('told to the client');
+});
+
+test('without a known pipe to limit its messages, a browser is closed again', async () => {
+  const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
+  const unknown = { ...launched, browser: {} as typeof launched.browser, close };
+  const source = { launch: () => Promise.resolve(unknown) } as unknown as BrowserSource;
+  await expect(CaptureBrowser.launch(source, () => undefined)).rejects.toThrow(/no known pipe/);
+  expect(close).toHaveBeenCalledOnce();
 });
 
 test('messages that are sent at once are written at once', async () => {

@@ -2,12 +2,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TestEngine } from '../../harness/engine.ts';
-import { fastest, timeOf } from '../../harness/fastest.ts';
 import { hostileNeighbours } from '../../harness/hostile-neighbours.ts';
 
 let engine: TestEngine;
 
-const capture = () => engine.render({ kind: 'html', html: '<p>hello' }, {}, { deadlineMs: 20_000 });
+/** Of the hostile pages; captures beside them end before it. */
+const timeoutMs = 30_000;
+
+const capture = () => engine.render({ kind: 'html', html: '<p>hello' }, {}, { deadlineMs: 0.8 * timeoutMs });
 
 beforeAll(async () => {
   engine = await TestEngine.start({ slots: 2 });
@@ -17,21 +19,17 @@ beforeAll(async () => {
 afterAll(() => engine.close());
 
 test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
-  'captures beside a page with %s succeed, and take hardly longer',
+  'captures beside a page with %s succeed, and do not wait for its end',
   async ([, html]) => {
-    // Once is enough: with little time, the two seconds below make up most of the limit.
-    const quietMs = await timeOf(capture);
     const stop = new AbortController();
-    const hostile = engine.render({ kind: 'html', html }, { timeout: 10_000 }, { signal: stop.signal }).then(
+    const hostile = engine.render({ kind: 'html', html }, { timeout: timeoutMs }, { signal: stop.signal }).then(
       () => 'completed',
       ({ code }: { code: string }) => code,
     );
     // It has begun, and done some of what it does.
     await delay(300);
-    // The goal is twice the quiet time, which `npm run bench -- neighbours` measures. Here, other tests run beside it: what is
-    // told is that nothing waits for the end of the hostile page.
-    const limitMs = 2 * quietMs + 2000;
-    expect(await fastest(limitMs, () => timeOf(capture))).toBeLessThan(limitMs);
+    // How much longer they take is measured by `npm run bench -- neighbours`.
+    await capture();
     stop.abort(new Error('it was enough'));
     // It ends by itself, by name, or by us: never with its browser, which would have it tried again elsewhere.
     expect(['completed', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED']).toContain(await hostile);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { html, TestEngine, TestSite } from '../../harness/engine.ts';
-import { fastest, timeOf } from '../../harness/fastest.ts';
+import { timeOf } from '../../harness/time-of.ts';
 
 let engine: TestEngine;
 let site: TestSite;
@@ -48,9 +48,10 @@ describe('a capture ends', () => {
         message: expect.stringContaining('cancelled') as string,
       });
     };
-    const ms = await fastest(800, () => timeOf(cancelled));
+    const ms = await timeOf(cancelled);
     expect(ms).toBeGreaterThan(290);
-    expect(ms).toBeLessThan(800);
+    // By itself it would take the default timeout of 30 s.
+    expect(ms).toBeLessThan(15_000);
   });
 
   test('by its deadline, whatever its timeout', async () => {
@@ -58,9 +59,9 @@ describe('a capture ends', () => {
       expect(engine.render(site.url('/never'), { timeout: 60_000 }, { deadlineMs: 700 })).rejects.toMatchObject({
         code: 'CAPTURE_TIMEOUT',
       });
-    const ms = await fastest(1200, () => timeOf(late));
+    const ms = await timeOf(late);
     expect(ms).toBeGreaterThan(690);
-    expect(ms).toBeLessThan(1200);
+    expect(ms).toBeLessThan(30_000);
   });
 
   test('even before it begins', async () => {

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ShotOptions, TestEngine } from '../../harness/engine.ts';
-import { fastest } from '../../harness/fastest.ts';
 import { Site } from '../../harness/site/site.ts';
 
 /** The egress proxy gives a response less time than a page has. */
@@ -180,11 +179,8 @@ describe.concurrent('imageTimeout', () => {
   });
 
   test('of 0 waits for none', async () => {
-    const settleMs = await fastest(2000, async () => {
-      const { report } = await shoot(images('slow:20000'), { imageTimeout: 0 });
-      expect(report.images.pending).toBe(1);
-      return report.timings.settleMs;
-    });
-    expect(settleMs).toBeLessThan(2000);
+    const { report } = await shoot(images('slow:20000'), { imageTimeout: 0 });
+    expect(report.images.pending).toBe(1);
+    expect(report.softTimeouts).toEqual([]);
   });
 });

@@ -66,6 +66,10 @@ test('what is not there is not found, outside of the folder as inside', async ()
   expect((await app.inject({ method: 'POST', url: '/dashboard/' })).statusCode).toBe(405);
 });
 
+test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%5c'])('%s is a 404', async (path) => {
+  expect((await get(path)).statusCode).toBe(404);
+});
+
 test('all that the first page loads has less than 150 KB compressed', async () => {
   const files = await Promise.all(['/dashboard/', ...(await assetsOf())].map((path) => get(path)));
   expect(files.map(({ statusCode }) => statusCode)).toEqual(files.map(() => 200));

@@ -1,7 +1,7 @@
 import type net from 'node:net';
 import { describe, expect, it } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
-import { timeOf } from '../../harness/fastest.ts';
+import { timeOf } from '../../harness/time-of.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { until } from '../../harness/until.ts';
 import { openTunnel, plain, read } from '../../integration/egress/proxy-client.ts';

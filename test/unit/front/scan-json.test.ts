@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { scanJson } from '../../../services/front/validation/scan-json.ts';
-import { fastest, timeOf } from '../../harness/fastest.ts';
+import { timeOf } from '../../harness/time-of.ts';
 
 const scan = (text: string) => scanJson(Buffer.from(text));
 
@@ -37,7 +37,8 @@ test.skipIf('__stryker__' in globalThis).each([
   ['letters', `"${'a'.repeat(8_000_000)}"`],
   ['escaped quotes', `"${'\\"'.repeat(4_000_000)}"`],
   ['backslashes', `"${'\\\\'.repeat(4_000_000)}"`],
-])('8 MB of %s in a string take a fraction of the time of a search for each quote', async (_name, text) => {
+])('8 MB of %s in a string take time that grows with their length alone', async (_name, text) => {
   const bytes = Buffer.from(text);
-  expect(await fastest(200, () => timeOf(async () => scanJson(bytes)))).toBeLessThan(200);
+  // With the square of it, this would take hours.
+  expect(await timeOf(async () => scanJson(bytes))).toBeLessThan(2000);
 });

@@ -11,6 +11,7 @@ test.each([
   '<svg viewBox="0 0 9 9"><use href="#a"/><image xlink:href="data:image/png,x"/><rect fill="url(#b)"/></svg>',
   '<p style="background:url(&quot;data:image/png,x&quot;)">x</p><style>@font-face { src: url( "data:font/ttf,x" ) }</style>',
   '<a href="https://example.com/?on=1">x</a><a href=mailto:a@example.com>x</a><a href="tel:1">x</a><a href="#top">x</a>',
+  String.raw`<style>b::after { content: "\201c \110000" } .a\:b { mask: u\72l(data:image/png,x) }</style>`,
   'one = 1, <3, a < b, src = x, onload="x"',
 ])('%s is printed', (template) => {
   expect(refusedInTemplate(template)).toBeUndefined();
@@ -51,6 +52,14 @@ test.each([
   ['<style>@IMPORT "http://a.test/";</style>', '@import'],
   ['<b style="background:url(http://a.test/)">', 'url(http://a.test/'],
   ["<style>@font-face { src: URL( '//a.test/' ) }</style>", "url(//a.test/' "],
+  [String.raw`<style>@\69mport "http://a.test/";</style>`, '@import'],
+  [String.raw`<style>@\000069 mport "http://a.test/";</style>`, '@import'],
+  [String.raw`<style>@\import "http://a.test/";</style>`, '@import'],
+  [String.raw`<style>b{mask:u\72l(http://a.test/m)}</style>`, 'url(http://a.test/m'],
+  [String.raw`<style>b{filter:\55\52 L(http://a.test/m#f)}</style>`, 'url(http://a.test/m#f'],
+  ['<b style="background:&#117;rl(http://a.test/)">', 'url(http://a.test/'],
+  ['<b style="background:ur&#x6C&lpar;http://a.test/)">', 'url(http://a.test/'],
+  ['<b style="background:u&bsol;72l(http://a.test/)">', 'url(http://a.test/'],
 ])('%s is refused', (template, refused) => {
   expect(refusedInTemplate(template)).toBe(refused);
 });
