@@ -282,7 +282,9 @@ describe('a client that goes away', () => {
     });
     expect(isState(ended.data), JSON.stringify(isState.errors)).toBe(true);
     expect(ended.data).toMatchObject({ status: 'completed', tokenCost: 1 });
-    expect(await metrics()).toMatch(/captures_total\{outcome="client_gone",cause="none",region="us-east",format="png"\} 1/);
+    expect(await metrics()).toMatch(
+      /captures_total\{outcome="client_gone",cause="none",region="us-east",format="png"\} 1/,
+    );
     await until('none in flight', async () => /captures_in_flight\{region="us-east"\} 0/.test(await metrics()));
   });
 });
