@@ -23,6 +23,7 @@ let captures = 0;
 const reports = new StateReports();
 /** Requests whose answers come when their page is gone. */
 const late: (() => void)[] = [];
+let logins = 0;
 let letLoop: (() => void) | undefined;
 const loops = Promise.withResolvers<void>();
 
@@ -62,7 +63,17 @@ beforeAll(async () => {
     },
     '/private': ({ headers: { authorization } }, response) => {
       const head = { 'content-type': 'text/html', 'www-authenticate': 'Basic realm="x"' };
+      if (authorization) logins += 1;
       response.writeHead(authorization ? 200 : 401, head).end(html('text'));
+    },
+    '/log-in': (request, response) => {
+      const logIn = {
+        location: 'location.replace(address)',
+        script: 'const x = new XMLHttpRequest(); x.open("GET", "/private", true, "user", "password"); x.send()',
+      }[queryOf(request, 'by')];
+      const address = `location.origin.replace('//', '//user:password@') + '/private'`;
+      response.writeHead(200, { 'content-type': 'text/html' });
+      response.end(html(`<p>text<script>const address = ${address}; ${logIn}</script>`));
     },
     '/never': () => undefined,
     '/late': (_, response) => {
@@ -152,14 +163,20 @@ describe('a page that is used again', () => {
     expect((await capture('/look', name, wanted)).facts).toEqual(fresh);
   });
 
-  test('is not one whose address had a name and a password, which would log in the next one', async () => {
-    const before = engine.pages.length;
-    const url = site.url('/private');
-    const statusOf = async (address: string) =>
-      (await engine.render(address, {}, { reuseFor: 'login' })).report.httpStatus;
-    expect(await statusOf(url.replace('//', '//user:password@'))).toBe(200);
-    expect(engine.pages.slice(before)).toEqual([]);
-    expect(await statusOf(url)).toBe(401);
+  test.each([
+    ['its own address', '/private'],
+    ['the address of its next document', '/log-in?by=location'],
+    ['a request of a script', '/log-in?by=script'],
+  ])('is not one with a name and a password in %s, which would log in the next one', async (name, path) => {
+    const [pages, before] = [engine.pages.length, logins];
+    const url = site.url(path);
+    const isOwn = path === '/private';
+    await engine.render(isOwn ? url.replace('//', '//user:password@') : url, {}, { reuseFor: name });
+    expect(logins).toBeGreaterThan(before);
+    const { report } = await engine.render(site.url('/private'), {}, { reuseFor: name });
+    expect(report.httpStatus).toBe(401);
+    await until('both pages to be settled', () => engine.pages.length >= pages + 2);
+    expect(engine.pages.slice(pages)).toEqual(['refused', 'wiped']);
   });
 
   test.each([

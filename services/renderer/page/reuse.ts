@@ -33,25 +33,17 @@ const reusableOptions: ReadonlySet<string> = new Set<keyof RenderOptions>([
 ]);
 
 export interface ReusableRequest {
-  readonly source: { readonly kind: 'url' | 'html'; readonly url?: string };
   readonly options: RenderOptions;
   readonly secrets?: CaptureSecrets;
 }
 
 /** Whether a capture may have the page of an earlier one of its account, and leave it to the next one. */
-export function mayReusePage({ source, options, secrets }: ReusableRequest): boolean {
+export function mayReusePage({ options, secrets }: ReusableRequest): boolean {
   return (
-    !(source.url !== undefined && hasCredentials(source.url)) &&
     secrets === undefined &&
     !options.antiBot &&
     !Object.values(options.block).some(Boolean) &&
     options.failOn?.consoleErrors !== true &&
     Object.entries(options).every(([name, value]) => value === undefined || reusableOptions.has(name))
   );
-}
-
-/** The browser keeps a name and a password of an address, and logs in with them again. */
-function hasCredentials(url: string): boolean {
-  const { username, password } = new URL(url);
-  return username !== '' || password !== '';
 }

@@ -160,7 +160,7 @@ test('the history of refreshes has what each made, newest first', async () => {
       number: 2,
       ...times,
       state: 'failed',
-      error: { code: 'NAVIGATION_FAILED', message: 'It is gone.' },
+      error: { code: 'NAVIGATION_FAILED', message: 'It is gone.', cause: 'page' },
       fileSizeBytes: null,
       width: null,
       height: null,
