@@ -70,14 +70,18 @@ async function expectGreen(bytes: Buffer, size: string, at = 300): Promise<void>
   expect([picture.size, picture.at(at, at)]).toEqual([size, '#00aa00']);
 }
 
-/** Three right pictures in a row come soon; before them, only what is allowed is lost. */
+/**
+ * Three right pictures in a row come soon. Before them, the browser that was hit and its spare one lose a capture each at most, in one of
+ * the ways of `lost`; what hangs is noticed only after a while.
+ */
 async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
+  const maxLost = lost.includes('CAPTURE_TIMEOUT') ? 6 : 2;
   for (let right = 0, tries = 0; right < 3; tries += 1) {
     // Short at first, so that what hangs is soon found out; a machine that is busy takes longer for any picture.
     const shot = engine.render(site.url('/'), {}, { deadlineMs: deadlineMs + 500 * tries });
     const outcome = await outcomeOf(shot);
     if (outcome !== 'completed') expect(lost).toContain(outcome);
-    expect(tries).toBeLessThan(20);
+    expect(tries).toBeLessThan(3 + maxLost);
     right = outcome === 'completed' ? right + 1 : 0;
     if (right > 0) await expectGreen((await shot).bytes, '640x480');
     // A browser that was lost is not there again at once.
@@ -135,7 +139,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
       else expect(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT']).toContain(outcome);
     }
     await rm(filler);
-    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT'], 3000);
+    await expectServing(['again', 'CAPTURE_FAILED'], 10_000);
   });
 
   test('its browser can open no more files', async () => {
@@ -145,7 +149,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     );
     // Some may have ended meanwhile; but not all.
     expect(limited.map(({ status }) => status)).toContain('fulfilled');
-    await expectServing(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED'], 3000);
+    await expectServing(['again', 'NAVIGATION_FAILED'], 10_000);
   });
 });
 
