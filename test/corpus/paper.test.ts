@@ -90,7 +90,7 @@ const pages: readonly HardPage[] = [
     ...onPaper('margins that leave no room are refused', html('x'), () => {}, {
       margin: { top: 200, right: 10, bottom: 200, left: 10 },
     }),
-    fails: { code: 'VALIDATION_ERROR', message: /margins/ },
+    fails: { code: 'CAPTURE_FAILED', message: /margins/ },
   },
   ...[0.5, 2].map((scale) =>
     onPaper(

@@ -13,7 +13,7 @@ import { withdrawHeartbeat, publishHeartbeat } from '@webcapture/shared/queue/pu
 import { parseJob } from '@webcapture/shared/queue/jobs.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import type { RenderFailure } from '@webcapture/shared/queue/outcomes.ts';
-import { errorTable } from '@webcapture/shared/runtime/errors.ts';
+import { causeOf } from '@webcapture/shared/runtime/errors.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
@@ -181,7 +181,7 @@ export class StandInRenderer {
   }
 
   async fail(job: CaptureJob, code: RenderFailure, message: string): Promise<void> {
-    await this.publish(job, { kind: 'failed', code, message, cause: errorTable[code].cause ?? 'service' });
+    await this.publish(job, { kind: 'failed', code, message, cause: causeOf(code, undefined) });
   }
 
   /** The reply to the front that waits, with the file where it is wanted. */

@@ -2,7 +2,7 @@ import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
-import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { causeOf, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
@@ -263,7 +263,8 @@ function withoutSecrets(
 /** @throws ServiceError the failure of a capture that failed */
 function assertCompleted(record: CaptureRecord): CaptureRecord {
   const { failure, status, outcome } = record;
-  if (failure !== undefined) throw new ServiceError(failure.code, failure.message, { causedBy: failure.cause });
+  if (failure !== undefined)
+    throw new ServiceError(failure.code, failure.message, { causedBy: causeOf(failure.code, failure.cause) });
   if (status === 'deleted' && outcome === undefined) {
     throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.', {
       causedBy: 'client',

@@ -6,7 +6,7 @@ import {
   cacheSubjects,
   type LeaseState,
 } from '@webcapture/shared/captures/cache.ts';
-import type { CacheKey, CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord, RecordedFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
@@ -14,7 +14,7 @@ import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { causeOf, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { WaitClock } from '../http/request-facts.ts';
@@ -98,7 +98,7 @@ const callTimeoutMs = 4000;
 /** How following ended. `over`: the capture was given up without a failure of its own, or its front died, or nothing was heard of it. */
 type FollowEnd =
   | { readonly kind: 'completed'; readonly record: CaptureRecord }
-  | { readonly kind: 'failed'; readonly failure: CaptureFailure }
+  | { readonly kind: 'failed'; readonly failure: RecordedFailure }
   | { readonly kind: 'over' | 'client-gone' };
 
 /** Answers equal requests of an account with one capture: from the cache, or by waiting for the one under way. */
@@ -175,7 +175,9 @@ export class ResponseCache {
       if (end.kind === 'completed') {
         if (await this.#isWhole(end.record, request, key)) return this.#found(end.record, 'followed');
       } else if (end.kind === 'failed' && ++failures >= maxFailures) {
-        throw new ServiceError(end.failure.code, end.failure.message, { causedBy: end.failure.cause });
+        throw new ServiceError(end.failure.code, end.failure.message, {
+          causedBy: causeOf(end.failure.code, end.failure.cause),
+        });
       }
       ended = leased.uuid;
     }

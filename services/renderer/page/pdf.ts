@@ -52,7 +52,7 @@ export async function prepareForPrint(
  * Prints the page.
  *
  * @param whole the page laid out for one single page; undefined for paper
- * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED, and VALIDATION_ERROR when the margins leave no room
+ * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function printPdf(
   open: OpenPage,
@@ -247,5 +247,7 @@ function readPdf(bytes: Buffer): PrintedPdf & { readonly pages: number } {
 }
 
 function noRoom(): ServiceError {
-  return new ServiceError('VALIDATION_ERROR', 'The margins of the pdf leave no room for the page.');
+  return new ServiceError('CAPTURE_FAILED', 'The margins of the pdf leave no room for the page.', {
+    causedBy: 'client',
+  });
 }

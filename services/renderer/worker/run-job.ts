@@ -237,9 +237,8 @@ function failureOf(thrown: unknown): Extract<JobOutcome, { kind: 'failed' }> {
   // It may quote an address of the page, which fronts would refuse for its length.
   return {
     kind: 'failed',
-    code: isRenderFailure(code) ? code : 'INTERNAL_ERROR',
+    ...(isRenderFailure(code) ? { code, cause: causedBy } : { code: 'INTERNAL_ERROR', cause: 'service' }),
     message: message.slice(0, maxFailureLength) || errorTable[code].message,
-    cause: causedBy,
   };
 }
 

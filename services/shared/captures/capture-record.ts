@@ -30,6 +30,9 @@ export interface CaptureOutcome {
   readonly object?: string;
 }
 
+/** A failure as a record has it: version 0.1 recorded no cause. */
+export type RecordedFailure = Omit<CaptureFailure, 'cause'> & Partial<Pick<CaptureFailure, 'cause'>>;
+
 export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -53,7 +56,7 @@ export interface CaptureRefresh {
   readonly isolation?: Isolation;
   readonly endedAt?: number;
   /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
-  readonly failure?: CaptureFailure;
+  readonly failure?: RecordedFailure;
 }
 
 /** The delivery of the notice about the latest event of a capture. All times are Unix milliseconds. */
@@ -81,7 +84,7 @@ export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> 
   readonly number: number;
   readonly endedAt: number;
   /** Of one that failed. */
-  readonly failure?: Omit<CaptureFailure, 'cancelled'>;
+  readonly failure?: Omit<RecordedFailure, 'cancelled'>;
   /** Of one that completed: what its file was like. */
   readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
 }
@@ -152,5 +155,5 @@ export interface CaptureRecord {
   /** What the file shows, once there is one; kept when it is gone. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
-  readonly failure?: CaptureFailure;
+  readonly failure?: RecordedFailure;
 }

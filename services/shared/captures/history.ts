@@ -1,5 +1,6 @@
 import type { CaptureHistory } from '../api/capture-history.ts';
 import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
+import { failureView } from './view.ts';
 
 /** So many refreshes and delivery attempts a record keeps. It is read with thousands of others for lists: entries are small. */
 export const maxHistory = 20;
@@ -18,9 +19,7 @@ export function withRefresh(
     by,
     acceptedAt,
     endedAt,
-    ...(failure === undefined
-      ? {}
-      : { failure: { code: failure.code, message: shortened(failure.message), cause: failure.cause } }),
+    ...(failure === undefined ? {} : { failure: { ...failureView(failure), message: shortened(failure.message) } }),
     ...(outcome === undefined ? {} : { file: sizeOf(outcome) }),
   };
   return { refreshHistory: [entry, ...refreshHistory].slice(0, maxHistory) };
@@ -47,7 +46,7 @@ export function historyView(record: CaptureRecord): CaptureHistory {
     state: failure === undefined ? ('completed' as const) : ('failed' as const),
     acceptedAt: iso(acceptedAt),
     endedAt: iso(endedAt),
-    error: failure ?? null,
+    error: failure === undefined ? null : failureView(failure),
     ...(file ?? noSize),
   }));
   // One that is under way, or that an earlier version has ended, is not in the history.
@@ -77,7 +76,7 @@ function latest(
     state,
     acceptedAt: iso(acceptedAt),
     endedAt: endedAt === undefined ? null : iso(endedAt),
-    error: failure === undefined ? null : { code: failure.code, message: failure.message, cause: failure.cause },
+    error: failure === undefined ? null : failureView(failure),
     ...(state === 'completed' && outcome !== undefined ? sizeOf(outcome) : noSize),
   };
 }

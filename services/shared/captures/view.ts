@@ -9,7 +9,8 @@ import type {
   SecretsView,
   WebhookView,
 } from '../api/capture.ts';
-import type { CaptureRecord } from './capture-record.ts';
+import { causeOf } from '../runtime/errors.ts';
+import type { CaptureRecord, RecordedFailure } from './capture-record.ts';
 
 interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
@@ -87,16 +88,22 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
   };
 }
 
+/** What is told of a failure. */
+export const failureView = ({ code, message, cause }: RecordedFailure): FailedCapture['error'] => ({
+  code,
+  message,
+  cause: causeOf(code, cause),
+});
+
 const unknownFailure = { code: 'INTERNAL_ERROR', message: 'The capture failed.', cause: 'service' } as const;
 
 function failedView(record: CaptureRecord): FailedCapture {
-  const { code, message, cause } = record.failure ?? unknownFailure;
   return {
     ...withoutResult(record),
     status: 'failed',
     tokenCost: 0,
     processingTimeMs: processingTime(record),
-    error: { code, message, cause },
+    error: failureView(record.failure ?? unknownFailure),
     ...webhookView(record),
   };
 }
@@ -134,7 +141,7 @@ function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } 
   return {
     refresh: {
       state: refresh?.state ?? 'idle',
-      error: failure === undefined ? null : { code: failure.code, message: failure.message, cause: failure.cause },
+      error: failure === undefined ? null : failureView(failure),
       acceptedAt: isoOrNull(refresh?.acceptedAt),
       endedAt: isoOrNull(refresh?.endedAt),
       nextAt: isoOrNull(nextRefreshAt),

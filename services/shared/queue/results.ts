@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import { Compile } from 'typebox/schema';
 import { enumOf, reportSchema } from '../api/capture.ts';
 import { extractedType, extractNames, mimeTypes } from '../api/formats.ts';
-import { failureCauses } from '../runtime/errors.ts';
+import { causeOf, type FailureCause } from '../runtime/errors.ts';
 import { maxFailureLength, maxTextLength, renderFailures, returnReasons } from './outcomes.ts';
 
 /** No file or page of a capture is longer on a side than this, in pixels of any scale. */
@@ -52,14 +52,20 @@ const jobResultSchema = Type.Object({
       kind: enumOf(['failed']),
       code: enumOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
-      cause: enumOf(failureCauses),
+      /** As the renderer states it; `parseResult` checks it. Absent in results of version 0.1. */
+      cause: Type.Optional(Type.Unknown()),
     }),
     Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
   ]),
 });
 
-export type JobResult = Static<typeof jobResultSchema>;
-export type JobOutcome = JobResult['outcome'];
+type StatedResult = Static<typeof jobResultSchema>;
+type StatedOutcome = StatedResult['outcome'];
+type StatedFailure = Extract<StatedOutcome, { kind: 'failed' }>;
+
+export type JobOutcome =
+  Exclude<StatedOutcome, StatedFailure> | (Omit<StatedFailure, 'cause'> & { cause: FailureCause });
+export type JobResult = Omit<StatedResult, 'outcome'> & { outcome: JobOutcome };
 
 const validator = Compile(jobResultSchema);
 
@@ -73,10 +79,13 @@ export function parseResult(data: Uint8Array): JobResult | null {
   }
   if (!validator.Check(value)) return null;
   const { outcome } = value;
-  if (outcome.kind !== 'completed') return value;
+  if (outcome.kind === 'failed') {
+    return { ...value, outcome: { ...outcome, cause: causeOf(outcome.code, outcome.cause) } };
+  }
+  if (outcome.kind !== 'completed') return { ...value, outcome };
   const { title, finalUrl, softTimeouts, scriptError = '' } = outcome.report;
   const lengths = [title, finalUrl, softTimeouts, scriptError].map(({ length }) => length);
-  return Math.max(...lengths) > maxTextLength ? null : value;
+  return Math.max(...lengths) > maxTextLength ? null : { ...value, outcome };
 }
 
 /** A result as a front hears it: it may bring the file along. */

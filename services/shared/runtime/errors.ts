@@ -11,8 +11,8 @@ export type FailureCause = (typeof failureCauses)[number];
 
 /**
  * Every error code that the service can answer with: its HTTP status, whether the same request can succeed when it is
- * simply sent again, the sentence a client sees when nobody has a better one, and its cause. A null `cause` depends on the
- * case: whoever throws the error states it.
+ * simply sent again, the sentence a client sees when nobody has a better one, and its cause. Where there are several
+ * causes, whoever throws the error states one.
  */
 export const errorTable = {
   VALIDATION_ERROR: { status: 400, retryable: false, cause: 'client', message: 'The request is not valid.' },
@@ -74,15 +74,20 @@ export const errorTable = {
   QUEUE_FULL: {
     status: 429,
     retryable: true,
-    cause: null,
+    cause: ['client', 'service'],
     message: 'Too many captures are under way. Wait for the seconds that Retry-After tells, then send it again.',
   },
   NAVIGATION_FAILED: { status: 500, retryable: true, cause: 'page', message: 'The page could not be opened.' },
-  CAPTURE_TIMEOUT: { status: 500, retryable: true, cause: null, message: 'The capture took longer than it may.' },
+  CAPTURE_TIMEOUT: {
+    status: 500,
+    retryable: true,
+    cause: ['page', 'service'],
+    message: 'The capture took longer than it may.',
+  },
   CAPTURE_FAILED: {
     status: 500,
     retryable: true,
-    cause: null,
+    cause: failureCauses,
     message: 'The page was opened, but could not be captured.',
   },
   PAGE_TOO_LARGE: {
@@ -94,7 +99,7 @@ export const errorTable = {
   REGION_UNAVAILABLE: {
     status: 500,
     retryable: true,
-    cause: null,
+    cause: ['client', 'service'],
     message: 'No renderer of the region is available.',
   },
   STORAGE_FAILED: {
@@ -111,7 +116,7 @@ export const errorTable = {
   },
 } as const satisfies Record<
   string,
-  { status: number; retryable: boolean; cause: FailureCause | null; message: string }
+  { status: number; retryable: boolean; cause: FailureCause | readonly FailureCause[]; message: string }
 >;
 
 export type ErrorCode = keyof typeof errorTable;
@@ -121,12 +126,21 @@ export const errorCodes = Object.keys(errorTable) as ErrorCode[];
 /** The causes that an error of this code can have. */
 export function causesOf(code: ErrorCode): readonly FailureCause[] {
   const { cause } = errorTable[code];
-  return cause === null ? failureCauses : [cause];
+  return typeof cause === 'string' ? [cause] : cause;
+}
+
+/**
+ * The cause of a failure that a record, a renderer or whoever throws an error states. Version 0.1 states none, and a renderer may
+ * state one that the code cannot have: then it is that of the code, or `service`, so that no failure of the service is hidden.
+ */
+export function causeOf(code: ErrorCode, stated: unknown): FailureCause {
+  const causes = causesOf(code);
+  return causes.find((cause) => cause === stated) ?? (causes.length === 1 ? causes[0] : undefined) ?? 'service';
 }
 
 /** Codes whose cause depends on the case. */
 type CodeWithoutCause = {
-  [Code in ErrorCode]: (typeof errorTable)[Code]['cause'] extends null ? Code : never;
+  [Code in ErrorCode]: (typeof errorTable)[Code]['cause'] extends FailureCause ? never : Code;
 }[ErrorCode];
 
 interface ServiceErrorOptions {
@@ -153,7 +167,7 @@ export class ServiceError<Code extends ErrorCode = ErrorCode> extends Error {
     super(message ?? errorTable[code].message, 'cause' in options ? { cause: options.cause } : {});
     this.name = 'ServiceError';
     this.code = code;
-    this.causedBy = options.causedBy ?? errorTable[code].cause ?? 'service';
+    this.causedBy = causeOf(code, options.causedBy);
   }
 
   get status(): number {

@@ -55,6 +55,13 @@ test.concurrent.each<[cause: string, what: string, code: string, url: () => stri
     () => site.url('/'),
     { format: 'pdf', pdf: { pageRanges: '7-8' } },
   ],
+  [
+    'client',
+    'margins that leave no room',
+    'CAPTURE_FAILED',
+    () => site.url('/'),
+    { format: 'pdf', pdf: { margin: { top: 200, right: 10, bottom: 200, left: 10 } } },
+  ],
   ['page', 'a name that does not resolve', 'NAVIGATION_FAILED', () => 'http://no.such.name.invalid/', {}],
   ['page', 'a server that hangs up', 'NAVIGATION_FAILED', shut, {}],
   ['page', 'a server that does not answer', 'CAPTURE_TIMEOUT', () => site.url('/never'), { timeout: 1000 }],

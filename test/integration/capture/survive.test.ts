@@ -33,6 +33,7 @@ test('a page that takes too much memory fails alone', async () => {
   await expect(engine.render(site.url('/swells-in-script'), { timeout: 50_000 })).rejects.toMatchObject({
     code: 'CAPTURE_FAILED',
     message: expect.stringMatching(/crashed|memory/) as string,
+    causedBy: 'page',
   });
   expect((await beside).picture.at(300, 300)).toBe('#00aa00');
   await expectHealthy();

@@ -88,7 +88,8 @@ test('by status, as it is shown', async () => {
     { status: 'queued' },
     { status: 'completed', outcome, expiresAt: Date.now() + dayMs },
     { status: 'completed', outcome, expiresAt: Date.now() - 1 },
-    { status: 'failed', failure: { code: 'NAVIGATION_FAILED', message: 'Gone.', cause: 'page' } },
+    // As version 0.1 recorded it.
+    { status: 'failed', failure: { code: 'NAVIGATION_FAILED', message: 'Gone.' } },
     { status: 'expired', outcome },
     { status: 'deleted', outcome },
   ];

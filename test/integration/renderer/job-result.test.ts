@@ -8,7 +8,7 @@ import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
-import { type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { causeOf, type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import { createRendererMetrics } from '../../../services/renderer/worker/metrics.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
@@ -105,13 +105,14 @@ describe('the result', () => {
       render: failing(new ServiceError(thrown, 'a reason', { causedBy: 'page', cause: new Error('secret') })),
     });
     await queue().publish({}, { reply: { subject, wants: 'bytes' } });
-    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason', cause: 'page' }]);
+    const cause = causeOf(told, 'page');
+    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason', cause }]);
     await until('the reply', () => heard.length === 1);
     expect(heard[0]?.outcome).toMatchObject({ kind: 'failed', code: told });
     expect(heard[0]?.data).not.toContain('secret');
     await until(
       'it to be counted',
-      () => renderer.ended[0]?.failure?.code === told && renderer.ended[0].failure.cause === 'page',
+      () => renderer.ended[0]?.failure?.code === told && renderer.ended[0].failure.cause === cause,
     );
   });
 

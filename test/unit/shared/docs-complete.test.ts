@@ -1,7 +1,7 @@
 import { glob as globFiles, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
-import { errorCodes, errorTable } from '@webcapture/shared/runtime/errors.ts';
+import { causesOf, errorCodes, errorTable } from '@webcapture/shared/runtime/errors.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 const guide = await readFile(new URL('api.md', docs), 'utf8');
@@ -31,9 +31,10 @@ describe('the error table of the API guide', () => {
     expect(inOrder(rows.flatMap(([, codes]) => namesIn(codes)))).toEqual(inOrder(errorCodes));
   });
 
-  test.each(errorCodes)('%s stands beside its status', (code) => {
+  test.each(errorCodes)('%s stands beside its status and its causes', (code) => {
     const row = rows.find(([, codes]) => namesIn(codes).includes(code));
     expect(row?.[0]).toBe(String(errorTable[code].status));
+    expect(namesIn(row?.[3])).toEqual(causesOf(code));
   });
 });
 

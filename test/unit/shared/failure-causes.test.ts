@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { causesOf, errorCodes, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import {
+  causeOf,
+  causesOf,
+  errorCodes,
+  failureCauses,
+  ServiceError,
+  toServiceError,
+} from '@webcapture/shared/runtime/errors.ts';
 import { refusalOf } from '../../../services/front/admission.ts';
 
-/** docs/api.md lists the same. */
 const causes = {
   VALIDATION_ERROR: ['client'],
   URL_BLOCKED: ['client'],
@@ -15,18 +21,27 @@ const causes = {
   CAPTURE_NOT_FOUND: ['client'],
   CONFLICT: ['client'],
   RATE_LIMIT_EXCEEDED: ['client'],
-  QUEUE_FULL: ['client', 'page', 'service'],
+  QUEUE_FULL: ['client', 'service'],
   NAVIGATION_FAILED: ['page'],
-  CAPTURE_TIMEOUT: ['client', 'page', 'service'],
+  CAPTURE_TIMEOUT: ['page', 'service'],
   CAPTURE_FAILED: ['client', 'page', 'service'],
   PAGE_TOO_LARGE: ['page'],
-  REGION_UNAVAILABLE: ['client', 'page', 'service'],
+  REGION_UNAVAILABLE: ['client', 'service'],
   STORAGE_FAILED: ['service'],
   INTERNAL_ERROR: ['service'],
 };
 
 test('every error code has a cause, or leaves it to whoever throws the error', () => {
   expect(Object.fromEntries(errorCodes.map((code) => [code, causesOf(code)]))).toEqual(causes);
+});
+
+test.each(errorCodes)('%s of a record or a renderer has a cause that the code can have', (code) => {
+  // What is wrong or unknown does not hide a failure of the service.
+  const unknown = causes[code].length === 1 ? causes[code][0] : 'service';
+  for (const cause of failureCauses) {
+    expect(causeOf(code, cause)).toBe((causes[code] as readonly string[]).includes(cause) ? cause : unknown);
+  }
+  for (const stated of [undefined, null, '', 'network', 7, ['client']]) expect(causeOf(code, stated)).toBe(unknown);
 });
 
 test('an error has the cause that it is given, else that of its code', () => {

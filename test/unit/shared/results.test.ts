@@ -63,6 +63,16 @@ describe('of what a renderer says', () => {
     expect(parse(value)).toEqual(value);
   });
 
+  test.each<[string, object, string]>([
+    ['a renderer of version 0.1 names no cause', { cause: undefined }, 'service'],
+    ['a cause that a later version may add', { cause: 'network' }, 'service'],
+    ['a cause that is no text', { cause: { client: true } }, 'service'],
+    ['no cause, of a code that has one', { code: 'NAVIGATION_FAILED', cause: undefined }, 'page'],
+    ['a cause that the code cannot have', { code: 'STORAGE_FAILED', cause: 'client' }, 'service'],
+  ])('%s: the failure is taken, with the cause of its code', (_, changes, cause) => {
+    expect(parse(withFailure(changes))?.outcome).toMatchObject({ kind: 'failed', message: 'It failed.', cause });
+  });
+
   test.each<[string, unknown]>([
     ['no JSON', 'nonsense'],
     ['nothing', ''],
