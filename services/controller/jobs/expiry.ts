@@ -54,7 +54,7 @@ export async function expireCapture(
   await removeCaptureFiles(record);
   // A renderer that was at a refresh when the end came may store its file now, and die before it removes it.
   const { refresh } = record;
-  if (refresh?.state === 'rendering' && now() < refresh.deadline) {
+  if (refresh?.failure?.cancelled === true && now() < refresh.deadline) {
     await tasks.schedule({ kind: 'expiry', account, uuid }, overdueAt(refresh.deadline));
   }
 }

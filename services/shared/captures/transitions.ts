@@ -130,17 +130,39 @@ export function isRefreshable(record: CaptureRecord): boolean {
 
 /** The time of its file is over. */
 export const expire: Transition = (record, now) =>
-  record.status === 'completed' && record.expiresAt <= now ? ended(record, 'expired') : null;
+  record.status === 'completed' && record.expiresAt <= now ? ended(record, 'expired', now) : null;
 
 /** The account holder does not want it any more: cancelled when it is queued; one that is being rendered ends first. */
 export const remove: Transition = (record, now) => {
   if (record.status === 'rendering' || record.status === 'deleted') return null;
-  return { ...ended(record, 'deleted'), endedAt: record.endedAt ?? now };
+  return { ...ended(record, 'deleted', now), endedAt: record.endedAt ?? now };
 };
 
-function ended({ nextRefreshAt: _none, ...record }: CaptureRecord, status: 'expired' | 'deleted'): CaptureRecord {
-  return { ...withoutSecrets(record), status };
+/** A refresh that is under way ends with its capture: nothing that a renderer does ends it any more. */
+function ended(
+  { nextRefreshAt: _none, ...record }: CaptureRecord,
+  status: 'expired' | 'deleted',
+  now: number,
+): CaptureRecord {
+  const isRefreshing = isOpen(record, record.refresh?.revision ?? -1);
+  const refresh = isRefreshing ? endRefresh(record, { state: 'failed', failure: gone[status], endedAt: now }) : {};
+  return { ...withoutSecrets(record), ...refresh, status };
 }
+
+const gone = {
+  expired: {
+    code: 'CONFLICT',
+    message: 'The capture expired before its refresh ended.',
+    cause: 'client',
+    cancelled: true,
+  },
+  deleted: {
+    code: 'CONFLICT',
+    message: 'The capture was deleted before its refresh ended.',
+    cause: 'client',
+    cancelled: true,
+  },
+} as const satisfies Record<string, CaptureFailure>;
 
 /** Of a capture that is never rendered again: its record outlives it by months. */
 function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRecord {

@@ -11,6 +11,7 @@ import {
   cancelQueued,
   complete,
   expire,
+  refreshOrderOf,
   remove,
   startRefresh,
   type RefreshOrder,
@@ -163,6 +164,34 @@ describe('what is set aside', () => {
     await captures.fail(failed, lost);
     await captures.change(deleted, remove);
     expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+  });
+
+  test('a refresh that races a deletion is never left open, and gives back what it set aside', async () => {
+    const services = (await Promise.all([nats.connect(), nats.connect()])).map((session) => new Captures(session));
+    const [refresher, remover] = services as [Captures, Captures];
+    const ways = new Set<string | undefined>();
+    for (let round = 0; round < 20; round++) {
+      const record = background('raced');
+      await refresher.create(record);
+      await end(refresher, record, record.expiresAt);
+      const order = { by: 'request', region: 'us-east', acceptedAt } as const;
+      const refreshed = () => refresher.change(record, startRefresh(refreshOrderOf(record, order)));
+      const removed = () => remover.change(record, remove);
+      await Promise.all(round % 2 === 0 ? [refreshed(), removed()] : [removed(), refreshed()]);
+      const after = (await refresher.get('raced', record.uuid))?.value;
+      expect(after?.status).toBe('deleted');
+      ways.add(after?.refresh?.state);
+    }
+    // One whose refresh came first, for certain.
+    const record = background('raced');
+    await refresher.create(record);
+    await end(refresher, record, record.expiresAt);
+    const order = { by: 'request', region: 'us-east', acceptedAt } as const;
+    await refresher.change(record, startRefresh(refreshOrderOf(record, order)));
+    ways.add((await remover.change(record, remove))?.refresh?.state);
+    ways.delete(undefined);
+    expect([...ways]).toEqual(['failed']);
+    expect(await usageOf('raced')).toEqual({ tokens: 42, captures: 21, reserved: 0, queued: 0 });
   });
 
   test('the record and what it sets aside are there together or not at all', async () => {

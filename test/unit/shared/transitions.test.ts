@@ -81,8 +81,8 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
     accepted + day,
     {
       completed: 'expired',
-      'refresh queued': 'expired/queued',
-      'refresh rendering': 'expired/rendering',
+      'refresh queued': 'expired/failed',
+      'refresh rendering': 'expired/failed',
       'refresh completed': 'expired/completed',
       'refresh failed': 'expired/failed',
     },
@@ -95,8 +95,8 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
       queued: 'deleted',
       failed: 'deleted',
       completed: 'deleted',
-      'refresh queued': 'deleted/queued',
-      'refresh rendering': 'deleted/rendering',
+      'refresh queued': 'deleted/failed',
+      'refresh rendering': 'deleted/failed',
       'refresh completed': 'deleted/completed',
       'refresh failed': 'deleted/failed',
       expired: 'deleted',
@@ -175,6 +175,19 @@ describe('what the record tells afterwards', () => {
     expect(remove(recordOf('queued'), now + 5)).toMatchObject({ endedAt: now + 5 });
     expect(remove(recordOf('failed'), now + 5)).toMatchObject({ endedAt: now });
   });
+
+  test.each([
+    ['expires', expire, accepted + 40 * day, 'expired'],
+    ['is deleted', remove, now, 'deleted'],
+  ])(
+    'a refresh that is under way ends with a capture that %s, for whoever asks and in the history',
+    (_, end, time, how) => {
+      const after = end(recordOf('refresh rendering'), time);
+      expect(after?.refresh).toMatchObject({ endedAt: time, failure: { code: 'CONFLICT', cancelled: true } });
+      expect(after?.refresh?.failure?.message).toContain(how);
+      expect(after?.refreshHistory?.[0]).toMatchObject({ number: 2, endedAt: time });
+    },
+  );
 });
 
 describe('secrets', () => {
