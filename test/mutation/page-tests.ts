@@ -51,6 +51,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/markdown.ts': ['corpus/extracting'],
   'scripts/measures.ts': ['corpus/whole-documents', 'corpus/devices', 'corpus/documents'],
   'scripts/neutrality.ts': ['corpus/tall-viewports', 'corpus/viewport-heights'],
+  'scripts/own.ts': ['corpus/named-access'],
   'scripts/print.ts': ['corpus/paper', 'corpus/hearing', 'corpus/appearing'],
   'scripts/scenes.ts': ['corpus/tall-viewports', 'corpus/appearing'],
   'scripts/scrolling.ts': ['corpus/scrollers', 'corpus/endless', 'corpus/tall-viewports'],

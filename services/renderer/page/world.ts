@@ -4,6 +4,7 @@ import type { PageSession } from '../browser/page.ts';
 import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { readActivity } from './scripts/activity.ts';
+import { own } from './scripts/own.ts';
 import { waits } from './scripts/waits.ts';
 
 const worldName = 'webcapture';
@@ -12,8 +13,13 @@ const worldName = 'webcapture';
 const maxMoves = 5;
 const moveDelayMs = 20;
 
-/** What the functions of `scripts/` find beside the globals of the page: see `PageWaits` and `PageActivity`. */
-const prelude = `const waits = { ${Object.entries(waits)
+/**
+ * What the functions of `scripts/` find beside the globals of the page: see `own`, `PageState`, `PageWaits` and `PageActivity`. What
+ * they keep has a symbol as its name: elements of the page with an id stand in the place of globals that are not there yet.
+ */
+const prelude = `const own = ${own.toString()}; const pageState = globalThis[Symbol.for('webcapture')] ??= {}; const waits = { ${Object.entries(
+  waits,
+)
   .map(([name, wait]) => `${name}: ${wait.toString()}`)
   .join(', ')} }; const activity = ${callExpression(readActivity, [stillQuestion])};`;
 
@@ -74,7 +80,7 @@ export class PageWorld {
 
   /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
   async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
-    const source = callExpression(fn, args);
+    const source = `{ ${prelude} ${callExpression(fn, args)} }`;
     await this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName });
   }
 
@@ -90,8 +96,8 @@ export class PageWorld {
   }
 
   /**
-   * Calls a function in the page. Its source travels, so that it may use its arguments, `waits`, the `helpers` and the
-   * page's globals only. Arguments and result are copied as JSON.
+   * Calls a function in the page. Its source travels, so that it may use its arguments, what the prelude has, the `helpers`
+   * and the page's globals only. Arguments and result are copied as JSON.
    *
    * @throws DeadlineError when the page does not answer in time, e.g. because its scripts never pause
    * @throws DocumentGoneError when the page moves on meanwhile

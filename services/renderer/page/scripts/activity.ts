@@ -12,8 +12,7 @@ export function readActivity(question: string) {
     /** Whether nothing calls the scripts any more: no timer, neither scrolling nor another size of the page, and nothing that they have begun. */
     isStill: () => {
       const event = new Event(question, { cancelable: true });
-      // By the prototype: a form may have the name of a method of the document.
-      return !EventTarget.prototype.dispatchEvent.call(document, event);
+      return !document.dispatchEvent(event);
     },
   };
 }

@@ -3,8 +3,11 @@ import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { Motion, PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 /** A helper of the call of {@link waitForRest}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link waitForReveals}. */
@@ -42,9 +45,9 @@ export async function holdScrollAnimations(): Promise<void> {
   const maxFrames = 5;
   const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
-  const scrollers: (Element | null | undefined)[] = [page, (globalThis as PageState).webcaptureScroller?.element];
+  const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.element];
   const staysInSight = (element: Element): boolean => {
-    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+    for (let at: Element | null = element; at !== null; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
       if (position === 'fixed' || position === 'sticky') return true;
     }
@@ -53,7 +56,7 @@ export async function holdScrollAnimations(): Promise<void> {
   /** How far along the timeline an element is shown, from 0 to 1. */
   const shareOf = (element: Element, { source }: ScrollTimeline, end: number): number => {
     if (staysInSight(element) || source === null) return 0;
-    const { top, height } = element.getBoundingClientRect();
+    const { top, height } = own(element).getBoundingClientRect();
     return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
   };
 
@@ -114,7 +117,7 @@ export function watchMotion(): void {
     }
   });
   observer.observe(document, { subtree: true, attributes: true, characterData: true, childList: true });
-  (globalThis as PageState).webcaptureMotion = { observer, nodes };
+  pageState.webcaptureMotion = { observer, nodes };
 }
 
 /**
@@ -137,7 +140,7 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
   const maxPauseMs = 250;
 
   if (mayBeStill && scriptsHaveEnded()) return;
-  const { webcaptureShownAt = -Infinity, webcaptureMotion } = globalThis as PageState;
+  const { webcaptureShownAt = -Infinity, webcaptureMotion } = pageState;
   const sinceShown = performance.now() - webcaptureShownAt;
   if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);
   const start = performance.now();
@@ -194,7 +197,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   };
   /** It takes a place in the page: menus and hints that wait for the pointer lie above it. */
   const hasPlace = (element: Element) => {
-    for (let at: Element | null = element; at !== null && at !== document.body; at = at.parentElement) {
+    for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
       if (position === 'absolute' || position === 'fixed') return false;
     }
@@ -203,15 +206,18 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   const isStroke = (element: Element) =>
     element instanceof SVGGeometryElement && Number.parseFloat(getComputedStyle(element).strokeDashoffset) > 0;
   const hidden = new Set<Element>();
-  const all = document.body?.querySelectorAll('*') ?? [];
+  const all = own(document.body)?.querySelectorAll('*') ?? [];
   for (let index = 0; index < all.length && index < maxElements; index += 1) {
     const element = all[index];
-    if (element === undefined || (element.parentElement !== null && hidden.has(element.parentElement))) continue;
+    if (element === undefined) continue;
+    const { parentElement: parent } = own(element);
+    if (parent !== null && hidden.has(parent)) continue;
     // Where a thing is costs less to ask than how it looks.
-    const { top, bottom, width, height } = element.getBoundingClientRect();
+    const { top, bottom, width, height } = own(element).getBoundingClientRect();
     const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
     if (!isInView || (!isUnseen(element) && !isStroke(element))) continue;
-    const shows = (element.textContent ?? '').trim() !== '' || element.matches('img, :has(img), svg, :has(svg), svg *');
+    const shows =
+      (own(element).textContent ?? '').trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg), svg *');
     if (shows && hasPlace(element)) hidden.add(element);
   }
   const start = performance.now();
@@ -222,7 +228,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
     if (now - start >= maxMs || now - last >= quietMs) break;
     await waits.sleep(pollIntervalMs);
     for (const element of hidden) {
-      if (element.isConnected && (isUnseen(element) || isStroke(element))) continue;
+      if (own(element).isConnected && (isUnseen(element) || isStroke(element))) continue;
       hidden.delete(element);
       revealed += 1;
       last = performance.now();

@@ -1,8 +1,10 @@
 /// <reference lib="dom" />
 import type { mayStyle as MayStyle } from './styles.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const own: typeof Own;
 /** A helper of the call of {@link waitForAssets}. */
 declare const mayStyle: typeof MayStyle;
 
@@ -10,9 +12,10 @@ declare const mayStyle: typeof MayStyle;
 export function loadEagerly(): void {
   const visit = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll('*')) {
-      if (element.shadowRoot) visit(element.shadowRoot);
-      if (element.localName !== 'img' && element.localName !== 'iframe') continue;
-      if (element.getAttribute('loading')?.toLowerCase() === 'lazy') element.setAttribute('loading', 'eager');
+      const { shadowRoot } = own(element);
+      if (shadowRoot) visit(shadowRoot);
+      if (own(element).localName !== 'img' && own(element).localName !== 'iframe') continue;
+      if (own(element).getAttribute('loading')?.toLowerCase() === 'lazy') own(element).setAttribute('loading', 'eager');
     }
   };
   visit(document);
@@ -57,11 +60,11 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
   const counts = (element: Element): boolean => {
     if (scope === 'visible') {
       // Costs less to ask, and leaves most of a long page out.
-      const { top, left, bottom, right } = element.getBoundingClientRect();
-      const view = element.ownerDocument.defaultView ?? window;
+      const { top, left, bottom, right } = own(element).getBoundingClientRect();
+      const view = own(element).ownerDocument.defaultView ?? window;
       if (bottom < 0 || right < 0 || top >= view.innerHeight || left >= view.innerWidth) return false;
     }
-    return !element.checkVisibility || element.checkVisibility();
+    return !own(element).checkVisibility || own(element).checkVisibility();
   };
 
   /** A second image of the same address, asked for in the same way, shares the load of the first, and tells of it. */
@@ -78,15 +81,15 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   /** The address of an image that is one by its element. */
   const ownAddress = (element: Element): string => {
-    switch (element.localName) {
+    switch (own(element).localName) {
       case 'video':
         return (element as HTMLVideoElement).poster;
       case 'input':
         return (element as HTMLInputElement).type === 'image' ? (element as HTMLInputElement).src : '';
       case 'image': {
         const named = (element as SVGImageElement).href?.baseVal ?? '';
-        const isAddress = named !== '' && URL.canParse(named, element.baseURI);
-        return isAddress ? new URL(named, element.baseURI).href : '';
+        const isAddress = named !== '' && URL.canParse(named, own(element).baseURI);
+        return isAddress ? new URL(named, own(element).baseURI).href : '';
       }
       default:
         return '';
@@ -107,9 +110,9 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   /** Images of an element's styles, and of what it is, as long as it is in sight. */
   const probesOf = (element: Element): HTMLImageElement[] => {
-    const own = ownAddress(element);
-    const plain = /^https?:/.test(own) ? [own] : [];
-    const isStyled = namesImages || element.ownerDocument !== document;
+    const address = ownAddress(element);
+    const plain = /^https?:/.test(address) ? [address] : [];
+    const isStyled = namesImages || own(element).ownerDocument !== document;
     if (!isStyled && plain.length === 0) return [];
     // Where a thing is costs less to ask than how it looks.
     if (scope === 'visible' && !counts(element)) return [];
@@ -129,16 +132,17 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     styled = 0;
     namesImages = mayStyle(['url('], '[background], [mask]');
     // Lays the page out, so that its fonts are asked for.
-    document.querySelector(':root')?.getBoundingClientRect();
+    own(document.querySelector(':root'))?.getBoundingClientRect();
     const images = new Set<HTMLImageElement>();
     const fonts: FontFaceSet[] = [];
     const visit = (root: Document | ShadowRoot): void => {
       if ('fonts' in root) fonts.push(root.fonts);
       for (const element of root.querySelectorAll('*')) {
-        if (element.shadowRoot) visit(element.shadowRoot);
-        const { contentDocument } = element as HTMLIFrameElement;
+        const { shadowRoot } = own(element);
+        if (shadowRoot) visit(shadowRoot);
+        const { contentDocument } = own(element as HTMLIFrameElement);
         if (contentDocument && counts(element)) visit(contentDocument);
-        const image = element.localName === 'img' ? (element as HTMLImageElement) : undefined;
+        const image = own(element).localName === 'img' ? (element as HTMLImageElement) : undefined;
         if (image && (image.currentSrc !== '' || image.src !== '') && counts(image)) images.add(image);
         for (const probed of probesOf(element)) images.add(probed);
       }

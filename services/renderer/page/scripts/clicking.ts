@@ -1,8 +1,10 @@
 /// <reference lib="dom" />
 import type { isVisible as IsVisible } from './finding.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const own: typeof Own;
 /** A helper of the call. */
 declare const isVisible: typeof IsVisible;
 
@@ -17,13 +19,13 @@ export async function pointToClick(selector: string, timeoutMs: number): Promise
   for (;;) {
     const element = [...document.querySelectorAll(selector)].find((one) => isVisible(one));
     if (element !== undefined) {
-      element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+      own(element).scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
       await waits.untilFrame(lookIntervalMs);
-      const { left, top, width, height } = element.getBoundingClientRect();
+      const { left, top, width, height } = own(element).getBoundingClientRect();
       for (const share of [0.5, 0.25, 0.75]) {
         const [x, y] = [left + width * share, top + height * 0.5];
         const hit = document.elementFromPoint(x, y);
-        if (hit !== null && element.contains(hit)) return { x, y };
+        if (hit !== null && own(element).contains(hit)) return { x, y };
       }
     }
     if (performance.now() >= end) return null;

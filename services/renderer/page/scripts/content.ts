@@ -1,8 +1,11 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 
 /**
  * Notes how long after its load event a page that was empty then has been given its first content, for
@@ -12,12 +15,13 @@ export function watchFirstContent(): void {
   const maxElements = 50;
   const note = () => {
     const { body } = document;
-    if (body === null || document.scripts.length === 0 || body.querySelectorAll('*').length > maxElements) return;
-    if (body.innerText.trim() !== '' || body.querySelector('img, svg, canvas, video, iframe, input') !== null) return;
+    if (body === null || document.scripts.length === 0 || own(body).querySelectorAll('*').length > maxElements) return;
+    if (own(body).innerText.trim() !== '' || own(body).querySelector('img, svg, canvas, video, iframe, input') !== null)
+      return;
     const loadedAt = performance.now();
     const observer = new MutationObserver(() => {
       observer.disconnect();
-      (globalThis as PageState).webcaptureFirstContentMs = performance.now() - loadedAt;
+      pageState.webcaptureFirstContentMs = performance.now() - loadedAt;
     });
     observer.observe(body, { subtree: true, childList: true });
   };
@@ -42,11 +46,11 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
-  const isShown = (element: Element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-  // By the prototype's getter: a field of a form that has this name stands in the place of the form's own.
+  const isShown = (element: Element) =>
+    own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true });
   const hasOwnText = (element: Element) =>
-    [...(Reflect.get(Node.prototype, 'childNodes', element) as NodeListOf<ChildNode>)].some(
-      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
+    [...own(element).childNodes].some(
+      (node) => own(node).nodeType === Node.TEXT_NODE && (own(node).textContent ?? '').trim() !== '',
     );
   const shows = (element: Element): boolean => {
     const style = getComputedStyle(element);
@@ -56,14 +60,15 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
       Number.parseFloat(style.borderTopWidth) > 0 ||
       style.boxShadow !== 'none' ||
       ['::before', '::after'].some((pseudo) => !['none', 'normal'].includes(getComputedStyle(element, pseudo).content));
-    if (!hasOwnText(element) && !isPainted && !element.matches(shownTags) && element.shadowRoot === null) return false;
-    const { width, height, bottom, right } = element.getBoundingClientRect();
+    if (!hasOwnText(element) && !isPainted && !own(element).matches(shownTags) && own(element).shadowRoot === null)
+      return false;
+    const { width, height, bottom, right } = own(element).getBoundingClientRect();
     return width > 0 && height > 0 && bottom > 0 && right > 0 && isShown(element);
   };
   const isEmpty = () => {
     const { body } = document;
-    if (body === null || body.localName !== 'body') return false;
-    const all = body.querySelectorAll(':not(script, style, noscript, template, link, meta)');
+    if (body === null || own(body).localName !== 'body') return false;
+    const all = own(body).querySelectorAll(':not(script, style, noscript, template, link, meta)');
     return !hasOwnText(body) && all.length <= maxElements && ![...all].some(shows);
   };
   // What was fetched has been waited for.
@@ -71,7 +76,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
     performance
       .getEntriesByType('resource')
       .some((entry) => ['fetch', 'xmlhttprequest'].includes((entry as PerformanceResourceTiming).initiatorType));
-  const { webcaptureFirstContentMs = 0 } = globalThis as PageState;
+  const { webcaptureFirstContentMs = 0 } = pageState;
   const wasEmpty = () => webcaptureFirstContentMs > firstLookMs && !hasFetched();
   if (document.scripts.length === 0 || !(isEmpty() || wasEmpty())) return;
 

@@ -3,8 +3,11 @@ import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scene
 import type { PageState, Scene } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { holdInWindows as HoldInWindows } from './windows.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 /** Helpers of the call from other files. */
 declare const holderOf: typeof HolderOf;
 declare const shareInSight: typeof ShareInSight;
@@ -20,7 +23,7 @@ export function watchScrollEffects(): void {
     for (const { target } of records) restyled.add(target as HTMLElement);
   });
   observer.observe(document, { subtree: true, attributes: true, attributeFilter: ['style'] });
-  (globalThis as PageState).webcaptureEffects = { observer, restyled, stations: new Map(), fixed: new Map() };
+  pageState.webcaptureEffects = { observer, restyled, stations: new Map(), fixed: new Map() };
 }
 
 /** An element that scripts restyle as the page is scrolled, and the look of it that is to stay. */
@@ -52,7 +55,7 @@ interface Patience {
 
 /** The middle of an element, in CSS pixels from the top of the viewport. */
 function middleOf(element: Element): number {
-  const { top, height } = element.getBoundingClientRect();
+  const { top, height } = own(element).getBoundingClientRect();
   return top + height / 2;
 }
 
@@ -68,7 +71,7 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   const maxElements = 300;
   /** Of the viewport: what scenes cover together, in a page that is shown by them. */
   const minFilmShare = 0.25;
-  const state = globalThis as PageState;
+  const state = pageState;
   const effects = state.webcaptureEffects;
   if (effects === undefined) return [];
   effects.observer.disconnect();
@@ -78,21 +81,21 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   const inWindows = effects.fixed.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
   const isFixed = (element: Element) => holderOf(element, 'fixed', scroller) !== undefined;
   const elements = [...effects.stations.keys()]
-    .filter((element) => isTied && element.isConnected && !isFixed(element) && !inWindows.has(element))
+    .filter((element) => isTied && own(element).isConnected && !isFixed(element) && !inWindows.has(element))
     .slice(0, maxElements);
   const fixed = [...effects.fixed]
-    .filter(([element]) => element.isConnected && isFixed(element))
+    .filter(([element]) => own(element).isConnected && isFixed(element))
     .map(([element, share]) => ({ element, share, atTop: shareInSight(element) }))
     .filter(({ share, atTop }) => isNotable(Math.max(share, atTop)))
     .slice(0, maxElements);
   const comesIn = fixed.filter(({ share, atTop }) => share > atTop && isNotable(share - atTop));
   const isOutermost = ({ element }: (typeof fixed)[number]) =>
-    !comesIn.some((other) => other.element !== element && other.element.contains(element));
+    !comesIn.some((other) => other.element !== element && own(other.element).contains(element));
   const covered = comesIn.filter(isOutermost).reduce((sum, { share, atTop }) => sum + share - atTop, 0);
   const stages = covered >= minFilmShare ? fixed : [];
 
   const begin = (element: HTMLElement, shareAtTop?: number): Seen => {
-    const way = holderOf(element, 'sticky', scroller)?.parentElement;
+    const way = own(holderOf(element, 'sticky', scroller))?.parentElement;
     return {
       element,
       shareAtTop,
@@ -117,7 +120,7 @@ async function settleEffects(looks: readonly Seen[], patience: Patience): Promis
   const maxTweenMs = 1500;
   /** A page that is not drawn has no frames; a busy machine is late with them. */
   const frameTimeoutMs = 1000;
-  const styles = () => looks.map(({ element }) => element.style.cssText).join('\n');
+  const styles = () => looks.map(({ element }) => own(element).style.cssText).join('\n');
   /** @returns whether nothing changed any more in time */
   const untilStill = async (maxMs: number): Promise<boolean> => {
     const start = performance.now();
@@ -143,19 +146,19 @@ async function settleEffects(looks: readonly Seen[], patience: Patience): Promis
 /** Takes the look that an element has with the page scrolled by `y`, where it is seen better than it was before. */
 function lookAt(seen: Seen, y: number, scroller: Element): void {
   const { element, shareAtTop } = seen;
-  const look = element.style.cssText;
+  const look = own(element).style.cssText;
   if (shareAtTop !== undefined) {
     const share = shareInSight(element);
     if (Math.abs(share - shareAtTop) <= Math.abs(seen.share - shareAtTop)) return;
-    const top = element.getBoundingClientRect().top + scroller.scrollTop;
+    const top = own(element).getBoundingClientRect().top + own(scroller).scrollTop;
     Object.assign(seen, { share, top, look, at: y });
     return;
   }
   const pin = seen.distance < 0 ? undefined : holderOf(element, 'fixed', scroller);
   if (pin !== undefined && !seen.isPinned) Object.assign(seen, { isPinned: true, distance: Number.POSITIVE_INFINITY });
   if (seen.isPinned && (pin === undefined || pin === element)) return;
-  const place = pin === undefined ? element : pin.parentElement;
-  const onItsWay = pin === undefined && seen.middle !== undefined ? seen.middle - scroller.scrollTop : undefined;
+  const place = pin === undefined ? element : own(pin).parentElement;
+  const onItsWay = pin === undefined && seen.middle !== undefined ? seen.middle - own(scroller).scrollTop : undefined;
   const middle = onItsWay ?? (place === null ? 0 : middleOf(place));
   const distance = Math.abs(middle - innerHeight / 2);
   if (distance < seen.distance) Object.assign(seen, { distance, look, at: y });
@@ -167,7 +170,7 @@ function keepLooks(looks: readonly Seen[]): number {
   const looksOnly =
     /^(transform|translate|scale|rotate|opacity|filter|clip-path|visibility|color|background-.*|stroke-.*|--.*)$/;
   const mark = 'data-webcapture-held';
-  const state = globalThis as PageState;
+  const state = pageState;
   const scenes: Scene[] = [];
   const sheet = new CSSStyleSheet();
   let held = 0;
@@ -180,19 +183,19 @@ function keepLooks(looks: readonly Seen[]): number {
     }
     const rule = document.createElement('i');
     // What is pinned stays where it is at the top of the page: its script moves it to the end of its way.
-    rule.style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
+    own(rule).style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
     // A copy: properties are taken out on the way.
-    const names = [...rule.style];
+    const names = [...own(rule).style];
     for (const name of names) {
-      const value = rule.style.getPropertyValue(name);
+      const value = own(rule).style.getPropertyValue(name);
       // What has yet to come in is not kept from it.
       const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
-      if (hides || !looksOnly.test(name)) rule.style.removeProperty(name);
-      else rule.style.setProperty(name, value, 'important');
+      if (hides || !looksOnly.test(name)) own(rule).style.removeProperty(name);
+      else own(rule).style.setProperty(name, value, 'important');
     }
-    if (rule.style.length === 0) continue;
-    element.setAttribute(mark, `${held}`);
-    sheet.insertRule(`[${mark}="${held}"] { ${rule.style.cssText}; transition: none !important }`, held);
+    if (own(rule).style.length === 0) continue;
+    own(element).setAttribute(mark, `${held}`);
+    sheet.insertRule(`[${mark}="${held}"] { ${own(rule).style.cssText}; transition: none !important }`, held);
     held += 1;
   }
   if (held > 0) document.adoptedStyleSheets.push(sheet);
@@ -220,26 +223,26 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   /** At all places together. */
   const patience: Patience = { lagMs: 3000, tweenMs: 6000 };
   const page = document.scrollingElement ?? document.documentElement;
-  const scroller = (globalThis as PageState).webcaptureScroller?.element ?? page;
-  const last = scroller.scrollHeight - scroller.clientHeight;
+  const scroller = pageState.webcaptureScroller?.element ?? page;
+  const last = own(scroller).scrollHeight - own(scroller).clientHeight;
   let looks = await findEffects(scroller, last);
   if (looks.length === 0 || last <= 0) return 0;
 
   await settleEffects(looks, patience);
-  for (const seen of looks) seen.atTop = seen.look = seen.element.style.cssText;
+  for (const seen of looks) seen.atTop = seen.look = own(seen.element).style.cssText;
   await waits.untilFrame(100);
   await waits.untilFrame(100);
-  const isAsAtTop = ({ element, atTop }: Seen) => element.style.cssText === atTop;
+  const isAsAtTop = ({ element, atTop }: Seen) => own(element).style.cssText === atTop;
   // What changes while nothing is scrolled goes on by itself.
   looks = looks.filter(isAsAtTop);
   if (looks.length === 0) return 0;
   const isInFirstView = ({ element }: Seen) => {
-    const { top, bottom } = element.getBoundingClientRect();
+    const { top, bottom } = own(element).getBoundingClientRect();
     return top < innerHeight * 0.9 && bottom > 0;
   };
   for (const seen of looks) if (seen.shareAtTop === undefined && isInFirstView(seen)) seen.distance = -1;
   const scrollTo = (top: number) => {
-    scroller.scrollTo({ top, behavior: 'instant' });
+    own(scroller).scrollTo({ top, behavior: 'instant' });
     return settleEffects(looks, patience);
   };
   const end = performance.now() + budgetMs;
@@ -264,7 +267,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
     const isRevisited = revisits <= maxRevisits && performance.now() < end;
     if (isRevisited) await scrollTo(at);
     for (const seen of those) {
-      if (!isRevisited || seen.element.style.cssText !== seen.look) moving.add(seen);
+      if (!isRevisited || own(seen.element).style.cssText !== seen.look) moving.add(seen);
     }
   }
   if (doubtful.size > 0) await scrollTo(0);

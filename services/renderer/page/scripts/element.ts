@@ -2,8 +2,11 @@
 import type { isVisible as IsVisible } from './finding.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 /** A helper of the calls. */
 declare const isVisible: typeof IsVisible;
 
@@ -26,7 +29,7 @@ export async function scrollToElement(selector: string): Promise<boolean> {
   const maxSteps = 40;
   const element = [...document.querySelectorAll(selector)].find(isVisible);
   if (element === undefined) return false;
-  (globalThis as PageState).webcaptureElement = element;
+  pageState.webcaptureElement = element;
 
   /** The share of it that nothing cuts off. */
   const shareInView = async () => {
@@ -38,35 +41,35 @@ export async function scrollToElement(selector: string): Promise<boolean> {
     return share;
   };
   const scrollTo = (block: ScrollLogicalPosition) =>
-    element.scrollIntoView({ block, inline: 'nearest', behavior: 'instant' });
+    own(element).scrollIntoView({ block, inline: 'nearest', behavior: 'instant' });
   if ((await shareInView()) > 0.99) return false;
   scrollTo('center');
 
   // The body's own overflow is that of the viewport, unless the root has one.
   const hasRootOverflow = getComputedStyle(document.documentElement).overflow !== 'visible';
   const boxes: HTMLElement[] = [];
-  for (let at = element.parentElement; at !== null; at = at.parentElement) {
+  for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
     if (at !== document.documentElement && (at !== document.body || hasRootOverflow)) boxes.push(at);
   }
   let hasOpened = false;
   for (const box of boxes) {
     const { overflowX, overflowY, display } = getComputedStyle(box);
     if (overflowX === 'visible' && overflowY === 'visible') continue;
-    const [inner, outer] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
+    const [inner, outer] = [own(element).getBoundingClientRect(), own(box).getBoundingClientRect()];
     const isInside =
       inner.top >= outer.top - 1 &&
       inner.left >= outer.left - 1 &&
       inner.bottom <= outer.bottom + 1 &&
       inner.right <= outer.right + 1;
     if (isInside) continue;
-    box.style.setProperty('overflow', 'visible', 'important');
+    own(box).style.setProperty('overflow', 'visible', 'important');
     // It still holds the margins of what is in it.
-    if (display === 'block') box.style.setProperty('display', 'flow-root', 'important');
+    if (display === 'block') own(box).style.setProperty('display', 'flow-root', 'important');
     hasOpened = true;
   }
   if (hasOpened) scrollTo('center');
 
-  const { height, width } = element.getBoundingClientRect();
+  const { height, width } = own(element).getBoundingClientRect();
   const isTall = height > innerHeight || width > innerWidth;
   if (!isTall) return false;
   scrollTo('start');
@@ -89,19 +92,19 @@ export function isolateElement(selector: string, padding: number): (Box & { read
   /** Looking at more would take seconds. */
   const maxElements = 20_000;
   const maxViews = 60;
-  const known = (globalThis as PageState).webcaptureElement;
+  const known = pageState.webcaptureElement;
   const element =
-    known?.isConnected === true && isVisible(known)
+    known !== undefined && own(known).isConnected && isVisible(known)
       ? known
       : [...document.querySelectorAll(selector)].find((one) => isVisible(one));
   if (element === undefined) return null;
 
   const hide = (other: Element, property: string, value: string) => {
     if (!(other instanceof HTMLElement || other instanceof SVGElement)) return;
-    other.style.setProperty('transition', 'none', 'important');
-    other.style.setProperty(property, value, 'important');
+    own(other).style.setProperty('transition', 'none', 'important');
+    own(other).style.setProperty(property, value, 'important');
   };
-  const isApart = (other: Element) => !element.contains(other) && !other.contains(element);
+  const isApart = (other: Element) => !own(element).contains(other) && !own(other).contains(element);
   // They lie upon everything, and nothing below them can be hit.
   for (const layer of document.querySelectorAll(':modal, :popover-open')) {
     if (!isApart(layer)) continue;
@@ -119,13 +122,13 @@ export function isolateElement(selector: string, padding: number): (Box & { read
 
   const coversAt = (other: Element, x: number, y: number) => {
     for (const hit of document.elementsFromPoint(x, y)) {
-      if (other.contains(hit)) return true;
-      if (element.contains(hit) || hit.contains(element)) return false;
+      if (own(other).contains(hit)) return true;
+      if (own(element).contains(hit) || own(hit).contains(element)) return false;
     }
     return false;
   };
   const hideCovers = () => {
-    const inner = element.getBoundingClientRect();
+    const inner = own(element).getBoundingClientRect();
     const outer = new DOMRect(
       inner.x - padding,
       inner.y - padding,
@@ -133,12 +136,13 @@ export function isolateElement(selector: string, padding: number): (Box & { read
       inner.height + 2 * padding,
     );
     for (const other of others) {
-      if (other.parentElement !== null && hidden.has(other.parentElement)) {
+      const { parentElement: parent } = own(other);
+      if (parent !== null && hidden.has(parent)) {
         hidden.add(other);
         continue;
       }
       if (hidden.has(other)) continue;
-      const its = other.getBoundingClientRect();
+      const its = own(other).getBoundingClientRect();
       // Around the element, neighbours are part of the picture, and what is fixed to the viewport is not.
       const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;
       const left = Math.max(box.left, its.left, 0);
@@ -154,7 +158,7 @@ export function isolateElement(selector: string, padding: number): (Box & { read
     }
   };
   const start = { left: scrollX, top: scrollY };
-  const { height: tall } = element.getBoundingClientRect();
+  const { height: tall } = own(element).getBoundingClientRect();
   for (let view = 0; view < maxViews && (view === 0 || view * innerHeight < tall); view += 1) {
     if (view > 0) window.scrollTo({ top: start.top + view * innerHeight, behavior: 'instant' });
     hideCovers();
@@ -163,14 +167,14 @@ export function isolateElement(selector: string, padding: number): (Box & { read
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
 
   const root = document.scrollingElement ?? document.documentElement;
-  const box = element.getBoundingClientRect();
+  const box = own(element).getBoundingClientRect();
   // A document from right to left is scrolled to the left of where it begins.
   const isFromRight = getComputedStyle(document.body ?? document.documentElement).direction === 'rtl';
-  const offset = isFromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0;
+  const offset = isFromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0;
   const [pageX, pageY] = [scrollX + offset, scrollY];
   // What is fixed to the viewport may reach beyond the page.
-  const pageRight = Math.max(root.scrollWidth, Math.ceil(box.right + pageX));
-  const pageBottom = Math.max(root.scrollHeight, Math.ceil(box.bottom + pageY));
+  const pageRight = Math.max(own(root).scrollWidth, Math.ceil(box.right + pageX));
+  const pageBottom = Math.max(own(root).scrollHeight, Math.ceil(box.bottom + pageY));
   const x = Math.max(0, Math.floor(box.left + pageX - padding));
   const y = Math.max(0, Math.floor(box.top + pageY - padding));
   const right = Math.min(pageRight, Math.ceil(box.right + pageX + padding));

@@ -1,16 +1,18 @@
 /// <reference lib="dom" />
 import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const own: typeof Own;
 
 /** `refused`: the browser does not take the selector. */
 export type Found = 'found' | 'missed' | 'refused';
 
 /** Whether an element has a box and is not hidden; how transparent it is does not matter. */
 export function isVisible(element: Element): boolean {
-  const { width, height } = element.getBoundingClientRect();
-  return width > 0 && height > 0 && element.checkVisibility({ visibilityProperty: true });
+  const { width, height } = own(element).getBoundingClientRect();
+  return width > 0 && height > 0 && own(element).checkVisibility({ visibilityProperty: true });
 }
 
 /**
@@ -35,7 +37,7 @@ export async function untilFound(
       return isShown === (state === 'visible');
     }
     const root = document.body ?? document.documentElement;
-    const shown = state === 'attached' ? root.textContent : root.innerText;
+    const shown = state === 'attached' ? own(root).textContent : own(root).innerText;
     return plain(shown ?? '').includes(wanted) === (state !== 'hidden');
   };
 

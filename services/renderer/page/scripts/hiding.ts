@@ -1,5 +1,9 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
 
 /**
  * Adopts a style sheet that hides what matches `hide` and takes what matches `remove` out of the flow. (The page's content security
@@ -7,7 +11,7 @@ import type { PageState } from './state.ts';
  */
 export function adoptHiding(hide: readonly string[], remove: readonly string[]): void {
   if (window !== window.top) return;
-  const state = globalThis as PageState;
+  const state = pageState;
   if (state.webcaptureHiding !== undefined && document.adoptedStyleSheets.includes(state.webcaptureHiding)) return;
   const sheet = new CSSStyleSheet();
   const add = (selector: string, style: string) => {
@@ -36,8 +40,8 @@ export function enforceHiding(hide: readonly string[], remove: readonly string[]
   const find = (selector: string) => [...document.querySelectorAll<HTMLElement>(selector)].slice(0, maxElements);
   const set = (element: Element, property: string, value: string) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
-    element.style.setProperty('transition', 'none', 'important');
-    element.style.setProperty(property, value, 'important');
+    own(element).style.setProperty('transition', 'none', 'important');
+    own(element).style.setProperty(property, value, 'important');
   };
   for (const selector of [...hide, ...remove]) {
     try {
@@ -49,7 +53,7 @@ export function enforceHiding(hide: readonly string[], remove: readonly string[]
   for (const element of remove.flatMap(find)) {
     if (getComputedStyle(element).display !== 'none') set(element, 'display', 'none');
   }
-  const hidden = hide.flatMap(find).flatMap((element) => [element, ...element.querySelectorAll('*')]);
+  const hidden = hide.flatMap(find).flatMap((element) => [element, ...own(element).querySelectorAll('*')]);
   for (const element of hidden.slice(0, maxElements)) {
     if (getComputedStyle(element).visibility !== 'hidden') set(element, 'visibility', 'hidden');
   }

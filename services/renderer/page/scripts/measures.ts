@@ -1,8 +1,11 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 
 export interface PageMeasures {
   /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
@@ -20,20 +23,20 @@ export interface PageMeasures {
 
 export function measurePage(): PageMeasures {
   const root = document.scrollingElement ?? document.documentElement;
-  const rootBox = document.documentElement.getBoundingClientRect();
+  const rootBox = own(document.documentElement).getBoundingClientRect();
   // Where the root's height is fixed, its content flows out of it, and out of the body.
   const { body } = document;
-  const bodyHeight = body === null ? 0 : body.getBoundingClientRect().top - rootBox.top + body.scrollHeight;
+  const bodyHeight = body === null ? 0 : own(body).getBoundingClientRect().top - rootBox.top + own(body).scrollHeight;
   // A scroller that holds the page may be fixed to the viewport, and not in the flow.
-  const { webcaptureScroller } = globalThis as PageState;
+  const { webcaptureScroller } = pageState;
   const scrollerHeight = webcaptureScroller
-    ? webcaptureScroller.element.getBoundingClientRect().bottom - rootBox.top
+    ? own(webcaptureScroller.element).getBoundingClientRect().bottom - rootBox.top
     : 0;
   const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
   return {
-    height: Math.max(root.scrollHeight, document.documentElement.scrollHeight),
-    width: Math.max(root.scrollWidth, document.documentElement.scrollWidth),
-    left: fromRight ? Math.max(0, root.scrollWidth - root.clientWidth) : 0,
+    height: Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight),
+    width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
+    left: fromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0,
     viewWidth: innerWidth,
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
@@ -42,7 +45,7 @@ export function measurePage(): PageMeasures {
 
 /** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
 export function readLayoutWidth(): number {
-  return Math.max(1, (document.scrollingElement ?? document.documentElement).clientWidth);
+  return Math.max(1, own(document.scrollingElement ?? document.documentElement).clientWidth);
 }
 
 /**
@@ -55,7 +58,7 @@ export async function untilHeight(height: number, direction: number, maxMs: numb
   const end = performance.now() + maxMs;
   for (;;) {
     await waits.untilFrame(100);
-    if ((height - page.scrollHeight) * direction >= 0) return true;
+    if ((height - own(page).scrollHeight) * direction >= 0) return true;
     if (performance.now() >= end) return false;
   }
 }
@@ -71,8 +74,7 @@ export interface PageFacts {
 /** What a capture tells about the page. */
 export function readPageFacts(wallSelector: string): PageFacts {
   return {
-    // By the prototype's getter: a form or an image that has this name stands in its place.
-    title: String(Reflect.get(Document.prototype, 'title', document)).slice(0, 2000),
+    title: document.title.slice(0, 2000),
     url: location.href,
     wall: document.querySelector(wallSelector) !== null,
   };

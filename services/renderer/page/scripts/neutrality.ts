@@ -1,6 +1,10 @@
 /// <reference lib="dom" />
 import type { shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState } from './state.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
 
 /** A helper of the call of {@link compareWithSeen}. */
 declare const shareInSight: typeof ShareInSight;
@@ -8,22 +12,21 @@ declare const shareInSight: typeof ShareInSight;
 /** Chooses texts, pictures and controls, spread over the page: what a person sees of them is told by {@link compareWithSeen}. */
 export function sampleContents(): void {
   const maxSample = 300;
-  // By the prototype's getter: a field of a form that has this name stands in the place of the form's own.
   const holdsText = (element: Element) =>
-    [...(Reflect.get(Node.prototype, 'childNodes', element) as NodeListOf<ChildNode>)].some(
-      (node) => node.nodeType === Node.TEXT_NODE && (node.textContent ?? '').trim() !== '',
+    [...own(element).childNodes].some(
+      (node) => own(node).nodeType === Node.TEXT_NODE && (own(node).textContent ?? '').trim() !== '',
     );
   const candidates = [...document.querySelectorAll('body *')].filter(
     (element) =>
-      !['script', 'style', 'noscript', 'option', 'br', 'title'].includes(element.localName) &&
-      (['img', 'button', 'canvas', 'video', 'input'].includes(element.localName) || holdsText(element)),
+      !['script', 'style', 'noscript', 'option', 'br', 'title'].includes(own(element).localName) &&
+      (['img', 'button', 'canvas', 'video', 'input'].includes(own(element).localName) || holdsText(element)),
   );
   const every = Math.max(1, candidates.length / maxSample);
   const sample = Array.from(
     { length: Math.min(maxSample, candidates.length) },
     (_, n) => candidates[Math.floor(n * every)],
   );
-  const state = globalThis as PageState;
+  const state = pageState;
   state.webcaptureSeen = {
     sample: sample.filter((element) => element !== undefined),
     seen: new Set(),
@@ -31,9 +34,9 @@ export function sampleContents(): void {
     places: [],
   };
   for (const element of state.webcaptureSeen.sample) {
-    const { top, bottom } = element.getBoundingClientRect();
+    const { top, bottom } = own(element).getBoundingClientRect();
     const isInView = top >= 0 && bottom <= innerHeight;
-    if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
+    if (isInView && own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) {
       state.webcaptureSeen.seen.add(element);
     }
   }
@@ -41,14 +44,14 @@ export function sampleContents(): void {
 
 /** Remembers where the sample is, and where panes that scroll by themselves stand: at the top of the page, before its viewport grows. */
 export function rememberPlaces(): void {
-  const state = globalThis as PageState;
+  const state = pageState;
   const { webcaptureSeen: seen, webcaptureScroller: scroller } = state;
   if (seen) {
-    seen.places = seen.sample.map((element) => element.getBoundingClientRect().top);
+    seen.places = seen.sample.map((element) => own(element).getBoundingClientRect().top);
     for (const element of seen.sample) {
-      const { top, bottom } = element.getBoundingClientRect();
+      const { top, bottom } = own(element).getBoundingClientRect();
       const isInView = top < innerHeight && bottom > 0;
-      if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+      if (isInView && own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true }))
         seen.atTop.add(element);
     }
   }
@@ -58,19 +61,19 @@ export function rememberPlaces(): void {
     scroller?.element,
   ];
   state.webcapturePanes = [...document.querySelectorAll('*')]
-    .filter((element) => element.scrollTop > 0 && !roots.includes(element))
+    .filter((element) => own(element).scrollTop > 0 && !roots.includes(element))
     .map((element) => ({
       element,
-      top: element.scrollTop,
-      isAtEnd: element.scrollTop >= element.scrollHeight - element.clientHeight - 1,
+      top: own(element).scrollTop,
+      isAtEnd: own(element).scrollTop >= own(element).scrollHeight - own(element).clientHeight - 1,
     }));
 }
 
 /** Puts panes back to where the page had them. */
 export function restorePanes(): void {
-  for (const { element, top, isAtEnd } of (globalThis as PageState).webcapturePanes ?? []) {
-    const wanted = isAtEnd ? element.scrollHeight - element.clientHeight : top;
-    if (Math.abs(element.scrollTop - wanted) > 1) element.scrollTo({ top: wanted, behavior: 'instant' });
+  for (const { element, top, isAtEnd } of pageState.webcapturePanes ?? []) {
+    const wanted = isAtEnd ? own(element).scrollHeight - own(element).clientHeight : top;
+    if (Math.abs(own(element).scrollTop - wanted) > 1) own(element).scrollTo({ top: wanted, behavior: 'instant' });
   }
 }
 
@@ -88,10 +91,10 @@ export interface Difference {
 
 /** @param viewHeight of the viewport that a person has, in CSS pixels */
 export function compareWithSeen(viewHeight: number): Difference {
-  const { webcaptureSeen: state, webcaptureScenes: scenes = [] } = globalThis as PageState;
+  const { webcaptureSeen: state, webcaptureScenes: scenes = [] } = pageState;
   if (state === undefined) return { seen: 0, lost: 0, moved: 0, lostScenes: 0 };
   const isFixed = (element: Element): boolean => {
-    for (let at: Element | null = element; at !== null; at = at.parentElement) {
+    for (let at: Element | null = element; at !== null; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
       if (position === 'fixed' || position === 'sticky') return true;
     }
@@ -101,20 +104,20 @@ export function compareWithSeen(viewHeight: number): Difference {
   state.sample.forEach((element, index) => {
     // What is fixed is seen everywhere, and counts as it is at the top.
     const counts = isFixed(element) ? state.atTop.has(element) : state.seen.has(element);
-    if (!counts || !element.isConnected) return;
+    if (!counts || !own(element).isConnected) return;
     seen += 1;
-    if (!element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) lost += 1;
+    if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) lost += 1;
     else if (
       !isFixed(element) &&
-      Math.abs(element.getBoundingClientRect().top - (state.places[index] ?? 0)) > viewHeight / 2
+      Math.abs(own(element).getBoundingClientRect().top - (state.places[index] ?? 0)) > viewHeight / 2
     )
       moved += 1;
   });
   const lostScenes = scenes
-    .filter(({ element }) => !scenes.some((inner) => inner.element !== element && element.contains(inner.element)))
+    .filter(({ element }) => !scenes.some((inner) => inner.element !== element && own(element).contains(inner.element)))
     .filter(
       ({ element, top }) =>
-        shareInSight(element) === 0 || Math.abs(element.getBoundingClientRect().top - top) > viewHeight / 2,
+        shareInSight(element) === 0 || Math.abs(own(element).getBoundingClientRect().top - top) > viewHeight / 2,
     )
     .reduce((sum, { share }) => sum + Math.max(0, share), 0);
   return { seen, lost, moved, lostScenes };
@@ -126,7 +129,7 @@ export function compareWithSeen(viewHeight: number): Difference {
  */
 export function interceptResizes(): void {
   addEventListener('resize', (event) => {
-    if ((globalThis as PageState).webcaptureHidesResizes === true) event.stopImmediatePropagation();
+    if (pageState.webcaptureHidesResizes === true) event.stopImmediatePropagation();
   });
 }
 
@@ -140,7 +143,7 @@ export function hideResizes(hide: boolean): void {
     const { width, height } = canvas.getBoundingClientRect();
     return width >= innerWidth * minShare && height >= innerHeight * minShare;
   };
-  (globalThis as PageState).webcaptureHidesResizes = hide && ![...document.querySelectorAll('canvas')].some(covers);
+  pageState.webcaptureHidesResizes = hide && ![...document.querySelectorAll('canvas')].some(covers);
 }
 
 /**

@@ -3,6 +3,10 @@ import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
 
 /** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
@@ -44,8 +48,7 @@ export function rememberRevealed(): void {
   const all = document.querySelectorAll<HTMLElement>('body *');
   for (let index = 0; index < all.length && index < maxElements; index += 1) {
     const element = all[index];
-    // In a form, `style` may be a field of that name.
-    if (!(element?.style instanceof CSSStyleDeclaration)) continue;
+    if (element === undefined || !(own(element).style instanceof CSSStyleDeclaration)) continue;
     if (isPlain) {
       revealed.set(element, plain);
       continue;
@@ -54,18 +57,18 @@ export function rememberRevealed(): void {
     if (Number(opacity) < 0.5 || visibility === 'hidden') continue;
     revealed.set(element, { opacity, visibility, transform, translate, scale });
   }
-  (globalThis as PageState).webcaptureRevealed = revealed;
+  pageState.webcaptureRevealed = revealed;
 }
 
 /** Gives what scripts have hidden since {@link rememberRevealed} the look that it had: most hide what is out of sight. */
 export function keepRevealed(): void {
-  const { webcaptureRevealed: revealed } = globalThis as PageState;
+  const { webcaptureRevealed: revealed } = pageState;
   if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
   for (const [element, look] of revealed) {
     const { opacity, visibility } = getComputedStyle(element);
     if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
     for (const [name, value] of Object.entries({ ...look, transition: 'none', animation: 'none' })) {
-      element.style.setProperty(name, value, 'important');
+      own(element).style.setProperty(name, value, 'important');
     }
   }
 }
@@ -124,7 +127,7 @@ export function placeFixedOnce(): void {
   const isChosen = (element: Element) =>
     chosen.some((selector) => {
       try {
-        return element.matches(selector);
+        return own(element).matches(selector);
       } catch {
         return false;
       }
@@ -135,42 +138,44 @@ export function placeFixedOnce(): void {
     const range = document.createRange();
     for (let count = 0; count < maxTexts && texts.nextNode() !== null;) {
       const { currentNode: text } = texts;
-      const holder = text.parentElement;
-      if ((text.textContent ?? '').trim() === '' || element.contains(text) || !holder?.checkVisibility()) continue;
+      const holder = own(text).parentElement;
+      if ((own(text).textContent ?? '').trim() === '' || own(element).contains(text) || !own(holder)?.checkVisibility())
+        continue;
       count += 1;
       range.selectNodeContents(text);
       const { left, right, top, bottom } = range.getBoundingClientRect();
       const [from, to] = [Math.max(left, box.left), Math.min(right, box.right)];
       if (to - from < minOverlap) continue;
-      if (element.contains(document.elementFromPoint((from + to) / 2, (top + bottom) / 2))) return true;
+      if (own(element).contains(document.elementFromPoint((from + to) / 2, (top + bottom) / 2))) return true;
     }
     return false;
   };
-  const end = (document.scrollingElement ?? document.documentElement).scrollHeight;
+  const end = own(document.scrollingElement ?? document.documentElement).scrollHeight;
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     // In a form, `style` may be a field of that name.
-    if (!(element.style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed') continue;
-    if (!element.checkVisibility({ visibilityProperty: true }) || isChosen(element)) continue;
-    const box = element.getBoundingClientRect();
+    if (!(own(element).style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed')
+      continue;
+    if (!own(element).checkVisibility({ visibilityProperty: true }) || isChosen(element)) continue;
+    const box = own(element).getBoundingClientRect();
     const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
-    if (covers && (element.innerText ?? '').trim() === '') continue;
+    if (covers && (own(element).innerText ?? '').trim() === '') continue;
     const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
     if (isBeside || (isSidebar && hidesText(element, box))) {
       // It waits beside the screen, and would widen the paper; or paper is too narrow for it and what it would lie upon.
-      element.style.setProperty('display', 'none', 'important');
+      own(element).style.setProperty('display', 'none', 'important');
       continue;
     }
     const hangs = box.top > innerHeight / 2;
     const wanted = { top: hangs ? Math.max(end, box.top) : box.top + scrollY, left: box.left };
-    const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
+    const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
     set('position', 'absolute');
     set('transition', 'none');
     for (const name of ['right', 'bottom']) set(name, 'auto');
     for (const name of ['top', 'left']) set(name, '0px');
     set('box-sizing', 'border-box');
     for (const name of ['height', 'width'] as const) set(name, `${box[name]}px`);
-    const at = element.getBoundingClientRect();
+    const at = own(element).getBoundingClientRect();
     set('top', `${wanted.top - at.top - scrollY}px`);
     set('left', `${wanted.left - at.left}px`);
   }

@@ -2,8 +2,11 @@
 import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 /** Helpers of the call of {@link scrollThrough}. */
 declare const holderOf: typeof HolderOf;
 declare const shareInSight: typeof ShareInSight;
@@ -19,7 +22,7 @@ export async function isLocked(maxMs: number): Promise<boolean> {
     // The viewport takes it from the body where the root says nothing.
     const said = root === 'visible' && document.body !== null ? getComputedStyle(document.body).overflowY : root;
     const page = document.scrollingElement ?? document.documentElement;
-    return (said === 'hidden' || said === 'clip') && page.scrollHeight > innerHeight;
+    return (said === 'hidden' || said === 'clip') && own(page).scrollHeight > innerHeight;
   };
   const end = performance.now() + maxMs;
   while (isHidden() && document.scripts.length > 0 && performance.now() < end) await waits.sleep(50);
@@ -37,17 +40,18 @@ export function findScroller(): number | null {
   const minShare = 0.5;
   const root = document.scrollingElement ?? document.documentElement;
   const rootOverflow = getComputedStyle(document.documentElement).overflowY;
-  const rootScrolls = root.scrollHeight > innerHeight + 1 && rootOverflow !== 'hidden';
+  const rootScrolls = own(root).scrollHeight > innerHeight + 1 && rootOverflow !== 'hidden';
   if (rootScrolls) return null;
 
   let largest: Element | undefined;
   let largestArea = 0;
   for (const element of document.querySelectorAll('*')) {
-    if (element === root || element.scrollHeight <= element.clientHeight + 1) continue;
-    if (element.clientWidth < innerWidth * minShare || element.clientHeight < innerHeight * minShare) continue;
+    if (element === root || own(element).scrollHeight <= own(element).clientHeight + 1) continue;
+    if (own(element).clientWidth < innerWidth * minShare || own(element).clientHeight < innerHeight * minShare)
+      continue;
     const { overflowY, display } = getComputedStyle(element);
     if ((overflowY !== 'auto' && overflowY !== 'scroll') || display === 'inline') continue;
-    const area = element.clientWidth * element.clientHeight;
+    const area = own(element).clientWidth * own(element).clientHeight;
     if (area <= largestArea) continue;
     largest = element;
     largestArea = area;
@@ -55,14 +59,14 @@ export function findScroller(): number | null {
   if (largest === undefined) return null;
 
   const chain: { element: HTMLElement; height: number }[] = [];
-  for (let element: Element | null = largest; element !== null; element = element.parentElement) {
+  for (let element: Element | null = largest; element !== null; element = own(element).parentElement) {
     if (!(element instanceof HTMLElement)) continue;
     // In a form, `style` may be a field of that name.
-    if (element.style instanceof CSSStyleDeclaration)
-      chain.push({ element, height: element.getBoundingClientRect().height });
+    if (own(element).style instanceof CSSStyleDeclaration)
+      chain.push({ element, height: own(element).getBoundingClientRect().height });
   }
-  (globalThis as PageState).webcaptureScroller = { element: largest, chain };
-  return largest.scrollHeight - largest.clientHeight;
+  pageState.webcaptureScroller = { element: largest, chain };
+  return own(largest).scrollHeight - own(largest).clientHeight;
 }
 
 /**
@@ -72,14 +76,14 @@ export function findScroller(): number | null {
  * @returns by how much its content is still taller than the element
  */
 export function growScroller(by: number): number {
-  const scroller = (globalThis as PageState).webcaptureScroller;
+  const scroller = pageState.webcaptureScroller;
   if (scroller === undefined) return 0;
   for (const { element, height } of scroller.chain) {
-    element.style.setProperty('height', `${height + by}px`, 'important');
-    element.style.setProperty('max-height', 'none', 'important');
+    own(element).style.setProperty('height', `${height + by}px`, 'important');
+    own(element).style.setProperty('max-height', 'none', 'important');
   }
-  (globalThis as PageState).webcaptureMotion?.observer.takeRecords();
-  return scroller.element.scrollHeight - scroller.element.clientHeight;
+  pageState.webcaptureMotion?.observer.takeRecords();
+  return own(scroller.element).scrollHeight - own(scroller.element).clientHeight;
 }
 
 /**
@@ -97,14 +101,13 @@ export async function scrollThrough(
   maxHeight: number,
   maxSteps: number,
 ): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
-  const target =
-    (globalThis as PageState).webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
+  const target = pageState.webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
-  const at = (reachedEnd: boolean) => ({ reachedEnd, height: target.scrollHeight, scripted });
+  const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   // Observers hear of each station by itself, since many look at the first of several messages only.
   const observeTimeoutMs = 300;
-  const { webcaptureEffects, webcaptureSeen } = globalThis as PageState;
+  const { webcaptureEffects, webcaptureSeen } = pageState;
   /** Elements whose style has changed since the last station, once each. */
   const noteEffects = () => {
     if (webcaptureEffects === undefined) return;
@@ -119,36 +122,36 @@ export async function scrollThrough(
   /** Elements of the sample that a person sees at this station. */
   const noteSeen = () => {
     for (const element of webcaptureSeen?.sample ?? []) {
-      const { top, bottom } = element.getBoundingClientRect();
+      const { top, bottom } = own(element).getBoundingClientRect();
       const isInView = top >= 0 && bottom <= innerHeight;
-      if (isInView && element.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+      if (isInView && own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true }))
         webcaptureSeen?.seen.add(element);
     }
   };
   for (;;) {
-    const last = target.scrollHeight - target.clientHeight;
-    if (target.scrollTop >= last - 1) return at(true);
-    if (performance.now() >= end || target.scrollHeight > maxHeight) return at(false);
-    const before = target.scrollTop;
-    const step = Math.max(target.clientHeight, target.scrollHeight / maxSteps);
-    target.scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
+    const last = own(target).scrollHeight - own(target).clientHeight;
+    if (own(target).scrollTop >= last - 1) return at(true);
+    if (performance.now() >= end || own(target).scrollHeight > maxHeight) return at(false);
+    const before = own(target).scrollTop;
+    const step = Math.max(own(target).clientHeight, own(target).scrollHeight / maxSteps);
+    own(target).scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await waits.untilObserved(observeTimeoutMs);
     noteEffects();
     noteSeen();
     // A page that takes the scrolling back cannot be scrolled through.
-    if (target.scrollTop <= before) return at(true);
+    if (own(target).scrollTop <= before) return at(true);
   }
 }
 
 /** Back to where the page begins. */
 export function scrollToTop(): void {
-  const { webcaptureScroller } = globalThis as PageState;
-  webcaptureScroller?.element.scrollTo({ top: 0, behavior: 'instant' });
-  document.scrollingElement?.scrollTo({ top: 0, left: 0, behavior: 'instant' });
+  const { webcaptureScroller } = pageState;
+  own(webcaptureScroller?.element)?.scrollTo({ top: 0, behavior: 'instant' });
+  own(document.scrollingElement)?.scrollTo({ top: 0, left: 0, behavior: 'instant' });
 }
 
 /** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing. */
 export function announceScroll(): void {
   document.dispatchEvent(new Event('scroll', { bubbles: true }));
-  (globalThis as PageState).webcaptureShownAt = performance.now();
+  pageState.webcaptureShownAt = performance.now();
 }

@@ -1,6 +1,10 @@
 /// <reference lib="dom" />
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState, RememberedPseudo, RememberedSize } from './state.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
 
 /** A helper of the call of {@link rememberSizes}. */
 declare const finishAnimations: typeof FinishAnimations;
@@ -44,7 +48,7 @@ export function freezeMediaQueries(): void {
 export function rememberSizes(properties: readonly string[]): void {
   /** Looking at more would take seconds. */
   const maxElements = 20_000;
-  const state = globalThis as PageState;
+  const state = pageState;
   const fixed = new Set<Element>();
   const holding = new Set<Element>(state.webcaptureFixed?.map(({ element }) => element));
   const elements: RememberedSize[] = [];
@@ -61,27 +65,26 @@ export function rememberSizes(properties: readonly string[]): void {
   };
 
   const visit = (root: ParentNode): void => {
-    const all = root.querySelectorAll<HTMLElement>('*');
+    const all = own(root).querySelectorAll<HTMLElement>('*');
     for (let index = 0; index < all.length && elements.length < maxElements; index += 1) {
       const element = all[index];
-      // In a form, `style` may be a field of that name.
-      if (!(element?.style instanceof CSSStyleDeclaration)) continue;
+      if (element === undefined || !(own(element).style instanceof CSSStyleDeclaration)) continue;
       const style = getComputedStyle(element);
-      const { parentElement: parent } = element;
+      const { parentElement: parent, shadowRoot } = own(element);
       if ((parent !== null && fixed.has(parent)) || style.position === 'fixed') {
         // What stands in a box that holds something is not to grow with it.
         if (!holding.has(element)) fixed.add(element);
         continue;
       }
-      if (element.shadowRoot) visit(element.shadowRoot);
+      if (shadowRoot) visit(shadowRoot);
       const inline = style.display === 'inline';
-      const { height } = element.getBoundingClientRect();
+      const { height } = own(element).getBoundingClientRect();
       if (style.backgroundAttachment.includes('fixed') && height <= innerHeight + 1) attached.push(element);
-      const computed = element.computedStyleMap();
+      const computed = own(element).computedStyleMap();
       elements.push({
         element,
         height,
-        classes: element.className,
+        classes: own(element).className,
         values: properties.map((property) =>
           applies(property, style.display) ? (computed.get(property)?.toString() ?? '') : '',
         ),
@@ -98,7 +101,7 @@ export function rememberSizes(properties: readonly string[]): void {
   for (const element of attached) {
     // The backgrounds of these two are those of the whole page.
     if (element === document.documentElement || element === document.body) continue;
-    element.style.setProperty('background-attachment', 'scroll', 'important');
+    own(element).style.setProperty('background-attachment', 'scroll', 'important');
   }
   state.webcaptureMotion?.observer.takeRecords();
   state.webcaptureSizes = { viewHeight: innerHeight, elements, pseudos };
@@ -112,7 +115,7 @@ export function rememberSizes(properties: readonly string[]): void {
  * @returns how many elements were changed
  */
 export function pinSizes(properties: readonly string[]): number {
-  const state = globalThis as PageState;
+  const state = pageState;
   const sizes = state.webcaptureSizes;
   if (sizes === undefined || sizes.viewHeight === innerHeight) return 0;
   const { viewHeight, elements } = sizes;
@@ -124,36 +127,36 @@ export function pinSizes(properties: readonly string[]): number {
     return Math.abs(to - from - grown) <= 1 || Math.abs(to / from / (innerHeight / viewHeight) - 1) < 0.02;
   };
   const toggled = new Set(
-    elements.filter(({ element, classes }) => element.className !== classes).map(({ element }) => element),
+    elements.filter(({ element, classes }) => own(element).className !== classes).map(({ element }) => element),
   );
   const isToggled = (element: HTMLElement) => {
     if (toggled.size === 0) return false;
     let at: HTMLElement | null = element;
-    while (at !== null && !toggled.has(at)) at = at.parentElement;
+    while (at !== null && !toggled.has(at)) at = own(at).parentElement;
     return at !== null;
   };
   const pins: { element: HTMLElement; property: string; value: string }[] = [];
 
   // All are read before one is changed: each change would have the page laid out again.
   for (const { element, height, values } of elements) {
-    if (!element.isConnected) continue;
-    const computed = element.computedStyleMap();
+    if (!own(element).isConnected) continue;
+    const computed = own(element).computedStyleMap();
     properties.forEach((property, index) => {
       const before = values[index] ?? '';
       if (!before.includes('px')) return;
       const after = computed.get(property)?.toString() ?? '';
       if (before === after || shapeOf(before) !== shapeOf(after)) return;
       // Scripts change sizes for other reasons too: a grid grows as its images come in, a part unfolds when it is seen.
-      const scripted = element.style.getPropertyValue(property) === after || isToggled(element);
+      const scripted = own(element).style.getPropertyValue(property) === after || isToggled(element);
       if (!scripted || follows(before, after)) pins.push({ element, property, value: before });
     });
     // Heights that are a share of the root's, or stretched, are not seen in computed values.
     const stretched = Math.abs(height - viewHeight) <= 1;
-    if (stretched && Math.abs(element.getBoundingClientRect().height - innerHeight) <= 1) {
+    if (stretched && Math.abs(own(element).getBoundingClientRect().height - innerHeight) <= 1) {
       pins.push({ element, property: 'height', value: `${height}px` });
     }
   }
-  for (const { element, property, value } of pins) element.style.setProperty(property, value, 'important');
+  for (const { element, property, value } of pins) own(element).style.setProperty(property, value, 'important');
   state.webcaptureMotion?.observer.takeRecords();
   return new Set(pins.map(({ element }) => element)).size;
 }
@@ -166,7 +169,7 @@ export function pinSizes(properties: readonly string[]): number {
  * @returns how many pseudo-elements were changed
  */
 export function pinPseudos(properties: readonly string[]): number {
-  const sizes = (globalThis as PageState).webcaptureSizes;
+  const sizes = pageState.webcaptureSizes;
   if (sizes === undefined || sizes.viewHeight === innerHeight) return 0;
   const mark = 'data-webcapture-pinned';
   const { viewHeight, pseudos } = sizes;
@@ -193,7 +196,7 @@ export function pinPseudos(properties: readonly string[]): number {
 
   const sheets = new Map<Document | ShadowRoot, CSSStyleSheet>();
   pins.forEach(({ element, pseudo, rules }) => {
-    const root = element.getRootNode();
+    const root = own(element).getRootNode();
     if (!(root instanceof Document || root instanceof ShadowRoot)) return;
     let sheet = sheets.get(root);
     if (sheet === undefined) {
@@ -201,11 +204,11 @@ export function pinPseudos(properties: readonly string[]): number {
       sheets.set(root, sheet);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
     }
-    if (!element.hasAttribute(mark))
-      element.setAttribute(mark, `${pseudos.findIndex((one) => one.element === element)}`);
-    const selector = `[${mark}="${element.getAttribute(mark)}"]`;
+    if (!own(element).hasAttribute(mark))
+      own(element).setAttribute(mark, `${pseudos.findIndex((one) => one.element === element)}`);
+    const selector = `[${mark}="${own(element).getAttribute(mark)}"]`;
     sheet.insertRule(`${selector}${selector}::${pseudo} { ${rules.join(' ')} }`);
   });
-  (globalThis as PageState).webcaptureMotion?.observer.takeRecords();
+  pageState.webcaptureMotion?.observer.takeRecords();
   return pins.length;
 }

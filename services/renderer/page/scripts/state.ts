@@ -1,4 +1,4 @@
-/** What our scripts keep between two calls, on the global object of our own world in the page. */
+/** What our scripts keep between two calls, under the name `pageState` in our own world in the page. */
 export interface PageState {
   /** Hides what the capture does not want. */
   webcaptureHiding?: CSSStyleSheet;

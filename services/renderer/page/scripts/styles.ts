@@ -1,9 +1,13 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
 
 /** Tells {@link mayStyle} that there is a style sheet which the page's own list does not name. */
 export function noteAddedStyle(): void {
-  (globalThis as PageState).webcaptureHasAddedStyle = true;
+  pageState.webcaptureHasAddedStyle = true;
 }
 
 /**
@@ -16,7 +20,7 @@ export function noteAddedStyle(): void {
 export function mayStyle(words: readonly string[], ...attributes: readonly string[]): boolean {
   /** Reading more of them takes as long as what it saves. */
   const maxRules = 400;
-  if ((globalThis as PageState).webcaptureHasAddedStyle === true) return true;
+  if (pageState.webcaptureHasAddedStyle === true) return true;
   const inline = words.map((word) => `[style*="${word}" i]`);
   if (document.querySelector([...attributes, ...inline].join()) !== null) return true;
   let rules = 0;
@@ -41,13 +45,12 @@ export function mayStyle(words: readonly string[], ...attributes: readonly strin
     if (document.getAnimations().length > 0) return true;
     if ([...document.styleSheets, ...document.adoptedStyleSheets].some(says)) return true;
   } catch {
-    // A sheet of another origin; or an image that has one of these names stands in the place of the document's own.
+    // A sheet of another origin.
     return true;
   }
   // The sheets of a shadow tree style its host too, and a custom element may have one that cannot be seen.
   for (const element of document.querySelectorAll('*')) {
-    // In a form, either may be a field of that name.
-    if (element.shadowRoot !== null || String(element.localName).includes('-')) return true;
+    if (own(element).shadowRoot !== null || own(element).localName.includes('-')) return true;
   }
   return false;
 }

@@ -2,8 +2,11 @@
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState, Place } from './state.ts';
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
 /** A helper of the call. */
 declare const finishAnimations: typeof FinishAnimations;
 
@@ -13,8 +16,8 @@ export function prepareTiles(): void {
   const flow = new Map<Element, Place>();
   const fixedAtTop = new Set<Element>();
   const isSeen = (element: Element) => {
-    const { top, bottom } = element.getBoundingClientRect();
-    const isVisible = element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    const { top, bottom } = own(element).getBoundingClientRect();
+    const isVisible = own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true });
     return isVisible && top < innerHeight && bottom > 0;
   };
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
@@ -23,15 +26,15 @@ export function prepareTiles(): void {
       if (isSeen(element)) fixedAtTop.add(element);
       continue;
     }
-    const { top, left, width } = element.getBoundingClientRect();
+    const { top, left, width } = own(element).getBoundingClientRect();
     flow.set(element, { top: top + scrollY, left, width });
-    if (position === 'sticky') element.setAttribute(mark, '');
+    if (position === 'sticky') own(element).setAttribute(mark, '');
   }
   // Scripts that lead them set their styles again and again: a rule that is important stands above those.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`[${mark}] { position: relative !important; inset: auto !important }`);
   document.adoptedStyleSheets.push(sheet);
-  (globalThis as PageState).webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
+  pageState.webcaptureTiles = { flow, fixedAtTop, shown: new Set() };
 }
 
 /**
@@ -51,18 +54,19 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const maxRowMs = 1000;
   /** However late a busy machine is. */
   const minRounds = 3;
-  const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = globalThis as PageState;
+  const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = pageState;
   const page = document.scrollingElement ?? document.documentElement;
   const hide = (element: Element, isHidden: boolean) => {
     if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
-    if (isHidden) element.style.setProperty('opacity', '0', 'important');
-    else if (element.style.getPropertyPriority('opacity') === 'important') element.style.removeProperty('opacity');
-    if (isHidden) element.style.setProperty('transition', 'none', 'important');
+    if (isHidden) own(element).style.setProperty('opacity', '0', 'important');
+    else if (own(element).style.getPropertyPriority('opacity') === 'important')
+      own(element).style.removeProperty('opacity');
+    if (isHidden) own(element).style.setProperty('transition', 'none', 'important');
   };
   /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
   const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
     if (!(element instanceof HTMLElement)) return;
-    const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
+    const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
     for (const [name, value] of Object.entries({
       position: 'absolute',
       bottom: 'auto',
@@ -72,7 +76,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       set(name, value);
     for (const name of ['top', 'left']) set(name, '0px');
     set('width', `${width}px`);
-    const { top: at, left } = element.getBoundingClientRect();
+    const { top: at, left } = own(element).getBoundingClientRect();
     set('top', `${wantedTop - (at + scrollY)}px`);
     set('left', `${wantedLeft - left}px`);
   };
@@ -86,11 +90,11 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     return true;
   };
   const isScene = (element: Element) =>
-    scenes.some((scene) => element.contains(scene.element) || scene.element.contains(element));
+    scenes.some((scene) => own(element).contains(scene.element) || own(scene.element).contains(element));
   const arrange = () => {
     for (const element of document.querySelectorAll('body *')) {
       if (getComputedStyle(element).position !== 'fixed' || isScene(element)) continue;
-      const box = element.getBoundingClientRect();
+      const box = own(element).getBoundingClientRect();
       const isTall = box.height >= innerHeight * minBackdrop;
       const natural = state?.flow.get(element);
       if (natural !== undefined) {
@@ -101,7 +105,8 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       const isHere = comesLater(element, box) ? isNew(element, box) : isAtEnd ? isLast : top === 0;
       // Of a sidebar, the background goes on.
       if (isTall)
-        for (const child of element.children) hide(child, !isHere && (element.textContent ?? '').trim() !== '');
+        for (const child of own(element).children)
+          hide(child, !isHere && (own(element).textContent ?? '').trim() !== '');
       else hide(element, !isHere);
     }
   };
@@ -109,7 +114,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const hasChangedSince = (time: number) =>
     [...(webcaptureMotion?.nodes.values() ?? [])].some(({ since, last }) => last >= time && last - since < maxRowMs);
   const start = performance.now();
-  page.scrollTo({ top, behavior: 'instant' });
+  own(page).scrollTo({ top, behavior: 'instant' });
   // Scripts hear of the new place with the next frame. What they begin there is over when a later one finds nothing changed:
   // observers of what is in sight have been called by then, and have had a frame to follow.
   await waits.untilObserved(frameTimeoutMs);

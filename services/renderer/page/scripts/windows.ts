@@ -1,7 +1,9 @@
 /// <reference lib="dom" />
 import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
+declare const own: typeof Own;
 
 /**
  * Pictures that are fixed to the viewport, and are seen through a part of the page that clips them as through a window, stay
@@ -17,16 +19,16 @@ export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTML
   const mark = 'data-webcapture-window';
   const windowOf = (element: Element): Element | undefined => {
     if (getComputedStyle(element).position !== 'fixed') return undefined;
-    for (let at = element.parentElement; at !== null && at !== scroller; at = at.parentElement) {
+    for (let at = own(element).parentElement; at !== null && at !== scroller; at = own(at).parentElement) {
       const { position, clip, clipPath } = getComputedStyle(at);
       if (position === 'fixed') return undefined;
       const isWindow = clip !== 'auto' || clipPath !== 'none';
-      if (isWindow) return at.getBoundingClientRect().height <= innerHeight * maxHeight ? at : undefined;
+      if (isWindow) return own(at).getBoundingClientRect().height <= innerHeight * maxHeight ? at : undefined;
     }
     return undefined;
   };
   const scrollTo = async (top: number) => {
-    scroller.scrollTo({ top, behavior: 'instant' });
+    own(scroller).scrollTo({ top, behavior: 'instant' });
     // Scripts hear of the new place with the first frame, and follow with the next.
     for (let frame = 0; frame < 3; frame += 1) await waits.untilFrame(100);
   };
@@ -34,9 +36,9 @@ export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTML
   for (const element of document.querySelectorAll<HTMLElement>('body *')) {
     const frame = pictures.length < maxWindows ? windowOf(element) : undefined;
     if (frame === undefined) continue;
-    const { top, height } = frame.getBoundingClientRect();
-    await scrollTo(Math.max(0, top + scroller.scrollTop + (height - innerHeight) / 2));
-    const [box, { left, top: edge }] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+    const { top, height } = own(frame).getBoundingClientRect();
+    await scrollTo(Math.max(0, top + own(scroller).scrollTop + (height - innerHeight) / 2));
+    const [box, { left, top: edge }] = [own(element).getBoundingClientRect(), own(frame).getBoundingClientRect()];
     pictures.push({ element, frame, left: box.left - left, top: box.top - edge, box });
   }
   if (pictures.length === 0) return new Set();
@@ -45,7 +47,7 @@ export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTML
   const sheet = new CSSStyleSheet();
   document.adoptedStyleSheets.push(sheet);
   pictures.forEach(({ element, frame, left, top, box }, index) => {
-    element.setAttribute(mark, `${index}`);
+    own(element).setAttribute(mark, `${index}`);
     sheet.insertRule(`[${mark}="${index}"] {}`, index);
     const { style } = sheet.cssRules[index] as CSSStyleRule;
     const set = (name: string, value: string) => style.setProperty(name, value, 'important');
@@ -54,7 +56,7 @@ export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTML
     for (const name of ['top', 'left', 'margin']) set(name, '0px');
     for (const name of ['width', 'height'] as const) set(name, `${box[name]}px`);
     for (const name of ['max-width', 'max-height', 'transform', 'translate', 'scale', 'transition']) set(name, 'none');
-    const [at, edge] = [element.getBoundingClientRect(), frame.getBoundingClientRect()];
+    const [at, edge] = [own(element).getBoundingClientRect(), own(frame).getBoundingClientRect()];
     set('top', `${top - (at.top - edge.top)}px`);
     set('left', `${left - (at.left - edge.left)}px`);
   });
