@@ -35,7 +35,7 @@ import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
 import { repeat } from './loops.ts';
-import { bootstrap, provision } from './streams.ts';
+import { addDurables, bootstrap, provision } from './streams.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
 /** A loop that has not come round for so long hangs. */
@@ -90,7 +90,9 @@ export async function startController(
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    return parts.provisioner.complete ? null : (parts.record.obstacle ?? 'streams and consumers are being provisioned');
+    // A controller that is to be replaced waits for nothing: a rolling update must not wait for it.
+    if (parts.provisioner.complete || parts.record.isSuperseded) return null;
+    return parts.record.obstacle ?? 'streams and consumers are being provisioned';
   };
   const { signal } = shutdown;
   const loops = Promise.all([
@@ -136,12 +138,15 @@ function buildParts(
     lease,
     record,
     provisioner: new Provisioner(
-      async () => {
-        // Another installation may have taken the fleet over during a term.
-        if (!record.mayLead) throw new Error(record.obstacle ?? 'the configuration of the fleet is not known yet');
-        await provision(session.jsm, streams, regions);
+      {
+        provision: async () => {
+          // Another installation, or a newer configuration, may have taken the fleet over during a term.
+          if (!record.mayLead) throw new Error(record.obstacle ?? 'the configuration of the fleet is not known yet');
+          await provision(session.jsm, streams, regions);
+        },
+        bootstrap: () => bootstrap(session.jsm, streams),
+        addDurables: () => addDurables(session.jsm, regions),
       },
-      () => bootstrap(session.jsm, streams),
       log,
     ),
     collector: new Collector({
@@ -225,13 +230,17 @@ async function runOthers(
   };
   const everyMs = () => (record.isKnown ? recordMs : firstRecordMs);
   await Promise.all([
-    repeat({ what: 'reading the configuration of the fleet', everyMs, signal, log }, () => record.look()),
+    repeat({ what: 'reading the configuration of the fleet', everyMs, signal, log }, async () => {
+      if (record.isSuperseded && (await lease.freeForMs()) >= times.vacantMs) record.supersede();
+      await record.look();
+    }),
     runInCluster(),
     runElection(
       {
         what: 'the fleet',
         lease,
-        reachable: () => session.connected() && record.mayLead,
+        reachable: () => session.connected(),
+        mayLead: () => record.mayLead,
         onFree: onRelease(session),
         times: times.lease,
         log,
@@ -294,7 +303,8 @@ class Ticker {
     const { collector, provisioner, publisher, latest, lease, record } = this.#parts;
     try {
       const facts = await collector.read();
-      provisioner.heal(facts.queue, { leads: lease.holds() && record.mayLead, mayBootstrap: record.mayBootstrap });
+      const { mayLead, mayBootstrap } = record;
+      provisioner.heal(facts.queue, { leads: lease.holds() && mayLead, mayAdd: mayLead, mayBootstrap });
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
       latest.set({ facts, report });

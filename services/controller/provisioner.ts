@@ -9,23 +9,35 @@ import { consumerConfigs } from './streams.ts';
 
 const timeoutMs = 15_000;
 
+/** Ways to provision. Each throws the server's error when that refuses. */
+export interface ProvisionSteps {
+  /** Brings everything to its wanted configuration. */
+  readonly provision: () => Promise<void>;
+  /** Creates the bucket in which leaders are elected, if it is not there. */
+  readonly bootstrap: () => Promise<void>;
+  /** Creates durables that are not there, and changes none. */
+  readonly addDurables: () => Promise<void>;
+}
+
+/** What this controller may do about what is missing. */
+export interface ProvisionRights {
+  readonly leads: boolean;
+  readonly mayBootstrap: boolean;
+  /** The queues of a region that is new with its configuration need not wait until it leads. */
+  readonly mayAdd: boolean;
+}
+
 /** Keeps all streams and durables provisioned, while this controller leads the fleet. */
 export class Provisioner {
-  readonly #provision: () => Promise<void>;
-  readonly #bootstrap: () => Promise<void>;
+  readonly #steps: ProvisionSteps;
   readonly #log: Logger;
   #running: Promise<void> | null = null;
   #complete = false;
   #canElect = false;
   #failing = false;
 
-  /**
-   * `provision` brings everything to its wanted configuration; `bootstrap` creates the bucket in which leaders are elected, if it is not
-   * there. Both throw the server's error when that refuses.
-   */
-  constructor(provision: () => Promise<void>, bootstrap: () => Promise<void>, log: Logger) {
-    this.#provision = provision;
-    this.#bootstrap = bootstrap;
+  constructor(steps: ProvisionSteps, log: Logger) {
+    this.#steps = steps;
     this.#log = log;
   }
 
@@ -39,22 +51,19 @@ export class Provisioner {
     return this.#canElect;
   }
 
-  /**
-   * Begins to provision what a reading missed, without waiting: the next reading shows whether it is there. The leader provisions
-   * everything; another controller that may lead only what an election needs.
-   */
-  heal(facts: QueueFacts, rights: { readonly leads: boolean; readonly mayBootstrap: boolean }): void {
+  /** Begins to provision what a reading missed, as far as this controller may, without waiting: the next reading shows whether it is there. */
+  heal(facts: QueueFacts, rights: ProvisionRights): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
     if (facts.kind === 'unreachable') return;
     this.#canElect = !facts.missing.includes(streamNames.live);
     if (facts.missing.length === 0 || this.#running !== null) return;
-    const canBootstrap = !this.#canElect && rights.mayBootstrap;
-    if (!rights.leads && !canBootstrap) return;
+    const step = this.#stepFor(facts.missing, rights);
+    if (step === null) return;
     this.#log.info(
       { missing: facts.missing.length, first: facts.missing[0] },
       'provisioning missing streams and consumers',
     );
-    this.#run(rights.leads ? this.#provision : this.#bootstrap).then(
+    this.#run(step).then(
       () => (this.#failing = false),
       (error: unknown) => {
         if (!this.#failing) this.#log.warn({ err: error }, 'provisioning of streams and consumers failed; retrying');
@@ -63,9 +72,16 @@ export class Provisioner {
     );
   }
 
+  #stepFor(missing: readonly string[], { leads, mayBootstrap, mayAdd }: ProvisionRights) {
+    const { provision, bootstrap, addDurables } = this.#steps;
+    if (leads) return provision;
+    if (!this.#canElect) return mayBootstrap ? bootstrap : null;
+    return mayAdd && missing.every(isDurable) ? addDurables : null;
+  }
+
   /** Joins a run that is under way. Throws the server's error when it refuses. */
   run(): Promise<void> {
-    return this.#run(this.#provision);
+    return this.#run(this.#steps.provision);
   }
 
   async #run(provision: () => Promise<void>): Promise<void> {
@@ -75,6 +91,9 @@ export class Provisioner {
     await this.#running;
   }
 }
+
+/** As a reading names what is missing: `<stream>/<durable>`. */
+const isDurable = (name: string) => name.includes('/');
 
 /**
  * Removes the durables of regions that are no longer installed, once nothing waits in them and nobody holds a job of

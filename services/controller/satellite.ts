@@ -21,7 +21,7 @@ import type { ControllerConfig } from './config.ts';
 import { type ClusterReport, ClusterReports, satelliteKey } from './health/cluster-reports.ts';
 import { type FleetProblem, type FleetReason, fleetReasons, LatestReading } from './health/facts.ts';
 import { createControllerMetrics } from './health/metrics.ts';
-import { readSatellite, type SatelliteView } from './health/satellite-reading.ts';
+import { notJoined, readSatellite, type SatelliteView } from './health/satellite-reading.ts';
 import { answerScale } from './health/scale.ts';
 import { HungTerms } from './leader/election.ts';
 import { repeat } from './loops.ts';
@@ -56,12 +56,11 @@ export async function startSatellite(
   if (config.kubernetes === null || home === null) throw new RangeError('a satellite has a cluster and a region');
   const { signal } = shutdown;
   const link = new FleetLink(config, { registry, log });
-  const problem = () => [...(latest.get()?.problems?.values() ?? [])][0] ?? null;
   const ops = await startOpsServer({
     ...config.ops,
     metrics: registry,
     log,
-    notReady: () => (latest.get() === null ? 'waiting for the fleet' : (problem()?.message ?? null)),
+    notReady: () => notJoined(latest.get()),
     notLive: () => {
       if (link.refusedForMs > refusedMs) return 'NATS refuses the credential; a restart reads it again';
       return hung.problem;

@@ -57,6 +57,17 @@ export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings)
   }
 }
 
+/** Creates the durables that are not there. Those that are there stay as they are. */
+export async function addDurables(jsm: JetStreamManager, regions: readonly Region[]): Promise<void> {
+  for (const { stream, config } of consumerConfigs(regions)) {
+    try {
+      await jsm.consumers.add(stream, config);
+    } catch (error) {
+      if (!isDifferentConfig(error)) throw error;
+    }
+  }
+}
+
 async function addOrUpdate<T>(add: () => Promise<T>, update: () => Promise<T>): Promise<T> {
   try {
     return await add();

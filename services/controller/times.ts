@@ -42,6 +42,8 @@ export const controllerTimes = {
   recordAuditMs: 86_400_000,
   /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   provisionMs: 60_000,
+  /** Where nobody has led for so long, the controllers with the newer configuration are gone: each of them stands for election at once. */
+  vacantMs: 10_000,
   lease: fleetLeaseTimes,
   kubernetes: { lease: kubernetesLeaseTimes, regionsMs: 500, costsMs: 5000 },
 };

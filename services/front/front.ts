@@ -39,7 +39,7 @@ import { BackgroundQueue } from './capture/background-queue.ts';
 import { createDispatcher } from './capture/create-dispatcher.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/publish-job.ts';
-import { InFlight, RegionBoard } from './capture/regions.ts';
+import { InFlight, RegionBoard, RegionQueues } from './capture/regions.ts';
 import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
@@ -113,10 +113,14 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const statistics = new Statistics(session, createStatisticsMetrics(metrics));
   const captures = new Captures(session, statistics.changed);
   const inFlight = new InFlight();
+  const queues = new RegionQueues(session, config.regions);
+  await queues.look();
+  void queues.follow(signal);
   const regions = new RegionBoard({
     installed: config.regions,
     home: config.homeRegion,
     fleet,
+    queues,
     inFlight,
     queued: () => board.queued(),
     link,

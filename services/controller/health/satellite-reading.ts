@@ -85,6 +85,15 @@ export function readSatellite(
   };
 }
 
+/** Why the satellite has not joined its fleet, in words; null when it has: the hub shows the status of each of its regions. */
+export function notJoined(reading: Reading | null): string | null {
+  const [problem] = reading?.problems?.values() ?? [];
+  if (problem !== undefined) return problem.message;
+  return (reading?.report ?? null) === null
+    ? 'waiting for the hub to show the status of all regions of this satellite'
+    : null;
+}
+
 function problemOf(region: Region, storage: StorageConfig, view: SatelliteView): FleetProblem | null {
   const { connection, fleetConfig, status, upForMs, staleMs } = view;
   if (connection !== null) return connection;

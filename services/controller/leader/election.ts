@@ -17,6 +17,8 @@ export interface ElectionOptions {
   readonly lease: Pick<Lease, 'holds' | 'take' | 'renew' | 'release'>;
   /** False while asking would be in vain; by default it never is. */
   readonly reachable?: () => boolean;
+  /** False while this process must not lead: a leader resigns then. By default it always may. */
+  readonly mayLead?: () => boolean;
   /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
   readonly onFree?: (wake: () => void) => () => void;
   readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
@@ -58,7 +60,7 @@ const hangMs = 30_000;
 
 /** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
-  const { what, lease, reachable = () => true, times, log } = options;
+  const { what, lease, reachable = () => true, mayLead = () => true, times, log } = options;
   const waiting = new Wake();
   const unsubscribe = options.onFree?.(() => waiting.wake());
   let term: RunningTerm | null = null;
@@ -69,12 +71,17 @@ export async function runElection(options: ElectionOptions, signal: AbortSignal)
         log.warn(`lost the leadership of ${what}`);
         await term.end();
         term = null;
+      } else if (term !== null && !mayLead()) {
+        log.info(`resigning as the leader of ${what}`);
+        await term.end();
+        term = null;
+        if (lease.holds()) await lease.release();
       }
       if (!reachable()) renewed = false;
       else if (term !== null) {
         await lease.renew();
         renewed = true;
-      } else if (await lease.take()) {
+      } else if (mayLead() && (await lease.take())) {
         log.info(`became the leader of ${what}`);
         term = startTerm(options);
       }

@@ -30,8 +30,32 @@ export interface FleetRecordParts {
 }
 
 /**
+ * How the values of a controller stand to those of the record. `newer`: it has started since they were written, and writes its own.
+ * `superseded`: its own stood in the record until another controller of its installation started with others.
+ */
+export type Standing = 'agrees' | 'newer' | 'superseded' | 'foreign';
+
+/**
+ * Decides the standing of a controller.
+ *
+ * @param own `id` of its installation, null while it is not known; `generation` of the record in which its values stood last, null: in none
+ */
+export function standingOf(
+  found: FleetConfig | null,
+  own: { readonly id: string | null; readonly values: FleetValues; readonly generation: number | null },
+): Standing {
+  if (found === null || differencesFrom(found, own.values).length === 0) return 'agrees';
+  if (found.hub.id !== own.id) return 'foreign';
+  return own.generation !== null && generationOf(found) > own.generation ? 'superseded' : 'newer';
+}
+
+/** Version 0.1 writes none, so its leader cannot supersede anybody while an installation is upgraded. */
+const generationOf = ({ generation = 0 }: FleetConfig) => generation;
+
+/**
  * The configuration of the fleet as a controller of a hub sees it. It belongs to one installation, that of the first leader. A controller
- * of another one leads only with the same values, since then it changes nothing.
+ * of another one leads only with the same values, since then it changes nothing. Of the controllers of one installation those with the
+ * values lead that started last, so that a rolling update does not wait for the old leader.
  */
 export class FleetRecord {
   readonly #parts: FleetRecordParts;
@@ -40,6 +64,8 @@ export class FleetRecord {
   #id: string | null = null;
   /** Undefined before the first look. */
   #found: FleetConfig | null | undefined;
+  /** Of the record in which the values of this process stood last; null: in none. */
+  #generation: number | null = null;
   #vanishedAt: number | null = null;
 
   constructor(parts: FleetRecordParts) {
@@ -51,9 +77,14 @@ export class FleetRecord {
     this.#id = id;
   }
 
-  /** Reads the record. Throws when NATS does not answer, or the bucket is not there: then what was read last stands. */
+  /**
+   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer, or the bucket is not
+   * there: then what was read last stands.
+   */
   async look(): Promise<void> {
-    this.#take((await readFleetConfig(this.#parts.live))?.value ?? null);
+    const entry = await readFleetConfig(this.#parts.live);
+    this.#take(entry?.value ?? null);
+    if (this.#standing === 'newer') await this.#write(entry);
   }
 
   /** Whether there was a first look. */
@@ -63,15 +94,19 @@ export class FleetRecord {
 
   /** Whether this controller may lead the fleet: it decides about the streams, or would not change them. */
   get mayLead(): boolean {
-    const found = this.#found;
-    if (found === undefined) return false;
-    return found === null || found.hub.id === this.#id || differencesFrom(found, this.#parts.own).length === 0;
+    return this.#standing === 'agrees' || this.#standing === 'newer';
   }
 
-  /** Why not, in words for operators; null when it may. */
+  /** Whether controllers of this installation with a newer configuration are to lead. */
+  get isSuperseded(): boolean {
+    return this.#standing === 'superseded';
+  }
+
+  /** Why it may not lead, in words for operators; null when it may. */
   get obstacle(): string | null {
     const found = this.#found;
     if (this.mayLead || found === undefined || found === null) return null;
+    if (this.isSuperseded) return 'a controller of this installation has started with a newer configuration';
     const fields = differencesFrom(found, this.#parts.own).join(', ');
     return `this fleet belongs to the installation ${found.hub.name} (${found.hub.id}), whose configuration differs in ${fields}`;
   }
@@ -81,24 +116,41 @@ export class FleetRecord {
     return this.#found === undefined || this.mayLead;
   }
 
+  /** Has the next look write the configuration of this process, as if it had just started: those with a newer one are gone. */
+  supersede(): void {
+    this.#generation = null;
+  }
+
   /** Writes the configuration of this installation, where it is the hub and another one is written. To be called by the leader. */
   async claim(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
     this.#take(entry?.value ?? null);
-    const { live, own, name } = this.#parts;
-    if (this.#id === null || (entry !== null && entry.value.hub.id !== this.#id)) return;
+    const found = entry?.value;
+    if (!this.mayLead || (found !== undefined && found.hub.id !== this.#id)) return;
     const isSame =
-      entry !== null &&
-      entry.value.format === fleetConfigFormat &&
-      entry.value.hub.version === version &&
-      entry.value.minSatelliteVersion === minSatelliteVersion &&
-      differencesFrom(entry.value, own).length === 0;
-    if (isSame) return;
+      found?.format === fleetConfigFormat &&
+      found.hub.version === version &&
+      found.minSatelliteVersion === minSatelliteVersion &&
+      this.#standing === 'agrees';
+    if (!isSame) await this.#write(entry);
+  }
+
+  get #standing(): Standing | undefined {
+    if (this.#found === undefined) return undefined;
+    return standingOf(this.#found, { id: this.#id, values: this.#parts.own, generation: this.#generation });
+  }
+
+  /** Replaces the record that was read, unless somebody else has by now. */
+  async #write(entry: { readonly value: FleetConfig; readonly revision: number } | null): Promise<void> {
+    if (this.#id === null) return;
+    const { live, own, name } = this.#parts;
+    const before = Math.max(this.#generation ?? 0, entry === null ? 0 : generationOf(entry.value));
     const next: FleetConfig = {
       format: fleetConfigFormat,
       hub: { id: this.#id, name, version },
       minSatelliteVersion,
       values: own,
+      generation: this.#standing === 'newer' ? before + 1 : Math.max(before, 1),
       at: Date.now(),
     };
     const written =
@@ -107,7 +159,7 @@ export class FleetRecord {
       await withDeadline(written, writeTimeoutMs, 'writing the configuration of the fleet');
       this.#take(next);
     } catch (error) {
-      // Another leader was first: the next look shows what it wrote.
+      // Another controller was first: the next look shows what it wrote.
       if (!isWriteConflict(error)) throw error;
     }
   }
@@ -119,6 +171,9 @@ export class FleetRecord {
     }
     this.#vanishedAt = null;
     this.#found = found;
+    if (found !== null && differencesFrom(found, this.#parts.own).length === 0) {
+      this.#generation = Math.max(this.#generation ?? 0, generationOf(found));
+    }
     this.#parts.check.compare(found);
   }
 }

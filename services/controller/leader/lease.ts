@@ -47,6 +47,7 @@ export class Lease<R extends StoredLease = StoredLease> {
   #held: R | null = null;
   #actUntil = 0;
   #seen: { readonly version: string | number; readonly at: number } | null = null;
+  #freeSince: number | null = null;
 
   constructor(store: LeaseStore<R>, holder: string, times: LeaseTimes, now: () => number = () => performance.now()) {
     this.#store = store;
@@ -69,7 +70,7 @@ export class Lease<R extends StoredLease = StoredLease> {
   async take(): Promise<boolean> {
     const startedAt = this.#now();
     const found = await this.#store.read();
-    if (found !== null && !this.#isFree(found)) return false;
+    if (!this.#isFree(found)) return false;
     try {
       await this.#write(found, startedAt);
       return true;
@@ -77,6 +78,12 @@ export class Lease<R extends StoredLease = StoredLease> {
       if (this.#store.isConflict(error)) return false;
       throw error;
     }
+  }
+
+  /** For how long nobody has had it, as far as this process has looked; 0 while somebody has it. Throws when the store does not answer. */
+  async freeForMs(): Promise<number> {
+    if (!this.#isFree(await this.#store.read())) return 0;
+    return this.#now() - (this.#freeSince ?? this.#now());
   }
 
   /** Holds it for longer. When somebody else has it, it is lost; a store that does not answer leaves it to the clock. */
@@ -108,7 +115,13 @@ export class Lease<R extends StoredLease = StoredLease> {
     if (held !== null) await this.#store.release(held);
   }
 
-  #isFree({ holder, version, ttlMs = 0 }: R): boolean {
+  #isFree(found: R | null): boolean {
+    const isFree = found === null || this.#isAbandoned(found);
+    this.#freeSince = isFree ? (this.#freeSince ?? this.#now()) : null;
+    return isFree;
+  }
+
+  #isAbandoned({ holder, version, ttlMs = 0 }: R): boolean {
     if (holder === '' || holder === this.#holder) return true;
     if (this.#seen?.version !== version) this.#seen = { version, at: this.#now() };
     // A holder with other times in mind than ours is waited for as long as it says.
@@ -117,6 +130,7 @@ export class Lease<R extends StoredLease = StoredLease> {
 
   async #write(before: R | null, startedAt: number): Promise<void> {
     this.#held = await this.#store.write(before, this.#holder);
+    this.#freeSince = null;
     this.#actUntil = startedAt + this.#times.ttlMs - this.#times.marginMs;
   }
 }

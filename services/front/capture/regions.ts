@@ -1,6 +1,9 @@
+import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
+import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { backgroundShards, captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
-import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from '../nats.ts';
@@ -17,6 +20,7 @@ interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
   readonly fleet: Pick<Fleet, 'load' | 'watchedForMs'>;
+  readonly queues: Pick<RegionQueues, 'has'>;
   readonly inFlight: InFlight;
   /** Captures that wait, by region. */
   readonly queued: () => Readonly<Record<string, number>>;
@@ -45,7 +49,7 @@ export class RegionBoard {
       const { link, fleet } = this.#deps;
       const waitedMs = performance.now() - askedAt;
       const isSettled = hasHeardAll({ upForMs: link.upForMs(), watchedForMs: fleet.watchedForMs(), waitedMs });
-      if (choice.reason === 'not-installed' || isSettled) throw this.#unavailable(asked, choice.reason);
+      if (choice.reason !== 'no-renderer' || isSettled) throw this.#unavailable(asked, choice.reason);
       await delay(pollIntervalMs);
     }
   }
@@ -58,21 +62,23 @@ export class RegionBoard {
   }
 
   loads(): readonly RegionLoad[] {
-    const { installed, fleet, inFlight, queued } = this.#deps;
+    const { installed, fleet, queues, inFlight, queued } = this.#deps;
     const waiting = queued();
     return installed.map(({ region, minRenderers }) => ({
       region,
       mayBeEmpty: minRenderers === 0,
+      hasQueues: queues.has(region),
       ...fleet.load(region),
       queued: waiting[region] ?? 0,
       inFlight: inFlight.of(region),
     }));
   }
 
-  #unavailable(asked: 'auto' | Region, reason: 'not-installed' | 'no-renderer'): ServiceError {
+  #unavailable(asked: 'auto' | Region, reason: RefusalReason): ServiceError {
     const names = this.#deps.installed.map(({ region }) => region).join(', ');
     const messages = {
       'not-installed': `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
+      'no-queues': `The region ${asked} is being set up. Try again in a minute, or use auto.`,
       'no-renderer':
         asked === 'auto'
           ? 'No renderer of any region is available now. Try again in a minute.'
@@ -81,6 +87,56 @@ export class RegionBoard {
     return new ServiceError('REGION_UNAVAILABLE', messages[reason], {
       causedBy: reason === 'not-installed' ? 'client' : 'service',
     });
+  }
+}
+
+/** How often it is looked whether the queues of each region are there, and how often those that are not. */
+const queuesIntervalMs = 5000;
+const missingQueuesIntervalMs = 500;
+const queuesTimeoutMs = 2000;
+
+/**
+ * Whether the queues of the installed regions are there. A front may have a region before the controllers do, in the course of an upgrade:
+ * the server stores a job without a queue, and nobody is given it.
+ */
+export class RegionQueues {
+  readonly #session: Pick<NatsSession, 'jsm'>;
+  readonly #regions: readonly Region[];
+  readonly #missing = new Set<Region>();
+
+  constructor(session: Pick<NatsSession, 'jsm'>, installed: readonly InstalledRegion[]) {
+    this.#session = session;
+    this.#regions = installed.map(({ region }) => region);
+  }
+
+  /** As last looked at; true while it is not known. */
+  has(region: Region): boolean {
+    return !this.#missing.has(region);
+  }
+
+  /** Looks again and again until the signal aborts. Never throws. */
+  async follow(signal: AbortSignal): Promise<void> {
+    while (await delay(this.#missing.size > 0 ? missingQueuesIntervalMs : queuesIntervalMs, signal)) await this.look();
+  }
+
+  /** Looks at the first and the last queue of each region: they are created in that order. Never throws. */
+  async look(): Promise<void> {
+    await Promise.all(
+      this.#regions.map(async (region) => {
+        const durables = [
+          captureDurable(region, 'interactive'),
+          captureDurable(region, 'background', backgroundShards - 1),
+        ];
+        const found = Promise.all(durables.map((name) => this.#session.jsm.consumers.info(streamNames.captures, name)));
+        try {
+          await withDeadline(found, queuesTimeoutMs, `looking for the queues of ${region}`);
+          this.#missing.delete(region);
+        } catch (error) {
+          // A server that does not answer says nothing about them.
+          if (isNotProvisioned(error)) this.#missing.add(region);
+        }
+      }),
+    );
   }
 }
 
@@ -108,6 +164,8 @@ export interface RegionLoad {
   readonly region: Region;
   /** The operator lets it scale to zero: captures wait in its queue for a renderer to come. */
   readonly mayBeEmpty: boolean;
+  /** Its queues are there. */
+  readonly hasQueues: boolean;
   /** Renderers that take captures now, their slots, and how many of these were taken when they last said so. */
   readonly renderers: number;
   readonly slots: number;
@@ -120,13 +178,14 @@ export interface RegionLoad {
   readonly renderMs: number | null;
 }
 
-type RegionChoice =
-  { readonly region: Region } | { readonly region: null; readonly reason: 'not-installed' | 'no-renderer' };
+type RefusalReason = 'not-installed' | 'no-queues' | 'no-renderer';
+
+type RegionChoice = { readonly region: Region } | { readonly region: null; readonly reason: RefusalReason };
 
 /**
  * Where a capture goes. A named region is taken or refused, never replaced. `auto` is the home region if it has a free
  * slot, else the region with the most free slots, else the one with the shortest queue; a region without renderers only
- * when no other has any, and only if it may be empty.
+ * when no other has any, and only if it may be empty. A region whose queues are not there takes nothing.
  *
  * @param installed in the operator's order, which breaks ties
  */
@@ -134,9 +193,11 @@ export function chooseRegion(asked: 'auto' | Region, home: Region, installed: re
   if (asked !== 'auto') {
     const load = installed.find(({ region }) => region === asked);
     if (load === undefined) return { region: null, reason: 'not-installed' };
+    if (!load.hasQueues) return { region: null, reason: 'no-queues' };
     return isOpen(load) ? { region: asked } : { region: null, reason: 'no-renderer' };
   }
-  const homeFirst = installed.toSorted((a, b) => Number(b.region === home) - Number(a.region === home));
+  const queued = installed.filter(({ hasQueues }) => hasQueues);
+  const homeFirst = queued.toSorted((a, b) => Number(b.region === home) - Number(a.region === home));
   const healthy = homeFirst.filter(({ renderers }) => renderers > 0);
   const [first] = healthy;
   if (first === undefined) {
@@ -163,7 +224,9 @@ const usualRenderMs = 3000;
  * In how many whole seconds a capture that is queued in the region now may begin: those that wait, spread over the
  * region's slots, each as long as captures took there of late. Null when the region has no slots.
  */
-export function estimateWaitSeconds(load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'renderers'>): number | null {
+export function estimateWaitSeconds(
+  load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'hasQueues' | 'renderers'>,
+): number | null {
   const { slots, busy, queued, inFlight, renderMs } = load;
   if (slots === 0) return null;
   if (queued === 0 && Math.max(busy, inFlight) < slots) return 0;

@@ -19,7 +19,10 @@ export const fleetFields = [
 export type FleetField = (typeof fleetFields)[number];
 export type FleetValues = Readonly<Record<FleetField, string>>;
 
-/** The configuration of the fleet, which the leader of its hub writes to the key `config` of the bucket `live`. */
+/**
+ * The configuration of the fleet, in the key `config` of the bucket `live`. The leader of the hub writes it, and a controller of the hub that
+ * starts with other values.
+ */
 export interface FleetConfig {
   /** Of this record; a reader that does not know the format is too old. */
   readonly format: number;
@@ -33,6 +36,8 @@ export interface FleetConfig {
   /** The oldest version of satellites that the hub works with. */
   readonly minSatelliteVersion: string;
   readonly values: FleetValues;
+  /** One more with each change of the values; absent in a record of version 0.1. */
+  readonly generation?: number;
   /** Unix milliseconds. */
   readonly at: number;
 }

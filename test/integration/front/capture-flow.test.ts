@@ -6,6 +6,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
+import { addDurables } from '../../../services/controller/streams.ts';
 import { completedBy } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
 import { bytesOf, presetKey, read, type TestFront, startTestFront, whenHeard } from './test-front.ts';
@@ -341,6 +342,19 @@ describe('regions', () => {
     };
     // Until the goodbye has been heard, captures are still queued there.
     await until('eu-west to be refused', refused);
+  });
+
+  test('one whose queues are not there yet is refused, and accepted as soon as they are', async () => {
+    const { jsm } = front.nats.session;
+    const inBackground = async () => read(await front.capture({ url, region: 'us-west', background: true }));
+    await jsm.consumers.delete(streamNames.captures, 'us-west-background-7');
+    const refusal = await until('it to be refused', async () => (await inBackground()).body.error);
+    expect(refusal).toMatchObject({
+      code: 'REGION_UNAVAILABLE',
+      message: 'The region us-west is being set up. Try again in a minute, or use auto.',
+    });
+    await addDurables(jsm, ['us-west']);
+    await until('it to be accepted', async () => (await inBackground()).status === 200);
   });
 });
 

@@ -235,7 +235,15 @@ describe('a satellite', { timeout: 120_000 }, () => {
     ],
   ])('with %s says so: in its log, in its resource, and by not being ready', async (_, regions, env, reason, words) => {
     const satellite = await startIn(regions, env());
-    const { status, message } = await untilReady(satellite, regions.split(':')[0] as Region, reason);
+    const readyAnswers: number[] = [];
+    // `helm install --wait` ends with the first 200.
+    const probing = setInterval(() => {
+      void fetch(`${satellite.opsUrl}/readyz`).then((answer) => readyAnswers.push(answer.status));
+    }, 100);
+    const { status, message } = await untilReady(satellite, regions.split(':')[0] as Region, reason).finally(() =>
+      clearInterval(probing),
+    );
+    expect(new Set(readyAnswers)).toEqual(new Set([503]));
     expect(status).toBe('False');
     expect(message).toMatch(words);
     const told = satellite.lines.filter((line) => line.message.startsWith('this satellite does not work in its fleet'));

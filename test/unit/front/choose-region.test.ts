@@ -5,6 +5,7 @@ import { chooseRegion, hasHeardAll, type RegionLoad } from '../../../services/fr
 const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => ({
   region,
   mayBeEmpty: false,
+  hasQueues: true,
   renderers: 1,
   slots: 2,
   busy: 0,
@@ -15,10 +16,23 @@ const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => 
 });
 const dead = { renderers: 0, slots: 0 };
 
-test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'no-renderer']>([
+test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'no-queues' | 'no-renderer']>([
   ['a named region', 'eu-west', [load('us-east'), load('eu-west')], 'eu-west'],
   ['a named region that is full', 'eu-west', [load('us-east'), load('eu-west', { busy: 2, queued: 9 })], 'eu-west'],
   ['a named region that is not installed', 'asia-east', [load('us-east')], 'not-installed'],
+  ['a named region without queues', 'eu-west', [load('us-east'), load('eu-west', { hasQueues: false })], 'no-queues'],
+  [
+    'auto passes over a home without queues',
+    'auto',
+    [load('us-east', { hasQueues: false }), load('eu-west')],
+    'eu-west',
+  ],
+  [
+    'auto passes over a region without queues that may be empty',
+    'auto',
+    [load('us-east', dead), load('eu-west', { ...dead, mayBeEmpty: true, hasQueues: false })],
+    'no-renderer',
+  ],
   ['a named region without renderers', 'eu-west', [load('us-east'), load('eu-west', dead)], 'no-renderer'],
   [
     'a named region that may be empty',

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { StatusReport } from '@webcapture/shared/api/status.ts';
+import type { FleetConfig } from '@webcapture/shared/queue/fleet-config.ts';
+import { notJoined, readSatellite, type SatelliteView } from '../../../services/controller/health/satellite-reading.ts';
+
+const lastCheckedAt = '2026-01-01T00:00:00Z';
+
+const hubWith = (regions: string, storage = 'nats') =>
+  ({
+    format: 1,
+    hub: { id: 'hub', name: 'webcapture/wc', version: '0.1.0' },
+    minSatelliteVersion: '0.1.0',
+    values: { regions, storage },
+    at: 0,
+  }) as unknown as FleetConfig;
+
+const statusOf = (...regions: string[]): SatelliteView['status'] => {
+  const components = regions.map((region) => ({
+    name: `engine.${region}`,
+    status: 'major_outage' as const,
+    lastCheckedAt,
+  }));
+  return { report: { components, queued: {}, overall: 'major_outage', at: 0 } satisfies StatusReport, ageMs: 0 };
+};
+
+/** Of a satellite with the region eu-west that has joined. */
+const joined: SatelliteView = {
+  connection: null,
+  isConnected: true,
+  fleetConfig: hubWith('us-east:1,eu-west:1'),
+  status: statusOf('us-east', 'eu-west'),
+  upForMs: 500,
+  staleMs: 30_000,
+  fleet: { fresh: () => [], silent: () => [] },
+  clusters: { of: () => null },
+};
+
+const read = (view: SatelliteView) =>
+  readSatellite({ regions: [{ region: 'eu-west', minRenderers: 1 }], storage: { bucket: undefined } }, view, 0);
+
+describe('a satellite', () => {
+  test('has joined when the hub shows the status of its region, whatever that is', () => {
+    expect(notJoined(read(joined))).toBeNull();
+  });
+
+  const waiting = /^waiting for the hub to show the status/;
+  test.each<[string, Partial<SatelliteView>, RegExp]>([
+    ['is connecting', { isConnected: false, fleetConfig: undefined, status: null }, waiting],
+    ['has not read the configuration of the hub yet', { fleetConfig: undefined, status: null }, waiting],
+    ['has read no status yet', { status: null }, waiting],
+    ['has read a status of before the hub got the region', { status: statusOf('us-east') }, waiting],
+    ['has a region that the hub lacks', { fleetConfig: hubWith('us-east:1') }, /does not have the region eu-west/],
+    ['keeps files elsewhere', { fleetConfig: hubWith('eu-west:1', 'gs://theirs/') }, /keeps files in nats/],
+    [
+      'is refused',
+      { connection: { reason: 'AuthenticationFailed', message: 'NATS refuses satellite' } },
+      /NATS refuses/,
+    ],
+  ])('has not joined while it %s', (_, changes, why) => {
+    expect(notJoined(read({ ...joined, ...changes }))).toMatch(why);
+  });
+
+  test('has not joined before its first reading', () => {
+    expect(notJoined(null)).toMatch(waiting);
+  });
+});
