@@ -85,6 +85,9 @@ const appear = `new IntersectionObserver(([entry]) => { if (entry.isIntersecting
   .observe(document.getElementsByClassName('appears')[0])`;
 
 const page = html(forms);
+const withBanner = html(
+  `${forms}<form style="position:fixed;bottom:0;width:100%;height:100px;background:#f08">We use cookies. <button type="button">Accept all</button></form>`,
+);
 const inScroller = html(
   `<style>html, body { height: 100%; overflow: hidden }</style><form style="height:100vh;overflow:auto">${forms.replaceAll('<form', '<div').replaceAll('</form', '</div')}</form>`,
 );
@@ -115,6 +118,7 @@ describe(
           extract: ['text', 'markdown', 'links', 'metadata'],
         },
       ],
+      ['cookie banners', withBanner, { block: { ads: true, trackers: false, media: false, cookieBanners: true } }],
       ['selector', page, { selector: '.part', elementPadding: 10 }],
       ['full page', page, { isFullPage: true, hide: ['.hidden'], remove: ['.gone'] }],
       ['full page in a form that scrolls', inScroller, { isFullPage: true }],
@@ -126,6 +130,7 @@ describe(
       expect(named.extracted).toEqual(plain.extracted);
       expect(named.report).toEqual(plain.report);
       if (options.hide) expect(named.picture.share('#ff0000')).toBe(0);
+      if (options.block) expect(named.picture.share('#ff0088')).toBe(0);
     });
   },
 );

@@ -1,6 +1,7 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { Target } from '../browser/target-tree.ts';
+import { own } from '../page/scripts/own.ts';
 
 /** The isolated world that blocking's scripts live in. */
 export const blockingWorld = 'webcapture-blocking';
@@ -37,7 +38,7 @@ function flatten(tree: FrameTree): FrameTree['frame'][] {
 }
 
 /**
- * Calls a function in blocking's world of a frame.
+ * Calls a function in blocking's world of a frame, which finds `own` there.
  *
  * @throws DocumentGoneError, DeadlineError, or what the function throws
  */
@@ -48,7 +49,7 @@ export async function callInFrame<A extends readonly unknown[], R>(
   timeoutMs: number,
 ): Promise<Awaited<R>> {
   const called = openIsolatedWorld(target, frameId, blockingWorld).then((contextId) =>
-    evaluate(target, { contextId, expression: callExpression(fn, args) }),
+    evaluate(target, { contextId, expression: `{ const own = ${own.toString()}; ${callExpression(fn, args)} }` }),
   );
   return (await withDeadline(called, timeoutMs, `${fn.name} in a frame`)) as Awaited<R>;
 }

@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
 import type { ConsentWorld } from './consent.ts';
+import type { own as Own } from '../../page/scripts/own.ts';
+
+declare const own: typeof Own;
 
 /** What the rules for hiding elements are looked up by. */
 export interface PageFeatures {
@@ -19,18 +22,21 @@ export function collectFeatures(): PageFeatures {
   const hrefs = new Set<string>();
   for (const element of document.querySelectorAll('[class], [id], a[href]')) {
     if (classes.size + ids.size + hrefs.size > maxFeatures) break;
-    for (const name of element.classList) classes.add(name);
-    if (element.id) ids.add(element.id);
-    const href = element.getAttribute('href');
-    if (href && element.localName === 'a') hrefs.add(href);
+    for (const name of own(element).classList) classes.add(name);
+    if (own(element).id) ids.add(own(element).id);
+    const href = own(element).getAttribute('href');
+    if (href && own(element).localName === 'a') hrefs.add(href);
   }
-  const dialogs = (globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [];
+  // An element with this id stands in its place where it is not there.
+  const dialogs = Object.hasOwn(globalThis, 'webcaptureConsent')
+    ? ((globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [])
+    : [];
   return { url: location.href, classes: [...classes], ids: [...ids], hrefs: [...hrefs], dialogs };
 }
 
-/** On the global object of our own world in the page: what was adopted before. */
+/** On the global object of our own world in the page: what was adopted before, under a symbol, which no element has as its id. */
 interface HidingWorld {
-  webcaptureSheets?: Map<string, CSSStyleSheet>;
+  [sheets: symbol]: Map<string, CSSStyleSheet> | undefined;
 }
 
 /**
@@ -44,11 +50,11 @@ export function applyHiding(
   styles: Readonly<Record<string, string>>,
   images: readonly string[],
 ): Record<string, number> {
-  const adopted = ((globalThis as HidingWorld).webcaptureSheets ??= new Map());
+  const adopted = ((globalThis as HidingWorld)[Symbol.for('webcapture.sheets')] ??= new Map<string, CSSStyleSheet>());
   const removed: Record<string, number> = {};
 
   const hide = (element: Element) => {
-    if ('style' in element) (element as HTMLElement).style.setProperty('display', 'none', 'important');
+    if ('style' in element) own(element as HTMLElement).style.setProperty('display', 'none', 'important');
   };
 
   /** One selector that the browser does not understand voids the whole list that it stands in, or even what follows. */
@@ -74,12 +80,12 @@ export function applyHiding(
     const boxes = [...sheet.cssRules]
       .filter((rule) => rule instanceof CSSStyleRule && rule.style.display === 'none')
       .flatMap((rule) => [...document.querySelectorAll((rule as CSSStyleRule).selectorText)])
-      .filter((element) => element.checkVisibility());
+      .filter((element) => own(element).checkVisibility());
     const previous = adopted.get(name);
     document.adoptedStyleSheets = [...document.adoptedStyleSheets.filter((other) => other !== previous), sheet];
     adopted.set(name, sheet);
     // A style attribute with !important outranks every sheet.
-    for (const element of boxes) if (element.checkVisibility()) hide(element);
+    for (const element of boxes) if (own(element).checkVisibility()) hide(element);
     removed[name] = boxes.length;
   }
 
@@ -121,26 +127,27 @@ export function hideBanners(): number {
 
   /** The element itself and the open shadow trees in it. */
   const rootsOf = (element: Element): (Element | ShadowRoot)[] => {
-    const own = element.shadowRoot === null ? [] : [element.shadowRoot];
-    const inner = [element, ...own].flatMap((root) =>
-      [...root.querySelectorAll('*')].flatMap(({ shadowRoot }) => shadowRoot ?? []),
+    const { shadowRoot: first } = own(element);
+    const shadows = first === null ? [] : [first];
+    const inner = [element, ...shadows].flatMap((root) =>
+      [...own(root).querySelectorAll('*')].flatMap((inside) => own(inside).shadowRoot ?? []),
     );
-    return [element, ...own, ...inner];
+    return [element, ...shadows, ...inner];
   };
   const queryAll = (element: Element, selector: string): HTMLElement[] =>
-    rootsOf(element).flatMap((root) => [...root.querySelectorAll<HTMLElement>(selector)]);
+    rootsOf(element).flatMap((root) => [...own(root).querySelectorAll<HTMLElement>(selector)]);
   const has = (element: Element, selector: string) => queryAll(element, selector).length > 0;
   const textOf = (element: Element): string =>
     rootsOf(element)
       .flatMap((root) => (root instanceof Element ? [root] : [...root.children]))
-      .map((part) => (part instanceof HTMLElement && !part.matches('style, script') ? part.innerText : ''))
+      .map((part) => (part instanceof HTMLElement && !own(part).matches('style, script') ? own(part).innerText : ''))
       .join('\n')
       .trim();
 
   const topmost = (x: number, y: number): Element | null => {
     let element = document.elementFromPoint(x, y);
     for (;;) {
-      const inner: Element | null | undefined = element?.shadowRoot?.elementFromPoint(x, y);
+      const inner: Element | null | undefined = own(element)?.shadowRoot?.elementFromPoint(x, y);
       if (!inner || inner === element) return element;
       element = inner;
     }
@@ -152,33 +159,38 @@ export function hideBanners(): number {
     let at: Element | null = element;
     while (at !== null && at !== document.body && at !== document.documentElement) {
       const { position } = getComputedStyle(at);
-      const staysInPlace = position === 'fixed' || position === 'sticky' || at.matches(dialogs);
+      const staysInPlace = position === 'fixed' || position === 'sticky' || own(at).matches(dialogs);
       if (staysInPlace && at instanceof HTMLElement) layer = at;
-      const root: Node = at.getRootNode();
-      at = at.parentElement ?? (root instanceof ShadowRoot ? root.host : null);
+      const root: Node = own(at).getRootNode();
+      at = own(at).parentElement ?? (root instanceof ShadowRoot ? root.host : null);
     }
     return layer;
   };
 
   const labelOf = (button: HTMLElement): string =>
-    (button.innerText || (button as HTMLInputElement).value || button.getAttribute('aria-label') || '').trim();
+    (
+      own(button).innerText ||
+      own(button as HTMLInputElement).value ||
+      own(button).getAttribute('aria-label') ||
+      ''
+    ).trim();
 
   const coversAll = (layer: HTMLElement): boolean => {
-    const { width, height } = layer.getBoundingClientRect();
+    const { width, height } = own(layer).getBoundingClientRect();
     return width >= innerWidth * 0.95 && height >= innerHeight * 0.95;
   };
 
   const isBanner = (layer: HTMLElement): boolean => {
-    if (layer.matches('nav, header, main, article') || has(layer, 'main, article, nav')) return false;
+    if (own(layer).matches('nav, header, main, article') || has(layer, 'main, article, nav')) return false;
     const text = textOf(layer);
     const frame = layer instanceof HTMLIFrameElement ? layer : queryAll(layer, 'iframe')[0];
     if (text === '' && frame instanceof HTMLIFrameElement) {
-      const names = [frame.src, frame.id, frame.name, frame.title, layer.id, layer.className];
+      const names = [frame.src, frame.id, frame.name, frame.title, own(layer).id, own(layer).className];
       return frameHint.test(names.join(' '));
     }
     if (text.length > maxTextLength || !subject.test(text)) return false;
     // What covers a page that is empty otherwise is the page.
-    if (coversAll(layer) && document.body.innerText.trim().length - text.length < minPageText) return false;
+    if (coversAll(layer) && own(document.body).innerText.trim().length - text.length < minPageText) return false;
     return queryAll(layer, buttons).some((button) => {
       const label = labelOf(button);
       return label.length <= maxLabelLength && choice.test(label);
@@ -200,7 +212,7 @@ export function hideBanners(): number {
         if (layer && (isBanner(layer) || (hidden > 0 && isBackdrop(layer)))) found.add(layer);
       }
     }
-    for (const layer of found) layer.style.setProperty('display', 'none', 'important');
+    for (const layer of found) own(layer).style.setProperty('display', 'none', 'important');
     hidden += found.size;
     if (found.size === 0) break;
   }
@@ -212,7 +224,7 @@ export function unlockScrolling(): void {
   const root = document.documentElement;
   const body = document.body as HTMLElement | null;
   const set = (element: HTMLElement, property: string, value: string) =>
-    element.style.setProperty(property, value, 'important');
+    own(element).style.setProperty(property, value, 'important');
 
   for (const element of body === null ? [root] : [root, body]) {
     const { overflowX, overflowY, position } = getComputedStyle(element);
@@ -226,7 +238,7 @@ export function unlockScrolling(): void {
       set(element, 'top', 'auto');
     }
   }
-  for (const element of [root, ...(body === null ? [] : [body, ...body.children])]) {
+  for (const element of [root, ...(body === null ? [] : [body, ...own(body).children])]) {
     if (element instanceof HTMLElement && getComputedStyle(element).filter.includes('blur'))
       set(element, 'filter', 'none');
   }
