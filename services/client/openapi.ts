@@ -1003,7 +1003,7 @@ export interface components {
             };
         };
         CaptureRequest: {
-            /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+            /** @description Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required. */
             url?: string;
             /** @description HTML to render: raw if it contains "<", otherwise base64 (standard or URL-safe) of UTF-8. Exactly one of url and html is required. */
             html?: string;
@@ -2003,7 +2003,7 @@ export interface operations {
                 key: string;
                 /** @description Unix time in seconds at which the link expires, at most 366 days ahead. */
                 expires: number;
-                /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+                /** @description Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required. */
                 url?: string;
                 /** @description Format of the file. */
                 format?: "png" | "jpeg" | "webp" | "pdf";
@@ -2473,7 +2473,7 @@ export interface operations {
                 key: string;
                 /** @description Unix time in seconds at which the link expires, at most 366 days ahead. */
                 expires: number;
-                /** @description Absolute http or https URL of the page to capture. Exactly one of url and html is required. */
+                /** @description Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required. */
                 url?: string;
                 /** @description Format of the file. */
                 format?: "png" | "jpeg" | "webp" | "pdf";

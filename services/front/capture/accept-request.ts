@@ -177,6 +177,10 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   if (url !== undefined && !isHttpUrl(url)) {
     yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
   }
+  if (url !== undefined && hasUser(url)) {
+    // The address is not shown: its password would go to the log with the message.
+    yield 'url must have no user name or password: send them as auth: {username, password}';
+  }
   if (webhook !== undefined) yield* brokenWebhookRules(webhook.url);
   const pixels = viewport.width * viewport.height * viewport.deviceScaleFactor ** 2;
   if (pixels > maxViewportPixels) {

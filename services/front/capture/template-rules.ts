@@ -33,6 +33,8 @@ export function refusedInTemplate(template: string): string | undefined {
   const referred = withoutReferences(template);
   for (const text of [template, withoutEscapes(template), withoutEscapes(referred)]) {
     if (/@import/i.test(text)) return '@import';
+    // It takes addresses as plain strings, too.
+    if (/image-set\(/i.test(text)) return 'image-set()';
     for (const [, address = ''] of text.matchAll(cssUrl)) {
       if (!isInside(address)) return shown(`url(${address}`);
     }

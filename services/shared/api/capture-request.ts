@@ -52,7 +52,8 @@ export const captureRequestSchema = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 2048,
-        description: 'Absolute http or https URL of the page to capture. Exactly one of url and html is required.',
+        description:
+          'Absolute http or https URL of the page to capture, without a user name or password (see auth). Exactly one of url and html is required.',
       }),
     ),
     html: Type.Optional(

@@ -11,6 +11,9 @@ beforeAll(async () => {
   engine = await sharedEngine();
   site = await TestSite.start({
     '/title': `<title>  A   title é 漢 😀 </title>`,
+    '/redirect': ({ url }, response) =>
+      void response.writeHead(302, { location: decodeURIComponent(url?.split('?')[1] ?? '') }).end(),
+    '/script': html('<script>location.replace(decodeURIComponent(location.search.slice(1)))</script>'),
     '/private-images': html('<img src="http://10.1.2.3/a.png"><img src="http://10.1.2.3/b.png">'),
   });
 });
@@ -21,6 +24,12 @@ describe('the report tells', () => {
   test('the fragment of the address', async () => {
     const fragment = await engine.render(site.url('/title#part'));
     expect(fragment.report.finalUrl).toBe(site.url('/title#part'));
+  });
+
+  test.each(['redirect', 'script'])('no password of an address that a page led to by %s', async (by) => {
+    const target = site.url('/title').replace('//', '//user:hunter2@');
+    const { report } = await engine.render(`${site.url(`/${by}`)}?${encodeURIComponent(target)}`);
+    expect(report.finalUrl).toBe(site.url('/title'));
   });
 
   test('what the egress policy kept from loading', async () => {

@@ -55,6 +55,8 @@ test.each([
   [String.raw`<style>@\69mport "http://a.test/";</style>`, '@import'],
   [String.raw`<style>@\000069 mport "http://a.test/";</style>`, '@import'],
   [String.raw`<style>@\import "http://a.test/";</style>`, '@import'],
+  ['<style>p{background:image-set("http://a.test/" 1x)}</style>', 'image-set()'],
+  ['<p style="background:-webkit-image-set(&quot;http://a.test/&quot; 1x)">', 'image-set()'],
   [String.raw`<style>b{mask:u\72l(http://a.test/m)}</style>`, 'url(http://a.test/m'],
   [String.raw`<style>b{filter:\55\52 L(http://a.test/m#f)}</style>`, 'url(http://a.test/m#f'],
   ['<b style="background:&#117;rl(http://a.test/)">', 'url(http://a.test/'],

@@ -200,6 +200,14 @@ describe('a link cannot have', () => {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   });
 
+  test('a login in the url', async () => {
+    const login = newUrl().replace('//', '//user:hunter2@');
+    const { status, body } = await read(await open(sign(signer(), [['url', login]])));
+    expect([status, body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
+    expect(body.error?.message).toMatch(/^url must have no user name or password: send them as auth/);
+    expect(logged.join('')).not.toContain('hunter2');
+  });
+
   test('an address that the egress policy refuses', async () => {
     expect(await outcome(sign(signer(), [['url', 'http://169.254.169.254/']]))).toEqual([400, 'URL_BLOCKED']);
   });

@@ -13,7 +13,6 @@ describe('is accepted', () => {
     ['base64', { html: Buffer.from('<p>é</p>').toString('base64') }],
     ['a url of 2048 characters', { url: `https://example.com/${'a'.repeat(2028)}` }],
     ['a url of 2048 characters beyond the basic plane', { url: `https://example.com/${astral.repeat(2028)}` }],
-    ['a url with user info', { url: 'https://user:secret@example.com/' }],
     ['an upper-case scheme', { url: 'HTTPS://EXAMPLE.COM' }],
     ['an international name', { url: 'https://bücher.example/' }],
     ['html of 1048576 characters', { html: `<${'a'.repeat(1_048_575)}` }],
@@ -185,6 +184,9 @@ describe('is refused, and told why', () => {
     ],
     [{ url, format: 'pdf', pdf: { outline: true, tagged: false } }, 'pdf.outline needs pdf.tagged true'],
     [{ url, block: { ads: 1 } }, 'block.ads must be true or false, not 1'],
+    [{ url: 'https://user:hunter2@example.com/' }, 'url must have no user name or password: send them as auth'],
+    [{ url: 'https://user@example.com/' }, 'url must have no user name or password: send them as auth'],
+    [{ url: 'https://:hunter2@10.0.0.1/' }, 'url must have no user name or password: send them as auth'],
     [{ url, webhook: {} }, 'webhook.url is required'],
     [{ url, webhook: { url: 'https://example.com/' } }, 'webhook needs background true'],
     [
