@@ -177,7 +177,7 @@ describe('limits', () => {
 describe('too many requests', () => {
   it('wait for their turn, and no other session with them', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end('ok'));
-    const limits = { requestBurst: 10, requestsPerSecond: 50 };
+    const limits = { requestBurst: 10, requestsPerSecond: 20 };
     const [hasty, patient] = [await openSession({ limits }), await openSession({ limits })];
     const started = performance.now();
     const flood = Promise.all(
@@ -187,12 +187,13 @@ describe('too many requests', () => {
           : openTunnel(hasty.server, `a.example:${port}`),
       ),
     );
+    let isOver = false;
+    void flood.then(() => (isOver = true));
     await plain(patient.server, `http://a.example:${port}/`);
-    const besideMs = performance.now() - started;
+    expect(isOver).toBe(false);
     for (const { status } of await flood) expect(status).toBe(200);
-    // Twenty of them, 20 ms each.
-    expect(performance.now() - started).toBeGreaterThanOrEqual(390);
-    expect(besideMs).toBeLessThan(390);
+    // Twenty of them, 50 ms each.
+    expect(performance.now() - started).toBeGreaterThanOrEqual(990);
   });
 
   it('end with their session', async () => {
