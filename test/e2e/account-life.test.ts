@@ -11,7 +11,10 @@ import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
 // A fleet of its own: on a shared one, the bad requests of other files use up the failed authentications of 127.0.0.1.
-const fleet = useFleet({});
+const fleet = useFleet({
+  slots: 3,
+  env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' },
+});
 const site = useSite();
 
 let receiver: WebhookReceiver;
