@@ -40,7 +40,9 @@ function combinations(labels: readonly string[]): readonly Readonly<Record<strin
     (made, label) => {
       const known = labelValues[label];
       const all = someValues[label] ?? (Array.isArray(known) ? (known as readonly string[]) : ['one', 'two']);
-      const chosen = all.filter((value, index) => index === 0 || ['completed', 'failed', 'background'].includes(value));
+      const chosen = all.filter(
+        (value, index) => index === 0 || ['completed', 'failed', 'background', 'service'].includes(value),
+      );
       return made.flatMap((labelled) => [...new Set(chosen)].map((value) => ({ ...labelled, [label]: value })));
     },
     [{}],
