@@ -1,5 +1,5 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
+import { callExpression, definitionsOf, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
 import type { Target } from '../browser/target-tree.ts';
 import { own } from '../page/scripts/own.ts';
 
@@ -49,7 +49,7 @@ export async function callInFrame<A extends readonly unknown[], R>(
   timeoutMs: number,
 ): Promise<Awaited<R>> {
   const called = openIsolatedWorld(target, frameId, blockingWorld).then((contextId) =>
-    evaluate(target, { contextId, expression: `{ const own = ${own.toString()}; ${callExpression(fn, args)} }` }),
+    evaluate(target, { contextId, expression: `{ ${definitionsOf([own])} ${callExpression(fn, args)} }` }),
   );
   return (await withDeadline(called, timeoutMs, `${fn.name} in a frame`)) as Awaited<R>;
 }

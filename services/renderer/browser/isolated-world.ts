@@ -56,6 +56,11 @@ export function callExpression<A extends readonly unknown[]>(fn: (...args: A) =>
   return `(${fn.toString()})(${args.map((arg) => JSON.stringify(arg)).join(', ')})`;
 }
 
+/** Statements that define functions under their own names, for an expression that follows. Their sources travel, as in {@link callExpression}. */
+export function definitionsOf(functions: readonly ((...args: never[]) => unknown)[]): string {
+  return functions.map((fn) => `const ${fn.name} = ${fn.toString()};`).join(' ');
+}
+
 function throwGone(error: unknown): never {
   throw new DocumentGoneError(error);
 }

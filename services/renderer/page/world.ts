@@ -1,7 +1,13 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { stillQuestion } from '../browser/activity.ts';
 import type { PageSession } from '../browser/page.ts';
-import { callExpression, DocumentGoneError, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
+import {
+  callExpression,
+  definitionsOf,
+  DocumentGoneError,
+  evaluate,
+  openIsolatedWorld,
+} from '../browser/isolated-world.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { readActivity } from './scripts/activity.ts';
 import { own } from './scripts/own.ts';
@@ -14,12 +20,13 @@ const maxMoves = 5;
 const moveDelayMs = 20;
 
 /**
- * What the functions of `scripts/` find beside the globals of the page: see `own`, `PageState`, `PageWaits` and `PageActivity`. What
- * they keep has a symbol as its name: elements of the page with an id stand in the place of globals that are not there yet.
+ * Defines `own` and `pageState`, see `PageState`, for all functions of `scripts/`. The state has a symbol as its name because the id of an
+ * element defines a global variable.
  */
-const prelude = `const own = ${own.toString()}; const pageState = globalThis[Symbol.for('webcapture')] ??= {}; const waits = { ${Object.entries(
-  waits,
-)
+const basis = `${definitionsOf([own])} const pageState = globalThis[Symbol.for('webcapture')] ??= {};`;
+
+/** Defines what functions that are called can use: see `PageWaits` and `PageActivity`. */
+const prelude = `${basis} const waits = { ${Object.entries(waits)
   .map(([name, wait]) => `${name}: ${wait.toString()}`)
   .join(', ')} }; const activity = ${callExpression(readActivity, [stillQuestion])};`;
 
@@ -78,9 +85,12 @@ export class PageWorld {
     this.#maxTimeoutMs = maxTimeoutMs;
   }
 
-  /** Has a function run in every document of the page from now on, before its own scripts. Arguments are copied as JSON. */
+  /**
+   * Has a function run in every document of the page from now on, before its own scripts. It can use its arguments, `own`, `pageState` and
+   * the globals of the page. Arguments are copied as JSON.
+   */
   async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
-    const source = `{ ${prelude} ${callExpression(fn, args)} }`;
+    const source = `{ ${basis} ${callExpression(fn, args)} }`;
     await this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName });
   }
 
@@ -153,8 +163,7 @@ export class PageWorld {
   }
 
   async #evaluate(called: string, helpers: readonly Helper[]): Promise<unknown> {
-    const helping = helpers.map((helper) => `const ${helper.name} = ${helper.toString()};`).join(' ');
-    const expression = `{ ${this.#prelude} ${helping} ${called} }`;
+    const expression = `{ ${this.#prelude} ${definitionsOf(helpers)} ${called} }`;
     try {
       const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
       return await evaluate(this.#cdp, { contextId, expression });
