@@ -7,7 +7,7 @@ import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { backoffMs, delay, localDeadline, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { type ErrorCode, type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { callNats } from './nats.ts';
 
@@ -51,15 +51,22 @@ export type Admitted = { readonly rateLimit: RateLimitFacts } & (
   { readonly refusal: ServiceError } | { readonly refusal: null; readonly reservation: Reservation }
 );
 
+interface RetryLaterOptions {
+  readonly causedBy: FailureCause;
+  readonly cause?: unknown;
+}
+
 /** An error that tells the client when to try again. */
 export class RetryLaterError extends ServiceError {
   readonly retryAfterSeconds: number;
 
+  constructor(code: 'RATE_LIMIT_EXCEEDED', message: string, retryAfterSeconds: number);
+  constructor(code: 'QUEUE_FULL', message: string, retryAfterSeconds: number, options: RetryLaterOptions);
   constructor(
-    code: ErrorCode,
-    message: string | undefined,
+    code: 'RATE_LIMIT_EXCEEDED' | 'QUEUE_FULL',
+    message: string,
     retryAfterSeconds: number,
-    options: { readonly causedBy: FailureCause; readonly cause?: unknown },
+    options: RetryLaterOptions = { causedBy: 'client' },
   ) {
     super(code, message, options);
     this.retryAfterSeconds = retryAfterSeconds;
@@ -183,7 +190,6 @@ export function refusalOf(
         `The account may send ${limits.ratePerMinute} captures a minute. Wait for the seconds that Retry-After tells.`,
         // A client that waits for 0 seconds does not wait.
         Math.max(1, Math.ceil(retryAfterMs / 1000)),
-        { causedBy: 'client' },
       );
     case 'quota': {
       // Waiting for seconds does not help: no Retry-After.

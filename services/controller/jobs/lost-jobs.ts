@@ -1,3 +1,4 @@
+import { toFailure } from '@webcapture/shared/captures/failure.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { stateOf } from '@webcapture/shared/captures/transitions.ts';
@@ -50,8 +51,10 @@ export async function recoverLostJob(
       if (state === 'queued') await jobs.publish(job, { deadline: now() + publishTimeoutMs, copiesHtml: true });
     } catch (error) {
       if (!(error instanceof HtmlMissingError)) throw error;
-      const failure = { code: error.code, message: error.message, cause: error.causedBy };
-      await failCapture({ account, uuid, revision }, { reason: 'html_missing', failure, unlessBegun: true });
+      await failCapture(
+        { account, uuid, revision },
+        { reason: 'html_missing', failure: toFailure(error), unlessBegun: true },
+      );
       return;
     }
     await tasks.schedule(task, endBy);

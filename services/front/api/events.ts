@@ -54,7 +54,6 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
           'RATE_LIMIT_EXCEEDED',
           'The account opens too many event streams. Wait for the seconds that Retry-After tells.',
           opened.secondsUntil(account.id, 1),
-          { causedBy: 'client' },
         );
       }
       const stream = streams.reserve(request, reply, {

@@ -184,9 +184,7 @@ class MinuteLimit {
   spend(account: string): void {
     if (this.#buckets.level(account) < 1) {
       const message = `An account can send ${this.#perMinute} ${this.#what} a minute. Wait for the seconds that Retry-After tells.`;
-      throw new RetryLaterError('RATE_LIMIT_EXCEEDED', message, this.#buckets.secondsUntil(account, 1), {
-        causedBy: 'client',
-      });
+      throw new RetryLaterError('RATE_LIMIT_EXCEEDED', message, this.#buckets.secondsUntil(account, 1));
     }
     this.#buckets.spend(account, 1);
   }

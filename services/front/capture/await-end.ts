@@ -1,5 +1,6 @@
 import type { CaptureStep } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { toFailure } from '@webcapture/shared/captures/failure.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { contentTag, UploadRejectedError } from '@webcapture/shared/files/upload.ts';
@@ -173,7 +174,7 @@ export class EndWaiter {
         const isOver = now() >= deadline;
         log.warn({ err: error, uuid: this.#job.uuid, attempt }, 'a result could not be settled');
         if (isOver && error instanceof ServiceError && error.code === 'STORAGE_FAILED') {
-          return this.#fail({ code: error.code, message: error.message, cause: error.causedBy });
+          return this.#fail(toFailure(error));
         }
         // Another front settles it when it can.
         if (isOver || !(isTransient(error) || error instanceof ServiceError || isMissing(error))) return null;

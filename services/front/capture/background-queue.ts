@@ -1,5 +1,6 @@
 import type { Isolation } from '@webcapture/shared/api/account.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import { toFailure } from '@webcapture/shared/captures/failure.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { backgroundWaitMs, dispatchAfterMs, overdueAt } from '@webcapture/shared/captures/times.ts';
 import { isOpen, refreshOrderOf, startRefresh } from '@webcapture/shared/captures/transitions.ts';
@@ -122,13 +123,10 @@ export class BackgroundQueue {
 
   /** Never throws: what cannot be cancelled is rendered. */
   async #cancel(record: CaptureRecord, refreshNumber: number, error: unknown): Promise<void> {
-    const { code, message, causedBy: cause } = toServiceError(orUnavailable(error));
+    const failure = { ...toFailure(toServiceError(orUnavailable(error))), cancelled: true } as const;
     const { account, uuid, html } = record;
     const settle = async () => {
-      await this.#deps.captures.fail(
-        { account, uuid, revision: refreshNumber },
-        { code, message, cause, cancelled: true },
-      );
+      await this.#deps.captures.fail({ account, uuid, revision: refreshNumber }, failure);
       if (html !== undefined && refreshNumber === 0) await this.#deps.parcels.remove(html);
     };
     try {

@@ -1,6 +1,7 @@
 import type { CaptureProgress, CaptureStep } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { maxSecretsBytes } from '@webcapture/shared/api/secret-options.ts';
+import { toFailure } from '@webcapture/shared/captures/failure.ts';
 import { deadlineOf } from '@webcapture/shared/captures/times.ts';
 import { fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
@@ -153,13 +154,12 @@ export class Dispatch {
   #cancel(error: unknown): void {
     const { captures, now, log } = this.#deps;
     const { ticket, deadline } = this.#prepared.job;
-    const { code, message, causedBy: cause } = toServiceError(error);
-    retryTransient(() => captures.end(ticket, fail(0, { code, message, cause })), { deadline, now }).catch(
-      (failure: unknown) =>
-        log.debug(
-          { err: failure, uuid: ticket.uuid },
-          'the failure of a capture that was not queued could not be recorded',
-        ),
+    const failed = fail(0, toFailure(toServiceError(error)));
+    retryTransient(() => captures.end(ticket, failed), { deadline, now }).catch((failure: unknown) =>
+      log.debug(
+        { err: failure, uuid: ticket.uuid },
+        'the failure of a capture that was not queued could not be recorded',
+      ),
     );
   }
 

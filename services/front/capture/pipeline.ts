@@ -2,9 +2,10 @@ import type { CaptureProgress } from '@webcapture/shared/api/capture-event.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { secretOptionNames } from '@webcapture/shared/api/secret-options.ts';
-import { causeOf, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { Statistics } from '@webcapture/shared/statistics/statistics.ts';
+import { toError } from '@webcapture/shared/captures/failure.ts';
 import { reservationMs } from '@webcapture/shared/captures/times.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
@@ -263,8 +264,7 @@ function withoutSecrets(
 /** @throws ServiceError the failure of a capture that failed */
 function assertCompleted(record: CaptureRecord): CaptureRecord {
   const { failure, status, outcome } = record;
-  if (failure !== undefined)
-    throw new ServiceError(failure.code, failure.message, { causedBy: causeOf(failure.code, failure.cause) });
+  if (failure !== undefined) throw toError(failure);
   if (status === 'deleted' && outcome === undefined) {
     throw new ServiceError('CAPTURE_FAILED', 'The capture was deleted while it waited for a renderer.', {
       causedBy: 'client',

@@ -8,13 +8,13 @@ import {
 } from '@webcapture/shared/captures/cache.ts';
 import type { CacheKey, CaptureRecord, RecordedFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
+import { toError } from '@webcapture/shared/captures/failure.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import { uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { causeOf, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { WaitClock } from '../http/request-facts.ts';
@@ -175,9 +175,7 @@ export class ResponseCache {
       if (end.kind === 'completed') {
         if (await this.#isWhole(end.record, request, key)) return this.#found(end.record, 'followed');
       } else if (end.kind === 'failed' && ++failures >= maxFailures) {
-        throw new ServiceError(end.failure.code, end.failure.message, {
-          causedBy: causeOf(end.failure.code, end.failure.cause),
-        });
+        throw toError(end.failure);
       }
       ended = leased.uuid;
     }

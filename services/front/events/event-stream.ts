@@ -103,7 +103,7 @@ export const formatEvent = (event: string, data: string): string => `event: ${ev
 
 const placeOf = ({ kind, id }: StreamHolder) => `${kind} ${id}`;
 
-const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10, { causedBy: 'client' });
+const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10);
 
 interface StreamOptions extends EventStreamsOptions {
   readonly kind: StreamKind;

@@ -87,7 +87,6 @@ export class ClientLimits {
       'RATE_LIMIT_EXCEEDED',
       `Too many requests without a valid API key come from your address. Wait for the seconds that Retry-After tells. (${error.message})`,
       seconds,
-      { causedBy: 'client' },
     );
   }
 
@@ -99,7 +98,6 @@ export class ClientLimits {
       'RATE_LIMIT_EXCEEDED',
       'The account sends too many requests that are not valid. Wait for the seconds that Retry-After tells.',
       this.#accounts.secondsUntil(account, 1),
-      { causedBy: 'client' },
     );
   }
 

@@ -145,24 +145,16 @@ function ended(
   now: number,
 ): CaptureRecord {
   const isRefreshing = isOpen(record, record.refresh?.revision ?? -1);
-  const refresh = isRefreshing ? endRefresh(record, { state: 'failed', failure: gone[status], endedAt: now }) : {};
+  const refresh = isRefreshing ? endRefresh(record, { state: 'failed', failure: goneWith(status), endedAt: now }) : {};
   return { ...withoutSecrets(record), ...refresh, status };
 }
 
-const gone = {
-  expired: {
-    code: 'CONFLICT',
-    message: 'The capture expired before its refresh ended.',
-    cause: 'client',
-    cancelled: true,
-  },
-  deleted: {
-    code: 'CONFLICT',
-    message: 'The capture was deleted before its refresh ended.',
-    cause: 'client',
-    cancelled: true,
-  },
-} as const satisfies Record<string, CaptureFailure>;
+const goneWith = (status: 'expired' | 'deleted'): CaptureFailure => ({
+  code: 'CONFLICT',
+  message: `The capture ${status === 'expired' ? 'expired' : 'was deleted'} before its refresh ended.`,
+  cause: 'client',
+  cancelled: true,
+});
 
 /** Of a capture that is never rendered again: its record outlives it by months. */
 function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRecord {
