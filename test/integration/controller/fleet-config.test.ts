@@ -1,48 +1,18 @@
 import { Registry } from 'prom-client';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { type FleetConfig, FleetConfigCheck, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
+import { FleetConfigCheck, fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import { until } from '../../harness/until.ts';
-import { TestBroker } from './support/broker.ts';
 import { type LogLine, recordingLog } from './support/recording-log.ts';
-import { TestController } from './support/test-controller.ts';
+import type { TestController } from './support/test-controller.ts';
+import { isReady, leads, useControllers } from './support/test-controllers.ts';
 
 // One server; its controllers come and go. The tests follow each other.
-let broker: TestBroker;
-let session: NatsSession;
-let live: Entries;
-const running = new Set<TestController>();
-beforeAll(async () => {
-  broker = await TestBroker.start();
-  session = await broker.connect();
-  live = new Entries(session, 'live');
-});
-afterAll(async () => {
-  await Promise.all([...running].map((controller) => controller.stop()));
-  await broker.stop();
-});
-
-async function start(pod: string, env: Record<string, string> = {}): Promise<TestController> {
-  const common = { WEBCAPTURE_NATS_URL: broker.url, WEBCAPTURE_REGIONS: 'us-east:0', WEBCAPTURE_POD: pod };
-  const controller = await TestController.start({ ...common, ...env });
-  running.add(controller);
-  return controller;
-}
-
-async function stop(controller: TestController): Promise<void> {
-  running.delete(controller);
-  await controller.stop();
-}
-
-const found = async () => (await live.get<FleetConfig>(fleetConfigKey))?.value;
-const leads = async (controller: TestController) => (await controller.metric('webcapture_controller_leader')) === 1;
-const isReady = async (controller: TestController) => (await controller.probe('/readyz')) === 200;
+const { session, live, start, stop, found } = useControllers();
 
 /** How many bytes the files may take, as a sign of who set up the streams last. */
-const filesLimit = async () => (await session.jsm.streams.info(streamNames.files)).config.max_bytes;
+const filesLimit = async () => (await session().jsm.streams.info(streamNames.files)).config.max_bytes;
 const mebibyte = 1024 * 1024;
 const limited = (mebibytes: number) => ({ WEBCAPTURE_FILES_MAX_BYTES: String(mebibytes * mebibyte) });
 
@@ -66,17 +36,17 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     hub = await start('hub', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
     await until('the change', async () => (await found())?.values.regions === 'eu-west:0,us-east:0');
     await until('the streams to follow', async () => (await filesLimit()) === 16 * mebibyte);
-    await until('the durables, too', () => session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive'));
+    await until('the durables, too', () => session().jsm.consumers.info(streamNames.captures, 'eu-west-interactive'));
   });
 
   test('of another installation is left alone: it does not lead, changes nothing, and says why', async () => {
     const record = await found();
     await stop(hub);
-    const before = await session.jsm.streams.info(streamNames.files);
+    const before = await session().jsm.streams.info(streamNames.files);
     // As when it belongs to the installation of some cluster.
     if (record === undefined) throw new Error('there is no record');
     const theirs = { ...record, hub: { ...record.hub, id: 'their uid', name: 'webcapture/wc' } };
-    await live.put(fleetConfigKey, theirs);
+    await live().put(fleetConfigKey, theirs);
     // Without its values: more regions, other limits.
     const second = await start('second', { ...limited(4), WEBCAPTURE_REGIONS: 'us-east:0,us-west:0' });
     const warnings = () => second.lines.filter(({ message }) => message.includes('differs from that of the fleet'));
@@ -91,15 +61,15 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     expect(await second.metric('webcapture_fleet_config_mismatch{field="regions"}')).toBe(1);
     expect(await second.metric('webcapture_fleet_config_mismatch{field="cdnUrl"}')).toBe(0);
     expect(await found()).toEqual(theirs);
-    expect((await session.jsm.streams.info(streamNames.files)).config).toEqual(before.config);
-    const durables = (await session.jsm.consumers.list(streamNames.captures).next()).map(({ name }) => name);
+    expect((await session().jsm.streams.info(streamNames.files)).config).toEqual(before.config);
+    const durables = (await session().jsm.consumers.list(streamNames.captures).next()).map(({ name }) => name);
     expect(durables.filter((name) => name.startsWith('us-west'))).toEqual([]);
     expect(durables).toContain('eu-west-interactive');
 
     // What a stream was deleted by hand is for the hub to mend.
-    await session.jsm.consumers.delete(streamNames.captures, 'eu-west-interactive');
+    await session().jsm.consumers.delete(streamNames.captures, 'eu-west-interactive');
     await new Promise((resolve) => setTimeout(resolve, 2000));
-    await expect(session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive')).rejects.toThrow();
+    await expect(session().jsm.consumers.info(streamNames.captures, 'eu-west-interactive')).rejects.toThrow();
     await stop(second);
   });
 
@@ -108,7 +78,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     const same = await start('same', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
     await until('it to lead', () => leads(same));
     await until('the durable to be back', () =>
-      session.jsm.consumers.info(streamNames.captures, 'eu-west-interactive'),
+      session().jsm.consumers.info(streamNames.captures, 'eu-west-interactive'),
     );
     expect(await found()).toEqual(record);
     await stop(same);
@@ -120,7 +90,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     const own = { regions: 'us-east:0', storage: 'nats', cdnUrl: 'https://cdn.test' };
     const check = new FleetConfigCheck(own, { registry, log: recordingLog(lines) });
     const stop = new AbortController();
-    const following = check.follow(live, stop.signal);
+    const following = check.follow(live(), stop.signal);
     await until('it to warn', () => lines.length > 0);
     check.compare((await found()) ?? null);
     stop.abort();
@@ -138,7 +108,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
   });
 
   test('is taken over by whoever leads first once its record has been deleted', async () => {
-    await live.delete(fleetConfigKey);
+    await live().delete(fleetConfigKey);
     const next = await start('next', limited(16));
     await until('the record', found);
     expect((await found())?.hub).toMatchObject({ id: 'without a cluster', name: 'next' });
