@@ -1,3 +1,5 @@
+import { ident } from 'css-tree/dist/csstree.esm';
+
 /** Elements that run scripts, or hold what Chromium does not load for a header: it gives up the print, or leaves a gap. */
 const refusedElements = new Set(
   'applet audio base embed fencedframe frame frameset iframe link meta object portal script video'.split(' '),
@@ -29,9 +31,9 @@ export function refusedInTemplate(template: string): string | undefined {
     const refused = refusedAttribute(template, element, index + start.length, read);
     if (refused !== undefined) return refused;
   }
-  // Styles stand in attributes, where references are read first, and in elements, where they are not.
+  // The browser decodes character references in style attributes, but not in style elements, and then the escapes of CSS.
   const referred = withoutReferences(template);
-  for (const text of [template, withoutEscapes(template), withoutEscapes(referred)]) {
+  for (const text of [template, ident.decode(template), ident.decode(referred)]) {
     if (/@import/i.test(text)) return '@import';
     // It takes addresses as plain strings, too.
     if (/image-set\(/i.test(text)) return 'image-set()';
@@ -42,18 +44,10 @@ export function refusedInTemplate(template: string): string | undefined {
   return undefined;
 }
 
-/** The text with the escapes of CSS read, as in `u\\72l(`. */
-function withoutEscapes(text: string): string {
-  return text.replace(
-    /\\(?:([\da-f]{1,6})(?:\r\n|[\t\n\f\r ])?|([^\n]))/gi,
-    (_, hex: string | undefined, letter = '') => (hex === undefined ? letter : characterOf(Number.parseInt(hex, 16))),
-  );
-}
-
-/** The named references that stand for a character of `@import`, `url(`, or an escape. */
+/** Named references of characters in `@import`, in `url(` and in escapes. */
 const namedReferences: Readonly<Record<string, string>> = { commat: '@', lpar: '(', bsol: '\\' };
 
-/** The text with those references of HTML read that can hide a rule, as in `&#117;rl(`. */
+/** Decodes the character references of HTML that can hide a rule, as in `&#117;rl(`. */
 function withoutReferences(text: string): string {
   return text.replace(
     /&(?:#x([\da-f]{1,8});?|#(\d{1,8});?|(commat|lpar|bsol);)/gi,
@@ -65,7 +59,7 @@ function withoutReferences(text: string): string {
   );
 }
 
-/** The character of a code point; of none, the one that stands for what cannot be shown. */
+/** The character of a code point, or the replacement character if there is none. */
 const characterOf = (code: number) => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd');
 
 const lessThanInTag = 'a < inside of a tag (write &lt;)';
