@@ -1,9 +1,12 @@
-// Prints the accounts and users of NATS servers of your own, from the chart's list of permissions, as values of the official NATS chart:
+// Prints the accounts and users of your own NATS servers, from the chart's list of permissions:
 //   npm run --silent nats-users -- us-east --satellite asia-southeast > nats-users.yaml
-// With --format conf, as a part of a server's configuration file; with --format nsc, as commands for servers in operator mode. With --domain <name>, those of a leaf node: its own JetStream has
-// another domain than the fleet, which is in that one.
-// Without --satellite: regions whose renderers run in the cluster of the hub. Passwords are read from the Secret `webcapture-nats` in the
-// namespace of NATS, under the keys that the README of the chart lists; a configuration file reads them from variables.
+//   --satellite <region>   a region whose renderers run in another cluster than the hub
+//   --format chart         values of the official NATS chart (default)
+//   --format conf          a part of the configuration file of a server
+//   --format nsc           commands for servers in operator mode (JWT)
+//   --domain <name>        the accounts of a leaf node; <name> is the JetStream domain of the fleet
+//   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
+// The configuration file reads the passwords from variables.
 import { parseArgs } from 'node:util';
 import { isRegion, regions as allRegions } from '@webcapture/shared/runtime/regions.ts';
 import { accountsOf, mainAccount, nameOf, type NatsUser } from '../local/nats-users.ts';

@@ -3,10 +3,10 @@ import { delay } from '@webcapture/shared/runtime/deadline.ts';
 
 const mebibyte = 1024 ** 2;
 
-/** Below this, the disk may be full before anybody looks: a batch of captures with large files takes some hundred MiB. */
+/** Available bytes below which a warning is printed: a batch of captures with large files needs some hundred MiB. */
 const lowBytes = 1024 * mebibyte;
 
-/** A server that is restarted with less than this would soon fail again. */
+/** Available bytes that a restart needs: with less, the server would soon fail again. */
 const enoughBytes = 64 * mebibyte;
 
 /** Error lines of nats-server that name ENOSPC or EDQUOT. */
@@ -17,7 +17,7 @@ interface DiskWatchOptions {
   readonly folder: string;
   /** Gets lines for the person who runs the service. */
   readonly note: (line: string) => void;
-  /** Called when the server has to be restarted to write again. */
+  /** Restarts the server, which cannot write until then. */
   readonly restart: () => void;
 }
 

@@ -15,7 +15,7 @@ interface FollowOptions {
 /** An editor writes a file in several steps, and a checkout many files, within this time. */
 const quietMs = 150;
 
-/** Tells of changes below a folder until the signal aborts. */
+/** Reports changes below a folder until the signal aborts. */
 export function followEdits({ folder, signal, onEdit, onError }: FollowOptions): void {
   const changed = new Set<string>();
   let timer: NodeJS.Timeout | undefined;

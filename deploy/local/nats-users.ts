@@ -24,8 +24,8 @@ export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissio
 export const mainAccount = 'webcapture';
 
 /**
- * Services whose users have an account of their own for each region: a server sends the response to a request to any subject that the
- * request names, with its own rights, and no permission of a user forbids that. In another account, responses do not reach the main one.
+ * Services that have a separate account for each region. A NATS server sends the response to a request to the reply subject that the request
+ * names, with the rights of the server, and the permissions of a user cannot restrict reply subjects. Responses do not leave an account.
  */
 const isolated: readonly Service[] = ['renderer', 'satellite'];
 
@@ -47,7 +47,7 @@ export interface NatsUsers {
   login(service: Service, region?: Region): NatsLogin;
 }
 
-/** Makes the users, each with a password of its own. */
+/** Creates the users, each with a random password. */
 export function createNatsUsers(): NatsUsers {
   const entry = (service: Service, region?: Region): NatsUser => ({
     service,

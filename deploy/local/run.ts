@@ -90,7 +90,7 @@ function applyEdits(
     for (const name of names) supervisor.restart(name);
     if (!dashboard) return;
     ensureDashboard({ log: note, signal }).catch((error: Error) => {
-      if (!signal.aborted) note(`the dashboard could not be built, and stays as it was: ${error.message}`);
+      if (!signal.aborted) note(`the dashboard could not be built and is unchanged: ${error.message}`);
     });
   };
   followEdits({ folder: join(root, 'services'), signal, onEdit, onError });

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 
-/** What has to be done after an edit. */
+/** What an edit affects. */
 export interface Affected {
   /** Services that have to be restarted. */
   readonly services: ReadonlySet<ServiceName>;
@@ -10,7 +10,7 @@ export interface Affected {
 
 const services: readonly ServiceName[] = ['front', 'controller', 'renderer'];
 
-/** What is built or installed, documents, and what editors write beside a file. */
+/** Build output, installed packages, documents, and temporary files of editors. */
 const noSource = /(^|\/)(node_modules|dist|\.[^/]*|4913)(\/|$)|(~|\.md|\.tmp|\.swp)$/;
 
 /** What the changed files are part of. Paths are relative to `services/`, with slashes. */

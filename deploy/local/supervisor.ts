@@ -193,7 +193,7 @@ export class Supervisor {
     }
   }
 
-  /** Returns after so many milliseconds, and earlier when the process is to be restarted or all is to stop. */
+  /** Waits for `ms` milliseconds, or for ever without it; ends earlier when the process is restarted or the supervisor stops. */
   async #pause(name: string, ms?: number): Promise<void> {
     const pause = new AbortController();
     this.#pauses.set(name, pause);

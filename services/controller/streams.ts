@@ -57,7 +57,7 @@ export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings)
   }
 }
 
-/** Creates the durables that are not there. Those that are there stay as they are. */
+/** Creates the durables that do not exist, and does not change the others. */
 export async function addDurables(jsm: JetStreamManager, regions: readonly Region[]): Promise<void> {
   for (const { stream, config } of consumerConfigs(regions)) {
     try {

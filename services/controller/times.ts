@@ -42,7 +42,7 @@ export const controllerTimes = {
   recordAuditMs: 86_400_000,
   /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
   provisionMs: 60_000,
-  /** Where nobody has led for so long, the controllers with the newer configuration are gone: each of them stands for election at once. */
+  /** After this time without a leader, the controllers with the newest configuration are gone, and the others become candidates again. */
   vacantMs: 10_000,
   lease: fleetLeaseTimes,
   kubernetes: { lease: kubernetesLeaseTimes, regionsMs: 500, costsMs: 5000 },

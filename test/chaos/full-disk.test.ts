@@ -69,7 +69,7 @@ async function startService(folder: string, dataDir: string) {
   return {
     text: () => text,
     status: async () => (await call('/status')).status,
-    /** Captures a page of its own. Returns the HTTP status. */
+    /** Captures a page that was not captured before. Returns the HTTP status. */
     capture: async (options: object = {}) => (await call('/capture', { html: `<p>${page++}`, ...options })).status,
     usage: async () => (await call('/usage')).body.data as Record<'tokensUsed' | 'tokensReserved' | 'inFlight', number>,
     captures: async () => {

@@ -8,12 +8,12 @@ const green = '#00aa00';
 const look = `const look = () => JSON.stringify([innerWidth, innerHeight, outerWidth, outerHeight, screenX, screenY, devicePixelRatio,
   screen.width, screen.height, screen.orientation.type, matchMedia('(orientation: landscape)').matches, document.visibilityState]);`;
 
-/** Green where the window is as it was, whatever `script` does; it may be asynchronous. */
+/** Green when `script`, which may be asynchronous, has not changed the window. */
 const moving = (script: string) =>
   html(`<h1>x</h1><script>${look}
     const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
     (async () => {
-      // The full browser tells a new page of its window a moment later.
+      // In the full browser, a new page knows its window a moment later.
       await pause();
       const before = look();
       let resized = '';

@@ -43,7 +43,7 @@ describe.each(services)('%s', (service) => {
   test.each([
     ['an hour ahead', hour],
     ['an hour behind', -hour],
-  ])('with a clock %s: all goes on as usual', { timeout: 120_000 }, async (_name, offsetSeconds) => {
+  ])('captures work with a clock %s', { timeout: 120_000 }, async (_name, offsetSeconds) => {
     const { api, operational, serving } = fleet();
     const process = processOf(service);
     await process.restartWith(clockOf(offsetSeconds));

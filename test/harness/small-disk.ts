@@ -4,16 +4,16 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** A file system of its own, in memory. */
+/** A separate file system in memory. */
 export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
-  /** Takes every byte that is left, but for so many. */
+  /** Fills the file system except for the given number of bytes. */
   fill(leftBytes?: number): Promise<void>;
   /** Gives back what `fill` took. */
   free(): Promise<void>;
 }
 
-/** Mounts a tmpfs of so many MiB at `folder`. Returns the reason where that is not possible: it needs root and Linux. */
+/** Mounts a tmpfs of the given size in MiB at `folder`. Returns the reason if that is not possible; it needs root and Linux. */
 export async function mountSmallDisk(folder: string, mebibytes: number): Promise<SmallDisk | string> {
   await mkdir(folder, { recursive: true });
   const run = promisify(execFile);

@@ -1,4 +1,4 @@
-/** So many milliseconds pass until `work` is done. */
+/** Milliseconds until `work` is done. */
 export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();

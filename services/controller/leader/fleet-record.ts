@@ -30,15 +30,16 @@ export interface FleetRecordParts {
 }
 
 /**
- * How the values of a controller stand to those of the record. `newer`: it has started since they were written, and writes its own.
- * `superseded`: its own stood in the record until another controller of its installation started with others.
+ * How the values of a controller relate to those of the record. `newer`: the controller started after they were written, and replaces them.
+ * `superseded`: a controller of the same installation that started later has replaced its values. `foreign`: the record belongs to another
+ * installation.
  */
 export type Standing = 'agrees' | 'newer' | 'superseded' | 'foreign';
 
 /**
  * Decides the standing of a controller.
  *
- * @param own `id` of its installation, null while it is not known; `generation` of the record in which its values stood last, null: in none
+ * @param own `id` of its installation, null while it is not known; `generation` of the last record with its values, null if there was none
  */
 export function standingOf(
   found: FleetConfig | null,
@@ -49,7 +50,7 @@ export function standingOf(
   return own.generation !== null && generationOf(found) > own.generation ? 'superseded' : 'newer';
 }
 
-/** Version 0.1 writes none, so its leader cannot supersede anybody while an installation is upgraded. */
+/** 0 for a record of version 0.1, which therefore supersedes no controller during an upgrade. */
 const generationOf = ({ generation = 0 }: FleetConfig) => generation;
 
 /**
@@ -64,7 +65,7 @@ export class FleetRecord {
   #id: string | null = null;
   /** Undefined before the first look. */
   #found: FleetConfig | null | undefined;
-  /** Of the record in which the values of this process stood last; null: in none. */
+  /** Generation of the last record with the values of this process; null if there was none. */
   #generation: number | null = null;
   #vanishedAt: number | null = null;
 
@@ -78,8 +79,8 @@ export class FleetRecord {
   }
 
   /**
-   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer, or the bucket is not
-   * there: then what was read last stands.
+   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer or the bucket does
+   * not exist; the last record that was read is kept.
    */
   async look(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
@@ -140,7 +141,7 @@ export class FleetRecord {
     return standingOf(this.#found, { id: this.#id, values: this.#parts.own, generation: this.#generation });
   }
 
-  /** Replaces the record that was read, unless somebody else has by now. */
+  /** Replaces the record that was read, unless another controller has replaced it since. */
   async #write(entry: { readonly value: FleetConfig; readonly revision: number } | null): Promise<void> {
     if (this.#id === null) return;
     const { live, own, name } = this.#parts;

@@ -80,7 +80,7 @@ export class Lease<R extends StoredLease = StoredLease> {
     }
   }
 
-  /** For how long nobody has had it, as far as this process has looked; 0 while somebody has it. Throws when the store does not answer. */
+  /** Milliseconds for which this process has found the lease free; 0 while it is held. Throws when the store does not answer. */
   async freeForMs(): Promise<number> {
     if (!this.#isFree(await this.#store.read())) return 0;
     return this.#now() - (this.#freeSince ?? this.#now());

@@ -90,14 +90,14 @@ export class RegionBoard {
   }
 }
 
-/** How often it is looked whether the queues of each region are there, and how often those that are not. */
+/** Milliseconds between two checks, and between two checks while a queue is missing. */
 const queuesIntervalMs = 5000;
 const missingQueuesIntervalMs = 500;
 const queuesTimeoutMs = 2000;
 
 /**
- * Whether the queues of the installed regions are there. A front may have a region before the controllers do, in the course of an upgrade:
- * the server stores a job without a queue, and nobody is given it.
+ * Checks whether the queues of the installed regions exist. During an upgrade, a front can have a region before the controllers do. The NATS
+ * server stores a job that has no queue, but delivers it to no renderer.
  */
 export class RegionQueues {
   readonly #session: Pick<NatsSession, 'jsm'>;
@@ -109,17 +109,17 @@ export class RegionQueues {
     this.#regions = installed.map(({ region }) => region);
   }
 
-  /** As last looked at; true while it is not known. */
+  /** The result of the last check; true before the first. */
   has(region: Region): boolean {
     return !this.#missing.has(region);
   }
 
-  /** Looks again and again until the signal aborts. Never throws. */
+  /** Repeats the check until the signal aborts. Never throws. */
   async follow(signal: AbortSignal): Promise<void> {
     while (await delay(this.#missing.size > 0 ? missingQueuesIntervalMs : queuesIntervalMs, signal)) await this.look();
   }
 
-  /** Looks at the first and the last queue of each region: they are created in that order. Never throws. */
+  /** Checks the first and the last queue of each region, since queues are created in order. Never throws. */
   async look(): Promise<void> {
     await Promise.all(
       this.#regions.map(async (region) => {
@@ -164,7 +164,7 @@ export interface RegionLoad {
   readonly region: Region;
   /** The operator lets it scale to zero: captures wait in its queue for a renderer to come. */
   readonly mayBeEmpty: boolean;
-  /** Its queues are there. */
+  /** Its queues exist. */
   readonly hasQueues: boolean;
   /** Renderers that take captures now, their slots, and how many of these were taken when they last said so. */
   readonly renderers: number;

@@ -26,7 +26,7 @@ const pauseMs = { min: 10, max: 1000 } as const;
  * Counts the messages that a browser sends to this process, where all captures are worked at, and takes no more of them than
  * it may spend time on: the rest waits in the browser of the page that floods it.
  *
- * @throws Error where Playwright is not built as it is now: nothing would limit the messages of a page
+ * @throws Error when this version of Playwright has no known pipe, because nothing would limit the messages of a page
  */
 export class MessageFlow {
   /** Messages of all browsers. */

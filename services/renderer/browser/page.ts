@@ -72,9 +72,9 @@ const ignore = () => undefined;
 const keepWindowScript = `for (const name of ['close', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
 
 /**
- * Shows a page of the headless shell in the default viewport, whatever becomes of its window: for the window of the whole browser, which
- * outlives the page, a script may turn the screen around (`screen.orientation.lock`). Of two sessions that say so, the end of one ends it
- * for both, so what ends one says it again in the other.
+ * Sets the default viewport for a page of the headless shell, independent of its window. Without it, `screen.orientation.lock` turns the screen
+ * of the whole browser, also for later pages. When one of two sessions with such an override ends, the override ends for both, so it must be set
+ * again in the other.
  */
 export async function setDefaultMetrics(session: PageSession): Promise<void> {
   await session.send('Emulation.setDeviceMetricsOverride', {

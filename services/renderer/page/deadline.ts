@@ -10,7 +10,7 @@ export class CaptureDeadline {
   readonly #timeoutMs: number;
   readonly #aborted = new AbortController();
   readonly #release: () => void;
-  /** The cause of a time-out: this service, until the page of the capture is opened. */
+  /** Cause of a time-out: `service` until the navigation begins. */
   causedBy: FailureCause = 'service';
 
   /** @param signal aborts when the capture is cancelled */

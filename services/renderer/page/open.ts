@@ -90,7 +90,7 @@ export async function openPage(
         // The viewport is going to grow.
         options.isFullPage ? world.runFirst(interceptResizes) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
-        // Without a click, the browser refuses scripts the whole screen and windows beside the page.
+        // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
         options.click ? world.runFirst(stayInWindow) : undefined,
       ]),
       setUpTimeoutMs,

@@ -62,7 +62,7 @@ export class JobSource {
     this.#options = options;
     this.#inbox = new PullInbox(session);
     this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'), (message) => {
-      // A front has just published it: until the first signal its time stamp is the best word of the server's time.
+      // A front has just published it, so its time stamp is close to the time of the server. The first signal is more exact.
       if (!session.clock.isKnown) session.clock.learn(message.timestamp);
       options.onJob(message);
     });

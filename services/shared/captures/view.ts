@@ -88,7 +88,7 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
   };
 }
 
-/** What is told of a failure. */
+/** A failure as clients see it. */
 export const failureView = ({ code, message, cause }: RecordedFailure): FailedCapture['error'] => ({
   code,
   message,

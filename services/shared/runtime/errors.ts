@@ -5,14 +5,13 @@ export const failureCauses = ['client', 'page', 'service'] as const;
  * - `client`: the request asked for the failure (`failOn`, `required`, a selector that does not exist), is invalid, or exceeds the
  *   limits of its account.
  * - `page`: the site cannot be reached, answers too late, or sends what cannot be captured; its page crashes or blocks the browser.
- * - `service`: this service failed: a browser was lost, a file could not be stored, a queue is full, a step of its own took too long.
+ * - `service`: this service failed: a browser was lost, a file could not be stored, a queue is full, or one of its steps took too long.
  */
 export type FailureCause = (typeof failureCauses)[number];
 
 /**
- * Every error code that the service can answer with: its HTTP status, whether the same request can succeed when it is
- * simply sent again, the sentence a client sees when nobody has a better one, and its cause. Where there are several
- * causes, whoever throws the error states one.
+ * Every error code that the service can answer with: its HTTP status, whether the same request can succeed when it is sent again, the default
+ * message, and the cause. If a code has several causes, the code that throws the error must state one.
  */
 export const errorTable = {
   VALIDATION_ERROR: { status: 400, retryable: false, cause: 'client', message: 'The request is not valid.' },
@@ -130,8 +129,8 @@ export function causesOf(code: ErrorCode): readonly FailureCause[] {
 }
 
 /**
- * The cause of a failure that a record, a renderer or whoever throws an error states. Version 0.1 states none, and a renderer may
- * state one that the code cannot have: then it is that of the code, or `service`, so that no failure of the service is hidden.
+ * Checks the cause that a record, a renderer or the thrower of an error states. If it is missing, as in version 0.1, or not possible for the
+ * code, the result is the only cause of the code, or `service`, so that no failure of the service is hidden.
  */
 export function causeOf(code: ErrorCode, stated: unknown): FailureCause {
   const causes = causesOf(code);
@@ -150,7 +149,7 @@ interface ServiceErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Arguments after the code: a code without a cause of its own, or one that is known only at run time, needs `causedBy`. */
+/** Arguments after the code. `causedBy` is required for a code with several causes, and for one that is known only at run time. */
 type ServiceErrorRest<Code extends ErrorCode> = [Extract<Code, CodeWithoutCause>] extends [never]
   ? [message?: string | undefined, options?: ServiceErrorOptions]
   : [message: string | undefined, options: ServiceErrorOptions & { readonly causedBy: FailureCause }];

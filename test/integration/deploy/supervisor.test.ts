@@ -172,7 +172,7 @@ describe('Supervisor', () => {
     });
   });
 
-  test('gives up what never was ready and dies twice in a row', async () => {
+  test('ends with an error when a process dies twice before it is ready', async () => {
     const { recorded, spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);
     const supervisor = supervise([spec('front', { start: 0, stop: 0 }, { script: 'exit 1', ready: never })]);

@@ -28,8 +28,8 @@ test.each([
   ['one of another installation', record('there', 3), 'theirs', null, 'foreign'],
   ['one that does not know its installation yet', record('there', 3), null, null, 'foreign'],
   ['one that has started with other values', record('there', 3), 'ours', null, 'newer'],
-  ['one whose values stood before', record('there', 3), 'ours', 2, 'superseded'],
-  ['one whose values stood after those of a record that is back', record('there', 3), 'ours', 3, 'newer'],
+  ['one whose values were in an earlier record', record('there', 3), 'ours', 2, 'superseded'],
+  ['one whose values were in a later record than the one that is back', record('there', 3), 'ours', 3, 'newer'],
   ['one whose values a leader of version 0.1 has overwritten', record('there'), 'ours', 2, 'newer'],
 ] as const)('%s', (_, found, id, generation, standing) => {
   expect(standingOf(found, { id, values: values('here'), generation })).toBe(standing);

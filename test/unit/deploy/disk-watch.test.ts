@@ -26,7 +26,7 @@ describe('DiskWatch', () => {
     expect(restarts()).toBe(2);
   });
 
-  test('never restarts a server whose writes succeed, whatever it logs and however full the disk is', () => {
+  test('never restarts a server whose writes succeed, independent of its log and of the disk', () => {
     const { disk, restarts } = watch();
     disk.readLine('[7] 2026/11/26 11:48:04.780154 [INF] no space left on device');
     disk.readLine("[7] 2026/11/26 11:48:04.780154 [ERR] JetStream failed to store a msg on stream '$G > A': too large");

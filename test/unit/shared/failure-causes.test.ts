@@ -31,7 +31,7 @@ const causes = {
   INTERNAL_ERROR: ['service'],
 };
 
-test('every error code has a cause, or leaves it to whoever throws the error', () => {
+test('every error code has the causes that the API guide lists', () => {
   expect(Object.fromEntries(errorCodes.map((code) => [code, causesOf(code)]))).toEqual(causes);
 });
 

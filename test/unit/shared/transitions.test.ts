@@ -180,7 +180,7 @@ describe('what the record tells afterwards', () => {
     ['expires', expire, accepted + 40 * day, 'expired'],
     ['is deleted', remove, now, 'deleted'],
   ])(
-    'a refresh that is under way ends with a capture that %s, for whoever asks and in the history',
+    'a refresh that is in progress ends when its capture %s, in the record and in the history',
     (_, end, time, how) => {
       const after = end(recordOf('refresh rendering'), time);
       expect(after?.refresh).toMatchObject({ endedAt: time, failure: { code: 'CONFLICT', cancelled: true } });

@@ -54,8 +54,8 @@ test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
 {{- end -}}
 
 {{/*
-Each service may do what files/nats-permissions.json lists, and nothing else; renderers that of their own region, in an account of their
-own, so that the responses to their requests do not reach the account that has the streams.
+Each service may do what files/nats-permissions.json lists, and nothing else. The renderers of a region have a separate account, so that the
+responses to their requests do not reach the account that has the streams.
 */}}
 {{- define "webcapture.natsAccounts" -}}
 {{- $permissions := .Files.Get "files/nats-permissions.json" | fromJson -}}

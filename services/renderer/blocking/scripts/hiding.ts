@@ -27,7 +27,7 @@ export function collectFeatures(): PageFeatures {
     const href = own(element).getAttribute('href');
     if (href && own(element).localName === 'a') hrefs.add(href);
   }
-  // An element with this id stands in its place where it is not there.
+  // Without consent scripts, the name can refer to an element with this id.
   const dialogs = Object.hasOwn(globalThis, 'webcaptureConsent')
     ? ((globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [])
     : [];

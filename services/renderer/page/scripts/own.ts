@@ -1,15 +1,15 @@
 /// <reference lib="dom" />
 
 /**
- * Gives access to the members that a node has of its own. In a form, a field stands in the place of the member that has its name
- * (`<form><input name="style">`), in an isolated world too, before properties that are defined on the form itself. So scripts of this
- * folder write `own(node).style` for every node that may be a form, and pass the node itself to functions of the browser. What names of
- * elements do to the document of the page's own world concerns no isolated world; to its window they add what is not there yet.
+ * Returns an object whose members cannot be shadowed by form fields. In `<form><input name="style">`, `form.style` is the field, also in an
+ * isolated world and also when the form has an own property of that name. Scripts of this folder therefore write `own(node).style` for every
+ * node that can be a form, and pass the node itself to functions of the browser. In an isolated world, names of elements shadow no members of
+ * the document. They define globals of the window that do not exist otherwise.
  *
- * @returns the value itself where it is no form; else something that reads, writes and calls what the prototypes of the form define
+ * @returns the value itself, or for a form a proxy that gets, sets and calls the members that its prototypes define
  */
 export function own<T>(value: T): T {
-  // By a symbol, which no field has as its name. The class may be that of another frame.
+  // A field cannot shadow a symbol. `instanceof` fails for a form of another frame.
   if (
     (value as { readonly [Symbol.toStringTag]?: string } | null | undefined)?.[Symbol.toStringTag] !== 'HTMLFormElement'
   )
