@@ -61,13 +61,11 @@ export class JobSource {
     this.#session = session;
     this.#options = options;
     this.#inbox = new PullInbox(session);
-    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'), (message) => {
-      // A front has just published it, so its time stamp is close to the time of the server. The first signal is more exact.
-      if (!session.clock.isKnown) session.clock.learn(message.timestamp);
-      options.onJob(message);
-    });
+    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'), (message) =>
+      this.#onInteractiveJob(message),
+    );
     this.#background = Array.from({ length: backgroundShards }, (_, shard) =>
-      this.#subscription(captureDurable(options.region, 'background', shard)),
+      this.#subscription(captureDurable(options.region, 'background', shard), options.onJob),
     );
     const signals = session.nc.subscribe(signalSubject(options.region), {
       callback: (error, message) => {
@@ -110,7 +108,7 @@ export class JobSource {
     this.#inbox.close();
   }
 
-  #subscription(durable: string, onMessage = this.#options.onJob): PullSubscription {
+  #subscription(durable: string, onMessage: (message: PulledMessage) => void): PullSubscription {
     const { log } = this.#options;
     return new PullSubscription(this.#inbox, {
       stream: streamNames.captures,
@@ -153,6 +151,13 @@ export class JobSource {
     if (this.#isOpen && missing > 0) this.#interactive.request(missing);
   }
 
+  #onInteractiveJob(message: PulledMessage): void {
+    // A front has just published the job, so its time stamp is close to the time of the server. The first signal is more exact.
+    const { clock } = this.#session;
+    if (!clock.isKnown) clock.learn(message.timestamp);
+    this.#options.onJob(message);
+  }
+
   /** Finds a free slot its next job. Never throws. */
   async #search(): Promise<void> {
     this.#searching++;
@@ -165,7 +170,8 @@ export class JobSource {
       this.#options.log.warn({ err: error }, 'requesting jobs failed; retrying');
     }
     this.#searching--;
-    if (found !== null) this.#options.onJob(found);
+    if (found?.consumer === captureDurable(this.#options.region, 'interactive')) this.#onInteractiveJob(found);
+    else if (found !== null) this.#options.onJob(found);
     if (!this.#isOpen) return;
     // Where nothing can be found, a waiting request is told as soon as that changes.
     if (this.#waiting.size === 0 || hasFailed) this.#requestInteractive();

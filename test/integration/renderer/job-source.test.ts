@@ -45,6 +45,20 @@ describe('jobs are taken in this order:', () => {
   });
 });
 
+test.each(['waited before the renderer asked', 'comes while the renderer waits'])(
+  'an interactive job that %s tells the time of the server',
+  async (when) => {
+    if (when === 'waited before the renderer asked') await publish(interactive, 1);
+    const pod = await startPod(1);
+    if (when === 'comes while the renderer waits') {
+      await untilIdle();
+      await publish(interactive, 1);
+    }
+    await pod.take(1);
+    expect(pod.session.clock.isKnown).toBe(true);
+  },
+);
+
 test('a signal that comes while a shard is asked is not forgotten', async () => {
   const pod = await startPod(1);
   await untilIdle();
