@@ -161,7 +161,7 @@ describe('what the page fetches', () => {
   test.each([
     ['again and again does not hold the page', '/poll-often', 'load'],
     ['is not waited for with domcontentloaded', '/poll-held', 'domcontentloaded'],
-  ] as const)('%s', async (_, path, waitUntil) => {
+  ] as const)('%s', { tags: 'long' }, async (_, path, waitUntil) => {
     const held = await engine.shoot(site.url('/poll-held'));
     const { report } = await engine.shoot(site.url(path), { waitUntil });
     expect(report.timings.settleMs).toBeLessThan(held.report.timings.settleMs - 500);

@@ -21,8 +21,8 @@ let stage: { history: HistoryBoard; view: () => StatusView };
 const sinceNoonMs = Date.now() - new Date().setUTCHours(12, 0, 0, 0);
 const now = () => Date.now() - sinceNoonMs;
 const stagedAt = now();
-/** How long the region has been out, as the page says it: the time goes on while these tests run. */
-const outageMinutes = () => 24 + Math.floor((now() - stagedAt) / 60_000);
+/** Minutes that the region has been out, from the rounded seconds that the history reports: time passes while these tests run. */
+const outageMinutes = () => 24 + Math.floor(Math.round((now() - stagedAt) / 1000) / 60);
 /** How long the controller has said nothing. */
 let silentMs = 0;
 beforeAll(async () => {
