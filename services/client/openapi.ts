@@ -1545,7 +1545,7 @@ export interface components {
              */
             landscape?: boolean;
             /**
-             * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.
+             * @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm.
              * @default 10
              */
             margin?: number | string | {
@@ -1568,16 +1568,16 @@ export interface components {
             width?: number | string;
             /** @description Height of the paper, like width. */
             height?: number | string;
-            /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+            /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
             preferCssPageSize?: boolean;
             /**
              * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
              * @example 1-3, 5, 8-
              */
             pageRanges?: string;
-            /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+            /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
             headerTemplate?: string;
-            /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+            /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
             footerTemplate?: string;
             /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
             tagged?: boolean;
@@ -2049,7 +2049,7 @@ export interface operations {
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
                 "pdf.landscape"?: boolean;
-                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm. */
+                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
                 "pdf.margin"?: number | string | {
                     top?: number | string;
                     right?: number | string;
@@ -2064,16 +2064,16 @@ export interface operations {
                 "pdf.width"?: number | string;
                 /** @description Height of the paper, like width. */
                 "pdf.height"?: number | string;
-                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
                  * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
-                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.headerTemplate"?: string;
-                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.footerTemplate"?: string;
                 /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
                 "pdf.tagged"?: boolean;
@@ -2519,7 +2519,7 @@ export interface operations {
                 "pdf.paper"?: "A0" | "A1" | "A2" | "A3" | "A4" | "A5" | "A6" | "Letter" | "Legal" | "Tabloid" | "Ledger";
                 /** @description Use landscape orientation. */
                 "pdf.landscape"?: boolean;
-                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm. */
+                /** @description Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page's own @page rules. A side that is not set is 10 mm. */
                 "pdf.margin"?: number | string | {
                     top?: number | string;
                     right?: number | string;
@@ -2534,16 +2534,16 @@ export interface operations {
                 "pdf.width"?: number | string;
                 /** @description Height of the paper, like width. */
                 "pdf.height"?: number | string;
-                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request. */
+                /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
                  * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
-                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                /** @description HTML in the top margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.headerTemplate"?: string;
-                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs. */
+                /** @description HTML in the bottom margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones. */
                 "pdf.footerTemplate"?: string;
                 /** @description Write tags for screen readers, as is done unless this is false. The file is smaller without them. */
                 "pdf.tagged"?: boolean;

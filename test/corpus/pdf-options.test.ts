@@ -22,6 +22,8 @@ const sizesOf = (seen: Seen) =>
 const sizeInMetadata = ({ rendering: { width, height } }: Seen) =>
   [width, height].map((px) => Math.round((px / 96) * 25.4));
 
+const ptToMm = (points: number) => (points / 72) * 25.4;
+
 const margin = { top: 20, right: 20, bottom: 20, left: 20 };
 const threePages = '<h1>one</h1><h2 style="break-before:page">two</h2><h2 style="break-before:page">three</h2>';
 const numbers = '<b style="font-size:10px"><i class="pageNumber"></i> of <i class="totalPages"></i></b>';
@@ -115,6 +117,42 @@ const pages: readonly HardPage[] = [
       () => {},
     ),
     fails: { code: 'PAGE_TOO_LARGE', message: /paper of 6000 × 1000 mm, and a pdf holds 5080 mm/ },
+  },
+  printed(
+    'the margins of @page rules apply where the request asks for them',
+    html(
+      '<p>first</p><p style="break-before:page">second</p>',
+      '<style>@page { margin: 30mm 20mm } @page :first { margin-top: 5mm } p { margin: 0; line-height: 1 }</style>',
+    ),
+    { hasCssMargin: true },
+    (seen) => {
+      const tops = pagesOf(seen).map(({ pieces }) => ptToMm(pieces[0]?.y ?? 0));
+      // The baseline of the text is 3.4 mm below the margin.
+      expect(tops).toEqual([expect.closeTo(8.4, 0), expect.closeTo(33.4, 0)]);
+      expect(ptToMm(pagesOf(seen)[0]?.pieces[0]?.x ?? 0)).toBeCloseTo(20, 0);
+    },
+  ),
+  {
+    ...printed('a date in header and footer follows the locale', html('<p>text</p>'), {}, () => {}),
+    options: {
+      locale: 'de-DE',
+      timezone: 'Europe/Berlin',
+      pdf: { headerTemplate: '<style>.date { font-size: 9px }</style><b class="left date">date</b>', margin },
+    },
+    check: (seen) => expect(textOf(seen)).toEqual([expect.stringMatching(/^text \d\d\.\d\d\.\d\d, \d\d:\d\d$/)]),
+  },
+  {
+    ...printed(
+      'a dark color scheme reaches light-dark() and color-scheme',
+      html('<p>x</p>', '<style>:root { color-scheme: light dark; background: light-dark(#fff, #123) }</style>'),
+      {},
+      () => {},
+    ),
+    options: { colorScheme: 'dark' },
+    check: async (seen) => {
+      const raster = await rasterPage(seen.rendering.bytes, 1, 1);
+      expect(raster.difference(100, 100, '#112233')).toBeLessThan(4);
+    },
   },
   printed(
     'paper of its own size, whatever the page asks for',

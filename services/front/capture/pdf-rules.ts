@@ -34,6 +34,7 @@ export function* brokenPdfRules({
       height,
       preferCssPageSize: pdf.preferCssPageSize || undefined,
       pageRanges: pdf.pageRanges,
+      'margin "css"': pdf.margin === 'css' || undefined,
     };
     for (const [name, value] of Object.entries(onPaper)) {
       if (value === undefined) continue;
@@ -73,13 +74,15 @@ const defaults = Object.fromEntries(
  */
 export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
   const { margin, paper = 'A4', width, height, headerTemplate = '', footerTemplate = '', pageRanges } = request;
-  const lengths = typeof margin === 'object' ? margin : { top: margin, right: margin, bottom: margin, left: margin };
+  const given = margin === 'css' ? defaults.margin : margin;
+  const lengths = typeof given === 'object' ? given : { top: given, right: given, bottom: given, left: given };
   const side = (name: (typeof sides)[number]) => marginOf(lengths[name] ?? defaults.margin, name);
   const isOwnSize = width !== undefined && height !== undefined;
   return {
     paper: isOwnSize ? { width: inMillimetres(width), height: inMillimetres(height) } : paper,
     landscape: request.landscape,
     margin: { top: side('top'), right: side('right'), bottom: side('bottom'), left: side('left') },
+    ...(margin === 'css' ? { hasCssMargin: true } : {}),
     printBackground: request.printBackground,
     scale: request.scale,
     ...(request.preferCssPageSize === true ? { preferCssPageSize: true } : {}),

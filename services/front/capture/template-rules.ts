@@ -2,7 +2,7 @@ import { ident } from 'css-tree/dist/csstree.esm';
 
 /** Elements that run scripts, or hold what Chromium does not load for a header: it gives up the print, or leaves a gap. */
 const refusedElements = new Set(
-  'applet audio base embed fencedframe frame frameset iframe link meta object portal script video'.split(' '),
+  'applet audio base embed fencedframe frame frameset iframe link object portal script video'.split(' '),
 );
 
 /** Attributes that name what an element shows. */
@@ -12,7 +12,9 @@ const tag = /<([a-z][^\t\n\f\r />]*)/gi;
 /** An attribute of a tag as browsers read it, after the one before. */
 const attribute =
   /[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)(?:[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r "'>][^\t\n\f\r >]*))?)?/y;
-const cssUrl = /url\(\s*(?:["']|&(?:quot|apos|#34|#39);)?\s*([^)]{0,30})/gi;
+const cssUrl = /url\(\s*(?:["']|&(?:quot|apos|#34|#39);)?\s*([^)"']{0,30})/gi;
+const charsetDeclaration =
+  /^<meta[\t\n\f\r /]+charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"[^"<>]*"|'[^'<>]*'|[\w-]+)[\t\n\f\r /]*>/i;
 
 /**
  * What in a header or footer of a pdf would run, or be loaded: Chromium prints it in a document of its own that has no network.
@@ -27,6 +29,9 @@ export function refusedInTemplate(template: string): string | undefined {
   for (const { 0: start, 1: name = '', index } of template.matchAll(tag)) {
     const element = name.toLowerCase();
     if (refusedElements.has(element)) return `<${element}>`;
+    // A template that is a whole document declares its character set.
+    if (element === 'meta' && !charsetDeclaration.test(template.slice(index)))
+      return '<meta>, except for <meta charset>';
     if (name.includes('<')) return lessThanInTag;
     const refused = refusedAttribute(template, element, index + start.length, read);
     if (refused !== undefined) return refused;
@@ -35,10 +40,12 @@ export function refusedInTemplate(template: string): string | undefined {
   const referred = withoutReferences(template);
   for (const text of [template, ident.decode(template), ident.decode(referred)]) {
     if (/@import/i.test(text)) return '@import';
+    // Chromium prints a header before its fonts are loaded, also from a data URL.
+    if (/@font-face/i.test(text)) return '@font-face (name an installed font, or use an image)';
     // It takes addresses as plain strings, too.
     if (/image-set\(/i.test(text)) return 'image-set()';
     for (const [, address = ''] of text.matchAll(cssUrl)) {
-      if (!isInside(address)) return shown(`url(${address}`);
+      if (!isInside(address)) return shown(`url(${address})`);
     }
   }
   return undefined;

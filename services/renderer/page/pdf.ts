@@ -5,11 +5,13 @@ import { maxPaperMm, mmPerInch, paperSizeOf, ptPerInch, pxPerInch } from '@webca
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
+import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
-import { keepDrawings, keepRevealed, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { keepDarkScheme, keepDrawings, keepRevealed, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { assertHolds } from './size-limits.ts';
+import { withLocalDates } from './template-date.ts';
 import { step } from './world.ts';
 
 export interface PrintedPdf {
@@ -59,11 +61,16 @@ export async function printPdf(
   options: RenderOptions,
   whole: FullPage | undefined,
 ): Promise<PrintedPdf> {
-  return whole ? printWhole(open, options, whole) : printPaper(open, options.pdf);
+  const { locale, timezone, colorScheme } = options;
+  if (colorScheme === 'dark') {
+    await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
+  }
+  const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
+  return whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf);
 }
 
-const usingPaper = ({ margin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
-  step(usePaperAskedFor, margin, isSinglePage, preferCssPageSize === true);
+const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
+  step(usePaperAskedFor, hasCssMargin === true ? null : margin, isSinglePage, preferCssPageSize === true);
 
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
@@ -194,7 +201,7 @@ async function print(
       printTimeoutMs,
       'printing',
     );
-    return readPdf(Buffer.from(data, 'base64'));
+    return readPdf(makeLinksRelative(Buffer.from(data, 'base64')));
   } catch (error) {
     if (error instanceof DeadlineError) {
       throw new ServiceError('CAPTURE_TIMEOUT', 'Printing the page took too long.', { causedBy: 'page', cause: error });
@@ -230,6 +237,27 @@ function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {
     headerTemplate: headerTemplate ?? emptyTemplate,
     footerTemplate: footerTemplate ?? emptyTemplate,
   };
+}
+
+/** Escapes a parenthesis in a string of a PDF. */
+const backslash = 0x5c;
+
+/**
+ * Writes relative links of supplied HTML as relative ones. Chromium resolves them against the address at which the HTML was opened, which
+ * exists only inside of the renderer. The strings keep their length, so that the offsets in the file remain correct.
+ */
+function makeLinksRelative(bytes: Buffer): Buffer {
+  const begin = `/URI (${htmlUrl}`;
+  for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at)) {
+    const path = at + begin.length;
+    let end = bytes.indexOf(')', path);
+    while (bytes[end - 1] === backslash) end = bytes.indexOf(')', end + 1);
+    if (end < 0) break;
+    const relative = `/URI (${bytes.toString('latin1', path, end)})`;
+    bytes.write(relative.padEnd(end + 1 - at), at, 'latin1');
+    at = end;
+  }
+  return bytes;
 }
 
 /** Reads what Chromium writes in plain: the size of the first page and the number of pages. */

@@ -8,14 +8,17 @@ export const maxMarginMm = 1000;
 /** Bytes in UTF-8 of a header or footer: room for a logo. */
 export const maxTemplateBytes = 65_536;
 
+const marginInMm = Type.Number({ minimum: 0, maximum: maxMarginMm });
+const lengthPattern = '\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)';
 const marginLengthSchema = Type.Union([
-  Type.Number({ minimum: 0, maximum: maxMarginMm }),
-  Type.String({ pattern: '^\\d{1,4}(\\.\\d{1,4})? ?(mm|cm|in|px)$', examples: ['12.5mm'] }),
+  marginInMm,
+  Type.String({ pattern: `^${lengthPattern}$`, examples: ['12.5mm'] }),
 ]);
 
 const marginSchema = Type.Union(
   [
-    ...marginLengthSchema.anyOf,
+    marginInMm,
+    Type.String({ pattern: `^(css|${lengthPattern})$`, examples: ['12.5mm', 'css'] }),
     Type.Object(
       {
         top: Type.Optional(marginLengthSchema),
@@ -29,7 +32,7 @@ const marginSchema = Type.Union(
   {
     default: 10,
     description:
-      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), or an object {top, right, bottom, left} of these. A side that is not set is 10 mm.',
+      'Page margins: a number in millimetres, a string with a unit (mm, cm, in, px), an object {top, right, bottom, left} of these, or "css" for the margins of the page\'s own @page rules. A side that is not set is 10 mm.',
   },
 );
 
@@ -48,7 +51,7 @@ const template = (place: string) =>
   Type.Optional(
     Type.String({
       maxLength: maxTemplateBytes,
-      description: `HTML in the ${place} margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, and images must be data URLs.`,
+      description: `HTML in the ${place} margin of every page, up to 64 KiB. Elements of the classes date, title, url, pageNumber and totalPages are filled in. Scripts do not run, images must be data URLs, and fonts must be installed ones.`,
     }),
   );
 
@@ -73,7 +76,7 @@ export const pdfSchema = Type.Object(
     preferCssPageSize: Type.Optional(
       Type.Boolean({
         description:
-          'Let the size of an @page rule of the page, where there is one, take precedence over the paper. Margins stay those of the request.',
+          'Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin.',
       }),
     ),
     pageRanges: Type.Optional(
@@ -108,6 +111,8 @@ export interface PdfOptions extends Readonly<
   /** One of a name, or of its own size. */
   readonly paper: PaperName | PaperSize;
   readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
+  /** The margins of the page's own @page rules apply where it has any. */
+  readonly hasCssMargin?: true;
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;

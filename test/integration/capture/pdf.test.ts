@@ -28,3 +28,12 @@ test.for(papers)('%s is so large, upright and turned', async ([paper, [width, he
     expect([rendering.width, rendering.height]).toEqual([toPx(wide), toPx(tall)]);
   }
 });
+
+test('relative links of supplied HTML remain relative in the pdf', async () => {
+  const html =
+    '<a href="a/(1).html?b=c">a</a><a href="/b">b</a><a href="https://example.com/c">c</a><a href="mailto:d@example.com">d</a>';
+  const { bytes } = await engine.render({ kind: 'html', html }, { format: 'pdf' });
+  const links = [...bytes.toString('latin1').matchAll(/\/URI (\(.*?[^\\]\))/g)].map(([, address]) => address);
+  expect(links).toEqual([String.raw`(a/\(1\).html?b=c)`, '(b)', '(https://example.com/c)', '(mailto:d@example.com)']);
+  expect((await readPdf(bytes)).pages.map(({ text }) => text)).toEqual(['a b c d']);
+});

@@ -53,6 +53,10 @@ test.each([
   expect(pdfOptions({ ...rest, ...asked })).toStrictEqual({ ...pdfOptions({ ...rest }), ...changes });
 });
 
+test('margins of the page keep the default as the margin of pages without a rule', () => {
+  expect(pdfOptions(request('css'))).toMatchObject({ margin: all(10), hasCssMargin: true });
+});
+
 test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('a margin of %j is too large', (margin) => {
   expect(() => pdfOptions(request(margin))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });

@@ -76,17 +76,17 @@ export function keepRevealed(): void {
  * Overrules what the page's own rules say of paper and margins and, for a single page, of page breaks. A constructed
  * style sheet comes after all others, and no policy of the page forbids it.
  *
- * @param margin in millimetres
+ * @param margin in millimetres; null to keep the margins of the page's rules
  * @param keepsPageSize the size of paper that the page's rules ask for holds
  */
 export function usePaperAskedFor(
-  margin: Readonly<Record<'top' | 'right' | 'bottom' | 'left', number>>,
+  margin: Readonly<Record<'top' | 'right' | 'bottom' | 'left', number>> | null,
   isSinglePage: boolean,
   keepsPageSize: boolean,
 ): void {
-  const { top, right, bottom, left } = margin;
-  const size = keepsPageSize ? '' : 'size: auto !important; ';
-  const rules = [`@page { ${size}margin: ${top}mm ${right}mm ${bottom}mm ${left}mm !important }`];
+  const size = keepsPageSize ? '' : 'size: auto !important;';
+  const margins = margin && `margin: ${margin.top}mm ${margin.right}mm ${margin.bottom}mm ${margin.left}mm !important`;
+  const rules = [`@page { ${size} ${margins ?? ''} }`];
   if (isSinglePage) {
     // Two parts of which one asks for a kind of page of its own are on two pages.
     rules.push(
@@ -95,6 +95,19 @@ export function usePaperAskedFor(
   }
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(rules.join('\n'));
+  document.adoptedStyleSheets.push(sheet);
+}
+
+/**
+ * Keeps the dark color scheme of a page that supports it. Chromium uses the light one for `color-scheme` and `light-dark()` when it
+ * prints, although `prefers-color-scheme` matches dark.
+ */
+export function keepDarkScheme(): void {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="color-scheme" i]');
+  const supported = `${getComputedStyle(document.documentElement).colorScheme} ${meta?.content ?? ''}`;
+  if (!/\bdark\b/.test(supported)) return;
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(':root { color-scheme: dark !important }');
   document.adoptedStyleSheets.push(sheet);
 }
 
