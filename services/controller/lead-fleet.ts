@@ -36,8 +36,9 @@ import { expireCapture, ExpirySweep } from './jobs/expiry.ts';
 import { createFailCapture } from './jobs/fail-capture.ts';
 import { collectOrphans, createOrphanMetrics } from './jobs/orphans/collection.ts';
 import { leaderHolder, OrphanCollectionLease } from './jobs/orphans/state.ts';
-import { type Provisioner, removeRetiredDurables } from './provisioner.ts';
+import type { Provisioner } from './provisioner.ts';
 import { refreshCapture } from './jobs/refresh.ts';
+import { RetiredRegions, retiredRegionsIntervalMs } from './jobs/retired-regions.ts';
 import { createStreamMetrics, forgetStreams, measureStreams, streamSizesIntervalMs } from './jobs/stream-sizes.ts';
 import { OverdueSweep } from './jobs/sweep.ts';
 import { runTasks } from './jobs/tasks.ts';
@@ -140,7 +141,7 @@ type LeaderJobs = ReturnType<typeof buildJobs>;
 
 /** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
 async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
-  const { session, fleet, provisioner, latest, history, config, regions, times, metrics, log } = jobs;
+  const { session, fleet, provisioner, latest, history, config, times, metrics, log } = jobs;
   const { signal } = term;
   const every = (everyMs: number, what: string, run: () => Promise<unknown>) =>
     repeat({ what, everyMs, signal, log }, run);
@@ -149,9 +150,10 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   const isFleetKnown = () => latest.get()?.facts.regions.some(({ fleetKnown }) => fleetKnown) === true;
   const deadRenderers = new DeadRenderers({ session, fleet, isFleetKnown, metrics, log });
   signal.addEventListener('abort', () => deadRenderers.close(), { once: true });
+  const retiredRegions = new RetiredRegions({ ...jobs, isFleetKnown });
   const provisionAll = async () => {
     await provisioner.run();
-    if (term.holds()) await removeRetiredDurables(session, regions, log);
+    if (term.holds()) await retiredRegions.removeQueues(term);
   };
   history.begin();
   const canaries = {
@@ -162,6 +164,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   await Promise.all([
     every(times.provisionMs, 'updating the configuration of the streams', provisionAll),
     every(times.sweepMs, 'sweep of overdue captures', () => sweep.pass(term)),
+    every(retiredRegionsIntervalMs, 'settling captures of removed regions', () => retiredRegions.settle(term)),
     every(deadRenderersIntervalMs, 'detection of dead renderers', () => deadRenderers.look(term)),
     every(regionSignalsIntervalMs, 'sending signals to renderers', async () => sendRegionSignals(jobs)),
     every(times.expiryMs, 'expiry of captures', () => expiries.pass(term)),

@@ -28,6 +28,8 @@ export type QueueFacts =
       readonly waiting: Readonly<Partial<Record<Region, PriorityDepths>>>;
       /** Background shards of each region in which a capture waits, or is held by a renderer, which may have died. */
       readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;
+      /** Captures in queues of regions that this controller does not have, by region; those without any are left out. */
+      readonly retired: Readonly<Partial<Record<Region, number>>>;
       /** Results that no front has settled yet; null when they could not be counted. */
       readonly results: ResultsDepth | null;
     };

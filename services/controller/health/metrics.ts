@@ -9,7 +9,14 @@ import { loadOf } from './scale.ts';
 const priorities = ['interactive', 'background'] as const satisfies readonly Priority[];
 
 /** Why the controller and not a renderer ended a capture. */
-const failReasons = ['max_deliveries', 'terminated', 'not_started', 'deadline', 'html_missing'] as const;
+const failReasons = [
+  'max_deliveries',
+  'terminated',
+  'not_started',
+  'deadline',
+  'html_missing',
+  'region_removed',
+] as const;
 export type FailReason = (typeof failReasons)[number];
 
 /** The controller's metrics. */
@@ -33,7 +40,7 @@ export function createControllerMetrics(registry: Registry) {
     failed: counterOf(
       registry,
       'webcapture_captures_settled_total',
-      'Captures that the controller settled as failed, by reason: max_deliveries, terminated, not_started, deadline or html_missing.',
+      'Captures that the controller settled as failed, by reason: max_deliveries, terminated, not_started, deadline, html_missing or region_removed.',
       { reason: failReasons },
     ),
     tasks: counterOf(
@@ -60,6 +67,11 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       'Age of the oldest capture waiting in the queue, or 0 if none is waiting.',
       ['region', 'lane'],
     ),
+    retired: gauge(
+      'queue_retired_captures',
+      'Captures in the queue of a region that is no longer part of the installation; no series for a region without any.',
+      ['region'],
+    ),
     resultsWaiting: gauge('queue_results_waiting', 'Results of renderers that no front has settled yet.'),
     resultsOldest: gauge(
       'queue_results_oldest_age_seconds',
@@ -83,6 +95,10 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
     canary: gauge('canary_seconds', 'Duration of the last completed canary capture.', ['region']),
   };
   return (facts) => {
+    gauges.retired.reset();
+    for (const [region, captures] of Object.entries(facts.queue.kind === 'answered' ? facts.queue.retired : {})) {
+      gauges.retired.set({ region }, captures);
+    }
     const results = facts.queue.kind === 'answered' ? facts.queue.results : null;
     if (results === null) {
       gauges.resultsWaiting.remove();

@@ -52,7 +52,8 @@ export class Publisher {
     if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
     const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
     if (!reachable || !(changed || due)) return;
-    if (await writer.write({ ...report, waiting: waitingIn(facts) })) this.#writtenAt = performance.now();
+    const retired = facts.queue.kind === 'answered' ? facts.queue.retired : {};
+    if (await writer.write({ ...report, waiting: waitingIn(facts), retired })) this.#writtenAt = performance.now();
   }
 }
 

@@ -6,6 +6,7 @@ import {
   captureDurable,
   captureSubject,
   type Priority,
+  regionOfSubject,
   streamNames,
 } from '@webcapture/shared/nats/streams.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -65,14 +66,18 @@ async function read(
   const { jsm } = session;
   const started = performance.now();
   let roundTripMs = 0;
-  const timed = jsm.streams.info(streamNames.captures).then(
-    () => (roundTripMs = performance.now() - started),
+  const timed = jsm.streams.info(streamNames.captures, { subjects_filter: 'captures.>' }).then(
+    ({ state }) => {
+      roundTripMs = performance.now() - started;
+      return state.subjects ?? {};
+    },
     (error: unknown) => {
       if (!isNotProvisioned(error)) throw error;
+      return {};
     },
   );
   const durables = Map.groupBy(consumerConfigs(regions), ({ stream }) => stream);
-  const [names, missing, results] = await Promise.all([
+  const [names, missing, results, subjects] = await Promise.all([
     listAll(jsm.streams.names()),
     Promise.all(
       [...durables].map(([stream, configs]) => {
@@ -93,8 +98,19 @@ async function read(
     missing: [...wantedStreams.filter((name) => !names.includes(name)), ...missing.flat()],
     waiting: Object.fromEntries(waiting.flatMap(([region, depths]) => (depths === null ? [] : [[region, depths]]))),
     shards: Object.fromEntries(regions.map((region) => [region, shardsInUse(region, known)])),
+    retired: retiredIn(subjects, regions),
     results,
   };
+}
+
+/** Captures by region, of the regions that are not installed. */
+function retiredIn(subjects: Readonly<Record<string, number>>, installed: readonly Region[]) {
+  const retired: Partial<Record<Region, number>> = {};
+  for (const [subject, captures] of Object.entries(subjects)) {
+    const region = regionOfSubject(subject);
+    if (region !== null && !installed.includes(region)) retired[region] = (retired[region] ?? 0) + captures;
+  }
+  return retired;
 }
 
 /** Background shards in which something waits, or is held: it may have to be delivered again. */

@@ -5,7 +5,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { CaptureJob, JobReply } from '@webcapture/shared/queue/job.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
-import type { RenderFailure } from '@webcapture/shared/queue/outcomes.ts';
+import { isRenderFailure } from '@webcapture/shared/queue/outcomes.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics, FailReason } from '../health/metrics.ts';
 import { duration } from '../health/verdict.ts';
@@ -25,7 +25,7 @@ export interface FailableJob {
 /** How a capture fails that no renderer will end. */
 export interface JobFailure {
   readonly reason: FailReason;
-  readonly failure: CaptureFailure & { readonly code: RenderFailure };
+  readonly failure: CaptureFailure;
   /** Only if nobody has begun to render it. */
   readonly unlessBegun: boolean;
 }
@@ -61,13 +61,13 @@ export function createFailCapture(deps: {
   };
 }
 
-/** A front that waits reads the record then. */
+/** Publishes what a renderer could have published; a front that waits reads the record, which it does every 2 s anyway. */
 function publishReply(
   { nc }: NatsSession,
   { ticket, reply }: FailableJob,
   { code, message, cause }: JobFailure['failure'],
 ): void {
-  if (ticket === undefined || reply === undefined || reply.wants === 'start') return;
+  if (ticket === undefined || reply === undefined || reply.wants === 'start' || !isRenderFailure(code)) return;
   const outcome = { kind: 'failed', code, message, cause } as const;
   const result = { ticket, pod: 'controller', delivery: 1, elapsedMs: 0, outcome };
   nc.publish(reply.subject, encodeReply(result, null, Number.POSITIVE_INFINITY));

@@ -386,6 +386,7 @@ export const overviewExample: Overview = {
       pods: [{ pod: 'webcapture-us-east-7d9c-x2x4k', slots: 4, busy: 3, version: '0.1.0', ageMs: 840 }],
     },
   ],
+  retired: { captures: 3, regions: [{ region: 'eu-west', captures: 3 }] },
 };
 
 export const captureEventExample: CaptureEvent = { uuid, status: 'completed', refresh: null };

@@ -1,6 +1,6 @@
 import { maxListedPods, type Overview } from '@webcapture/shared/api/admin.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
-import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { overlayStatus, type StatusView } from '../status-board.ts';
 
 interface OverviewSource {
@@ -68,5 +68,17 @@ function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
       }),
     };
   };
-  return { at: new Date(view.now).toISOString(), status, regions: view.installed.map(regionOf) };
+  return {
+    at: new Date(view.now).toISOString(),
+    status,
+    regions: view.installed.map(regionOf),
+    retired: retiredOf(view),
+  };
+}
+
+function retiredOf({ report }: StatusView): Overview['retired'] {
+  const regions = allRegions
+    .map((region) => ({ region, captures: report?.retired?.[region] ?? 0 }))
+    .filter(({ captures }) => captures > 0);
+  return { captures: regions.reduce((sum, { captures }) => sum + captures, 0), regions };
 }

@@ -11,10 +11,9 @@ import type { CaptureJob, JobEnvelope } from '@webcapture/shared/queue/job.ts';
 import { parseJob } from '@webcapture/shared/queue/jobs.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import {
+  isRenderFailure,
   maxFailureLength,
   maxTextLength,
-  type RenderFailure,
-  renderFailures,
   type ReturnReason,
 } from '@webcapture/shared/queue/outcomes.ts';
 import {
@@ -338,9 +337,6 @@ async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
 function isCollateral(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
 }
-
-const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
-  (renderFailures as readonly ErrorCode[]).includes(code);
 
 async function loadSource({ source }: CaptureJob, { readHtml }: JobDeps): Promise<RenderSource> {
   return source.kind === 'stored-html' ? { kind: 'html', html: await readHtml(source.fileName) } : source;

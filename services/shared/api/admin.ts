@@ -41,6 +41,16 @@ export const overviewSchema = Type.Object({
   at: dateTime('Time of this overview.'),
   status: enumOf(statusValues, { description: 'Overall status of the service, as of GET /status.' }),
   regions: Type.Array(regionOverviewSchema),
+  retired: Type.Object(
+    {
+      captures: count('Captures in all of these queues.'),
+      regions: Type.Array(Type.Object({ region: enumOf(regions), captures: Type.Integer({ minimum: 0 }) })),
+    },
+    {
+      description:
+        'Queues of regions that are no longer part of the installation, as of the last status of the controller. The controller fails their captures with REGION_UNAVAILABLE, unless renderers of the region still accept captures.',
+    },
+  ),
 });
 export type Overview = Static<typeof overviewSchema>;
 /** Orders of GET /admin/captures. */

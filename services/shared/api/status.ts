@@ -43,6 +43,8 @@ export interface StatusReport {
   readonly waiting?: Readonly<
     Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>
   >;
+  /** Captures in queues of regions that are not installed, by region. */
+  readonly retired?: Readonly<Record<string, number>>;
   readonly overall: StatusValue;
   /** Unix milliseconds. */
   readonly at: number;

@@ -38,6 +38,9 @@ export const captureSubject = (region: Region, priority: Priority, shard = 0): s
 export const captureDurable = (region: Region, priority: Priority, shard = 0): string =>
   priority === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
 
+/** The durable that delivers the jobs on a subject. */
+export const durableOfSubject = (subject: string): string => subject.split('.').slice(1).join('-');
+
 /** Where a renderer publishes what became of a job, until a trusted service has settled it. */
 export const resultSubject = (region: Region, uuid: string): string => `results.${region}.${uuid}`;
 

@@ -15,6 +15,9 @@ export const renderFailures = [
 
 export type RenderFailure = (typeof renderFailures)[number];
 
+export const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
+  (renderFailures as readonly ErrorCode[]).includes(code);
+
 /** Why a renderer returns a job that it has not rendered. */
 export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
 

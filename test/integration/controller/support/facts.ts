@@ -48,5 +48,14 @@ export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
 }
 
 export function answered(fields: Partial<QueueFacts & { kind: 'answered' }> = {}): QueueFacts {
-  return { kind: 'answered', roundTripMs: 2, missing: [], waiting: {}, shards: {}, results: null, ...fields };
+  return {
+    kind: 'answered',
+    roundTripMs: 2,
+    missing: [],
+    waiting: {},
+    shards: {},
+    retired: {},
+    results: null,
+    ...fields,
+  };
 }
