@@ -1507,6 +1507,16 @@ export interface components {
              */
             status: "operational" | "degraded_performance" | "partial_outage" | "major_outage";
             regions: components["schemas"]["RegionOverview"][];
+            /** @description Queues of regions that are no longer part of the installation, as of the last status of the controller. The controller fails their captures with REGION_UNAVAILABLE, unless renderers of the region still accept captures. */
+            retired: {
+                /** @description Captures in all of these queues. */
+                captures: number;
+                regions: {
+                    /** @enum {string} */
+                    region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+                    captures: number;
+                }[];
+            };
         };
         PastRefresh: {
             /** @description Refreshes of a capture are numbered from 1. */

@@ -2,6 +2,9 @@
 //   client.mjs key                       an account with wide limits and its key
 //   client.mjs capture KEY JSON          one capture; prints what came of it
 //   client.mjs load KEY SECONDS WIDTH JSON   captures without a pause, so many at a time; prints a line for each
+//   client.mjs queue KEY SECONDS JSON REGION...   a background capture twice a second, in each region in turn; prints a line for each
+//   client.mjs usage KEY                  the tokens that the account has used
+//   client.mjs retired                    captures of regions that were removed
 //   client.mjs status SECONDS            GET /status five times a second; prints a line for each change
 //   client.mjs state KEY UUID...         the states of captures
 import { writeFileSync } from 'node:fs';
@@ -90,6 +93,20 @@ const actions = {
       while (Date.now() < end) say(await capture(key, JSON.parse(request.replaceAll('@', String(n++)))));
     };
     await Promise.all(Array.from({ length: Number(width) }, one));
+  },
+  async queue(key, seconds, request, ...regions) {
+    const end = Date.now() + Number(seconds) * 1000;
+    for (let n = 0; Date.now() < end; n++) {
+      const region = regions[n % regions.length];
+      say({ ...(await capture(key, { ...JSON.parse(request), background: true, region })), region });
+      await sleep(500);
+    }
+  },
+  async usage(key) {
+    say((await call('GET', '/usage', key)).body.data);
+  },
+  async retired() {
+    say((await call('GET', '/admin/overview', ADMIN_TOKEN)).body.data.retired);
   },
   async status(seconds) {
     const end = Date.now() + Number(seconds) * 1000;

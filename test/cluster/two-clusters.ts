@@ -16,6 +16,9 @@ export const near = 'us-east';
 export const far = 'asia-southeast';
 /** One that NATS has users for, and the hub does not have. */
 export const unknown = 'eu-west';
+/** One more of the satellite, and what it is renamed to. */
+export const added = unknown;
+export const renamed = 'us-west';
 export const region = `engine.${far}`;
 
 export const usersOf = (...regions: readonly string[]) =>
@@ -58,6 +61,8 @@ export async function startNats({ cluster }: Session): Promise<void> {
     far,
     '--satellite',
     unknown,
+    '--satellite',
+    renamed,
   ]);
   const values = JSON.parse(stdout.slice(stdout.indexOf('{'))) as { config: { merge: object } };
   const accounts = JSON.stringify(values.config.merge, null, 1).replaceAll(

@@ -35,8 +35,8 @@ export interface RetiredRegionsDeps {
 }
 
 /**
- * Ends what is left of regions that were removed from the configuration of the fleet: their captures, then their queues. A job without
- * its region would wait until its deadline, because no renderer pulls it.
+ * Settles the captures of regions that were removed from the configuration of the fleet, and removes their queues. No renderer pulls such a
+ * job, so that it would wait until its deadline.
  */
 export class RetiredRegions {
   readonly #deps: RetiredRegionsDeps;

@@ -5,6 +5,7 @@ import process from 'node:process';
 import type { PodFacts } from '../cluster.ts';
 import { images } from '../images.ts';
 import { startPod } from '../start-pod.ts';
+import { regionChangeSteps } from './region-changes.ts';
 import {
   capture,
   check,
@@ -186,6 +187,7 @@ export const changeSteps: readonly Step[] = [
         await scale(1);
       }),
   },
+  ...regionChangeSteps,
   ...(previousChart === undefined ? [] : [upgradeFrom(previousChart)]),
   ...sandboxSteps,
   {

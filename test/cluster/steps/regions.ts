@@ -5,6 +5,7 @@ import {
   near,
   far,
   unknown,
+  renamed,
   region,
   usersOf,
   hubUsers,
@@ -32,7 +33,6 @@ import {
   noOutage,
   readyPods,
   release,
-  stands,
   until,
   watch,
   type CaptureFact,
@@ -41,6 +41,7 @@ import {
   type Step,
 } from '../session.ts';
 import { startClient } from './install.ts';
+import { satelliteChangeSteps } from './satellite-changes.ts';
 
 /** The message of the region in GET /status. */
 async function shown(session: Session): Promise<string> {
@@ -155,7 +156,7 @@ export const regionSteps: readonly Step[] = [
         await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
       }
       await cluster.apply(passwords(hubUsers));
-      await satelliteOf(session).apply(passwords(usersOf(far, unknown)));
+      await satelliteOf(session).apply(passwords(usersOf(far, unknown, renamed)));
       await startNats(session);
       await startLink(session);
       await install(cluster, session, {
@@ -366,26 +367,5 @@ export const regionSteps: readonly Step[] = [
       return `${load.facts.length - failed.length} of ${load.facts.length} captures were answered, the others told to come again; ${queued.length} of ${queued.length} background captures completed`;
     },
   },
-  {
-    title: 'the satellite is removed',
-    run: async (session) => {
-      await satelliteOf(session).helm(['uninstall', release, '--wait']);
-      await install(session.cluster, session, { ...joining('tls://nats:4222'), regions: [{ name: near }] });
-      const fact = await capture(session, { html: '<h1>gone</h1>', region: far });
-      check(fact.code === 'REGION_UNAVAILABLE', JSON.stringify(fact));
-      const names = await until(
-        'the region to leave /status',
-        async () => {
-          const [status] = await act<StatusFact>(session, ['status', '0.1']);
-          const components = Object.keys(status?.components ?? {});
-          return status !== undefined && stands(status.overall) && !components.includes(region)
-            ? components
-            : undefined;
-        },
-        60_000,
-      );
-      await satelliteOf(session).kubectl(['delete', 'namespace', session.cluster.namespace, '--wait=false']);
-      return names.join(', ');
-    },
-  },
+  ...satelliteChangeSteps,
 ];

@@ -20,6 +20,7 @@ import { readQueue, type KnownDepths } from '../../../services/controller/health
 import { silentLog, startTestNats, streamSettings, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
+import { answered } from './support/facts.ts';
 import { queueCapture } from './support/jobs.ts';
 import { TcpGate } from './support/tcp-gate.ts';
 import { provision } from '../../../services/controller/streams.ts';
@@ -42,6 +43,7 @@ test('counts what waits by lane, not what a renderer holds, and tells how old th
   expect(
     await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000),
   ).not.toBeNull();
+  for (const lane of ['interactive', 'background'] as const) await queueCapture(session, { lane, region: 'asia-east' });
   const age = expect.any(Number) as number;
   const shards = ['acme', 'other']
     .map((account) => backgroundShardOf(account, backgroundShards))
@@ -68,6 +70,7 @@ test('counts what waits by lane, not what a renderer holds, and tells how old th
       },
     },
     shards: { 'us-east': [], 'eu-west': shards },
+    retired: { 'asia-east': 2 },
     results: { waiting: 0, oldestMs: null },
   });
   if (facts.kind !== 'answered') return;
@@ -90,6 +93,18 @@ test('a shard is named for as long as a renderer holds a capture of it', async (
   });
   await message?.ack();
   expect(await read()).toMatchObject({ waiting: { 'us-east': { backgroundHeld: 0 } }, shards: { 'us-east': [] } });
+});
+
+test('the metric of captures in removed regions has a series while there are any', async () => {
+  const registry = createMetrics('test');
+  const { showFacts } = createControllerMetrics(registry);
+  const shown = async (queue: QueueFacts) => {
+    showFacts({ at: 0, queue, storage: null, strangers: [], regions: [] });
+    const { values = [] } = (await registry.getSingleMetric('webcapture_queue_retired_captures')?.get()) ?? {};
+    return values.map(({ labels, value }) => [labels['region'], value]);
+  };
+  expect(await shown(answered({ retired: { 'eu-west': 3 } }))).toEqual([['eu-west', 3]]);
+  expect(await shown(answered())).toEqual([]);
 });
 
 test('counts the results that no front has settled, and the metrics show them for as long as they can be counted', async () => {

@@ -137,6 +137,19 @@ test('charts that cannot be loaded say so: a new version has other files', async
 });
 
 describe('operator', () => {
+  test('captures of regions that were removed are shown while there are any', async () => {
+    const { report } = service();
+    const page = await open('/operator', { adminToken });
+    await page.getByText('of 2 slots busy').waitFor();
+    const notice = page.getByText(/no longer part of the installation/);
+    expect(await notice.count()).toBe(0);
+    await report({ retired: { 'eu-west': 3 } });
+    await notice.waitFor();
+    expect(await notice.innerText()).toMatch(/^3 captures wait in .*: eu-west \(3\)\.$/);
+    await report({ retired: {} });
+    await notice.waitFor({ state: 'detached' });
+  });
+
   test('the fleet stays shown when its events begin', async () => {
     const page = await open('/keys', { key: service().key, adminToken });
     const release = await holdRequests(page, '**/admin/events*');

@@ -1,5 +1,7 @@
 import sharp from 'sharp';
 import { afterAll, beforeAll } from 'vitest';
+import { statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { Api } from '../../harness/api.ts';
 import { freePort } from '../../harness/free-port.ts';
@@ -16,6 +18,8 @@ export interface DashboardService {
   readonly key: string;
   readonly api: Api;
   readonly renderer: StandInRenderer;
+  /** Writes a status, as the controller does. */
+  report(report: Partial<StatusReport>): Promise<unknown>;
 }
 
 /** Host of the pages that the renderer knows. */
@@ -39,7 +43,10 @@ export function useService(): () => DashboardService {
     front = await startTestFront(env, { statisticsMs: 200 });
     const { url, renderer } = front;
     renderPages(renderer);
-    service = { url, key: presetKey, api: apiOf(front), renderer };
+    const live = new Entries(front.nats.session, 'live');
+    const report: DashboardService['report'] = (changes) =>
+      live.put(statusKey, { components: [], queued: {}, overall: 'operational', at: Date.now(), ...changes });
+    service = { url, key: presetKey, api: apiOf(front), renderer, report };
   });
   afterAll(() => front?.[Symbol.asyncDispose]());
   return () => {

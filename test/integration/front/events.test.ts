@@ -167,6 +167,7 @@ describe('the overview of the operator', () => {
     components: [{ name: 'engine.us-east', status: 'partial_outage', lastCheckedAt: new Date(0).toISOString() }],
     queued: { 'us-east': 7 },
     waiting: { 'us-east': { interactive: 3, background: 4, backgroundHeld: 1 } },
+    retired: { 'asia-east': 1, 'eu-west': 2 },
     overall: 'partial_outage',
     at: Date.now(),
   };
@@ -185,6 +186,13 @@ describe('the overview of the operator', () => {
         pods: [{ pod: 'stand-in-us-east', slots: 2, busy: 0, version: '0', ageMs: expect.any(Number) as number }],
       },
     ],
+    retired: {
+      captures: 3,
+      regions: [
+        { region: 'eu-west', captures: 2 },
+        { region: 'asia-east', captures: 1 },
+      ],
+    },
   });
 
   test('has regions, queues and pods, by a request and every two seconds by a stream', async () => {

@@ -18,6 +18,7 @@ export interface AlertCase {
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
 const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
 const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
+const retired = 'webcapture_queue_retired_captures{region="eu-west"}';
 const ended = (outcome: string, cause = 'none') =>
   `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}",cause="${cause}"}`;
 const tried = (outcome: string) => `webcapture_webhook_attempts_total{outcome="${outcome}"}`;
@@ -121,6 +122,14 @@ export const alertCases: readonly AlertCase[] = [
     labels: { region: 'us-east' },
     summary: 'Background captures in us-east have waited for more than 6 hours',
     quiet: { [oldest('background')]: '3600+60x20' },
+  },
+  {
+    alert: 'WebcaptureRetiredCaptures',
+    fires: { [retired]: '0x14 3x6' },
+    labels: { region: 'eu-west' },
+    summary: 'Captures wait in eu-west, which is no longer part of the installation',
+    // They have been settled within five minutes.
+    quiet: { [retired]: '3x12 _x8', [elsewhere('webcapture_queue_retired_captures')]: '3x20' },
   },
   {
     alert: 'WebcaptureCapturesFail',

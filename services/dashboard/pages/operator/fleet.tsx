@@ -16,13 +16,28 @@ export function StatusWord({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? 'plain'}>{status.replaceAll('_', ' ')}</Badge>;
 }
 
-/** Regions with their renderers, slots and queues. */
-export function Fleet({ overview: { regions } }: { readonly overview: Overview }) {
+/** Regions with their renderers, slots and queues, and captures of regions that were removed. */
+export function Fleet({ overview: { regions, retired } }: { readonly overview: Overview }) {
   return (
-    <div class="regions">
-      {regions.map((region) => (
-        <Region key={region.region} region={region} />
-      ))}
+    <>
+      {retired.captures > 0 && <Retired retired={retired} />}
+      <div class="regions">
+        {regions.map((region) => (
+          <Region key={region.region} region={region} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Retired({ retired: { captures, regions } }: { readonly retired: Overview['retired'] }) {
+  const named = regions.map((region) => `${region.region} (${formatNumber(region.captures)})`).join(', ');
+  return (
+    <div class="notice is-warning" role="status">
+      <p>
+        {captures === 1 ? '1 capture waits' : `${formatNumber(captures)} captures wait`} in regions that are no longer
+        part of the installation: {named}.
+      </p>
     </div>
   );
 }

@@ -1,0 +1,145 @@
+import {
+  act,
+  capture,
+  check,
+  describe,
+  failuresOf,
+  makeKey,
+  noOutage,
+  stands,
+  until,
+  watch,
+  type CaptureFact,
+  type Session,
+  type StatusFact,
+} from './session.ts';
+
+/** GET /status shows a changed region within this. */
+const statusLimitMs = 30_000;
+
+export interface RegionChange {
+  /** Regions in which background captures are queued meanwhile. */
+  readonly queueIn: readonly string[];
+  /** Those of them whose captures may fail with REGION_UNAVAILABLE, and may be refused. */
+  readonly removed?: readonly string[];
+  /** Slow captures that are queued in the first of them before. */
+  readonly backlog?: number;
+  /** Region with captures that clients wait for meanwhile. */
+  readonly stays: string;
+  readonly change: () => Promise<unknown>;
+  /** Regions in GET /status afterwards. */
+  readonly regions: readonly string[];
+}
+
+interface End {
+  readonly uuid: string;
+  readonly state?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/**
+ * Changes the regions of an installation under load, and checks what must hold: no capture that a client waits for fails, every accepted
+ * background capture ends, with its picture or, in a removed region, with REGION_UNAVAILABLE, the account is charged for the pictures and
+ * nothing else, and GET /status shows the regions within 30 s.
+ */
+export async function changeRegions(session: Session, options: RegionChange): Promise<string> {
+  const { queueIn, removed = [], backlog = 0, stays, change, regions } = options;
+  await noOutage(session);
+  const own = { ...session, key: '' };
+  await makeKey(own);
+  const slow = await queueBacklog(own, queueIn[0] ?? stays, backlog);
+  const load = watch<CaptureFact>(session, ['load', session.key, '900', '1', JSON.stringify(interactive(stays))]);
+  const request = JSON.stringify({ html: '<h1>queued</h1>', delay: 300 });
+  const queue = watch<CaptureFact>(own, ['queue', own.key, '900', request, ...queueIn]);
+  await until('captures to run', async () => load.facts.length > 0 && queue.facts.length > 2, 60_000, 100);
+
+  const start = Date.now();
+  await change();
+  const changedMs = Date.now() - start;
+  const shownMs = await statusOf(session, regions);
+  const made = load.facts.length;
+  await until('captures after the change', async () => load.facts.length >= made + 3, 60_000, 100);
+  load.stop();
+  queue.stop();
+  await Promise.all([load.ended, queue.ended]);
+
+  const failed = failuresOf(load.facts);
+  check(failed.length === 0, `captures of ${stays} failed: ${describe(failed)}`);
+  const refused = failuresOf(queue.facts).filter(({ code }) => code !== 'REGION_UNAVAILABLE');
+  check(refused.length === 0, `background captures were not accepted: ${describe(refused)}`);
+  const accepted = [...slow, ...queue.facts.filter(({ status }) => status === 200)];
+  const told = await endsOf(own, accepted, removed);
+  check(backlog === 0 || told.failed > 0, 'no capture of the removed region was left to fail');
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
+  return (
+    `helm done after ${seconds(changedMs)}, /status shows ${regions.join(', ')} ${seconds(shownMs)} later; ` +
+    `${load.facts.length} captures of ${stays} answered; ${accepted.length} background captures accepted, ` +
+    `${told.completed} completed and charged, ${told.failed} failed with REGION_UNAVAILABLE`
+  );
+}
+
+const interactive = (region: string) => ({ html: '<h1>@</h1>', delay: 300, region });
+
+/** Captures that take so long that some of them still wait when the region changes. */
+async function queueBacklog(session: Session, region: string, count: number): Promise<readonly CaptureFact[]> {
+  const facts: CaptureFact[] = [];
+  for (let n = 0; n < count; n++) {
+    const fact = await capture(session, { html: `<h1>slow ${n}</h1>`, background: true, delay: 8000, region });
+    check(fact.status === 200, JSON.stringify(fact));
+    facts.push({ ...fact, region });
+  }
+  return facts;
+}
+
+/** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the milliseconds that it took. */
+export async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
+  const start = Date.now();
+  await until(
+    `GET /status to show the regions ${regions.join(', ')}`,
+    async () => {
+      const [fact] = await act<StatusFact>(session, ['status', '0.1']);
+      const shown = Object.entries(fact?.components ?? {}).filter(([name]) => name.startsWith('engine.'));
+      const names = shown.map(([name]) => name.slice('engine.'.length));
+      if (names.toSorted().join() === regions.toSorted().join() && shown.every(([, status]) => stands(status)))
+        return true;
+      throw new Error(JSON.stringify({ components: fact?.components, messages: fact?.messages }));
+    },
+    statusLimitMs,
+  );
+  return Date.now() - start;
+}
+
+/** Waits until all captures of an account have ended, checks how, and that it is charged for what completed. */
+export async function endsOf(
+  session: Session,
+  accepted: readonly CaptureFact[],
+  removed: readonly string[],
+): Promise<{ readonly completed: number; readonly failed: number }> {
+  const uuids = accepted.flatMap(({ uuid }) => uuid ?? []);
+  const ends = await until(
+    `${uuids.length} background captures to end`,
+    async () => {
+      const states = await act<End>(session, ['state', session.key, ...uuids]);
+      const open = states.filter(({ state }) => state !== 'completed' && state !== 'failed');
+      if (open.length > 0) throw new Error(JSON.stringify(open.slice(0, 3)));
+      return states.length === uuids.length && states;
+    },
+    240_000,
+    2000,
+  );
+  const failed = ends.filter(({ state }) => state === 'failed');
+  const regionOf = new Map(accepted.map(({ uuid, region }) => [uuid, region]));
+  const lost = failed.filter(({ uuid, error }) => {
+    const region = regionOf.get(uuid) ?? '';
+    const isExpected =
+      error?.message.startsWith(`The region ${region} is no longer part of this installation.`) === true;
+    return !removed.includes(region) || error?.code !== 'REGION_UNAVAILABLE' || !isExpected;
+  });
+  check(lost.length === 0, `accepted captures were lost: ${JSON.stringify(lost.slice(0, 3))}`);
+  const completed = ends.length - failed.length;
+  const [usage] = await act<{ tokensUsed: number }>(session, ['usage', session.key]);
+  check(usage?.tokensUsed === completed, `${completed} captures completed, ${usage?.tokensUsed} tokens are charged`);
+  const [retired] = await act<{ captures: number }>(session, ['retired']);
+  check(retired?.captures === 0, `captures of removed regions wait: ${JSON.stringify(retired)}`);
+  return { completed, failed: failed.length };
+}

@@ -1,0 +1,99 @@
+import { changeRegions } from '../region-change.ts';
+import { capture, check, readyPods, release, type Session, type Step } from '../session.ts';
+import { added, far, inSatellite, install, joining, linkUrl, near, renamed, satelliteOf } from '../two-clusters.ts';
+
+type Regions = Readonly<Record<string, number>>;
+
+const listed = (regions: Regions) => Object.entries(regions).map(([name, replicas]) => ({ name, replicas }));
+
+const changeHub = (session: Session, others: Regions) =>
+  install(session.cluster, session, {
+    ...joining('tls://nats:4222'),
+    regions: [{ name: near }],
+    otherRegions: listed(others),
+  });
+
+const changeSatellite = async (session: Session, regions: Regions) =>
+  install(satelliteOf(session), session, {
+    ...joining(await linkUrl(session)),
+    role: 'satellite',
+    regions: listed(regions),
+  });
+
+async function rendersIn(session: Session, region: string): Promise<void> {
+  const fact = await capture(session, { html: `<h1>${region}</h1>`, region });
+  check(fact.status === 200 && fact.region === region, JSON.stringify(fact));
+}
+
+/** The regions of the satellite change in the order that the docs name: first in the hub; at last in the other order. */
+export const satelliteChangeSteps: readonly Step[] = [
+  {
+    title: 'a region is added to hub and satellite by helm upgrade under load',
+    run: async (session) => {
+      const told = await changeRegions(session, {
+        queueIn: [far, near],
+        stays: near,
+        change: async () => {
+          await changeHub(session, { [far]: 1, [added]: 1 });
+          await changeSatellite(session, { [far]: 1, [added]: 1 });
+        },
+        regions: [near, far, added],
+      });
+      await rendersIn(session, added);
+      return told;
+    },
+  },
+  {
+    title: "the satellite's region is scaled by helm upgrade under load, up and down",
+    run: (session) =>
+      changeRegions(session, {
+        queueIn: [far, added],
+        stays: near,
+        change: async () => {
+          for (const count of [2, 1]) {
+            await changeHub(session, { [far]: count, [added]: 1 });
+            await changeSatellite(session, { [far]: count, [added]: 1 });
+            await readyPods(inSatellite(session), 'renderer', count, `,webcapture.dev/region=${far}`);
+          }
+        },
+        regions: [near, far, added],
+      }),
+  },
+  {
+    title: "the satellite's region is renamed by helm upgrade under load",
+    run: async (session) => {
+      const told = await changeRegions(session, {
+        queueIn: [added, far],
+        removed: [added],
+        stays: near,
+        change: async () => {
+          await changeHub(session, { [far]: 1, [renamed]: 1 });
+          await changeSatellite(session, { [far]: 1, [renamed]: 1 });
+        },
+        regions: [near, far, renamed],
+      });
+      await rendersIn(session, renamed);
+      return told;
+    },
+  },
+  {
+    title: 'the satellite is uninstalled under load, and its regions removed from the hub after it',
+    run: async (session) => {
+      const told = await changeRegions(session, {
+        queueIn: [far, renamed],
+        removed: [far, renamed],
+        backlog: 12,
+        stays: near,
+        change: async () => {
+          await satelliteOf(session).helm(['uninstall', release, '--wait']);
+          await changeHub(session, {});
+        },
+        regions: [near],
+      });
+      const fact = await capture(session, { html: '<h1>gone</h1>', region: far });
+      check(fact.code === 'REGION_UNAVAILABLE', JSON.stringify(fact));
+      await satelliteOf(session).kubectl(['delete', 'namespace', session.cluster.namespace, '--wait=false']);
+      return told;
+    },
+  },
+];
