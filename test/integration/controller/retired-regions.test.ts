@@ -78,7 +78,13 @@ describe('captures of a region that was removed', () => {
 
     await on().jobs.publish(jobOf(hooked, 0));
 
+    const { nc } = on().session;
+    const replies = nc.subscribe(interactive.job.reply?.subject ?? '');
     await retired().settle(always);
+    await nc.flush();
+    // Renderers cannot fail a capture like that: its front reads the record.
+    expect(replies.getReceived()).toBe(0);
+    replies.unsubscribe();
     for (const record of [await background.record(), await interactive.record()]) {
       expect(record).toMatchObject({ status: 'failed', failure });
     }
@@ -99,8 +105,10 @@ describe('captures of a region that was removed', () => {
     const old = await queueCapture(on().session, { ...inBackground, version: 1 });
     const many = await Promise.all(Array.from({ length: 130 }, () => queueCapture(on().session, inBackground)));
     await on().session.js.publish('captures.eu-west.interactive', 'no job');
-    // Without a queue, no renderer can have the first one.
-    await retired({ fleet: fleetWith({ draining: true }) }).settle(always);
+    // Without a queue, no renderer can get it.
+    await retired({ fleet: fleetWith({}) }).settle(always);
+    expect([(await late.record())?.failure, (await old.record())?.status]).toEqual([failure, 'queued']);
+    await retired().settle(always);
     for (const each of [late, old, many[0], many[129]]) expect((await each?.record())?.failure).toEqual(failure);
     expect(await on().waiting()).toBe(0);
   });
