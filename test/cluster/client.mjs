@@ -2,7 +2,7 @@
 //   client.mjs key                       an account with wide limits and its key
 //   client.mjs capture KEY JSON          one capture; prints what came of it
 //   client.mjs load KEY SECONDS WIDTH JSON   captures without a pause, so many at a time; prints a line for each
-//   client.mjs queue KEY SECONDS JSON REGION...   a background capture twice a second, in each region in turn; prints a line for each
+//   client.mjs queue KEY SECONDS JSON REGION...   a background capture every 500 ms, in each region in turn; prints a line for each
 //   client.mjs usage KEY                  the tokens that the account has used
 //   client.mjs retired                    captures of regions that were removed
 //   client.mjs status SECONDS            GET /status five times a second; prints a line for each change

@@ -25,7 +25,7 @@ export interface RegionChange {
   /** Slow captures that are queued in the first of them before. */
   readonly backlog?: number;
   /** Region with captures that clients wait for meanwhile. */
-  readonly stays: string;
+  readonly stable: string;
   readonly change: () => Promise<unknown>;
   /** Regions in GET /status afterwards. */
   readonly regions: readonly string[];
@@ -43,12 +43,12 @@ interface End {
  * nothing else, and GET /status shows the regions within 30 s.
  */
 export async function changeRegions(session: Session, options: RegionChange): Promise<string> {
-  const { queueIn, removed = [], backlog = 0, stays, change, regions } = options;
+  const { queueIn, removed = [], backlog = 0, stable, change, regions } = options;
   await noOutage(session);
   const own = { ...session, key: '' };
   await makeKey(own);
-  const slow = await queueBacklog(own, queueIn[0] ?? stays, backlog);
-  const load = watch<CaptureFact>(session, ['load', session.key, '900', '1', JSON.stringify(interactive(stays))]);
+  const slow = await queueBacklog(own, queueIn[0] ?? stable, backlog);
+  const load = watch<CaptureFact>(session, ['load', session.key, '900', '1', JSON.stringify(interactive(stable))]);
   const request = JSON.stringify({ html: '<h1>queued</h1>', delay: 300 });
   const queue = watch<CaptureFact>(own, ['queue', own.key, '900', request, ...queueIn]);
   await until('captures to run', async () => load.facts.length > 0 && queue.facts.length > 2, 60_000, 100);
@@ -64,7 +64,7 @@ export async function changeRegions(session: Session, options: RegionChange): Pr
   await Promise.all([load.ended, queue.ended]);
 
   const failed = failuresOf(load.facts);
-  check(failed.length === 0, `captures of ${stays} failed: ${describe(failed)}`);
+  check(failed.length === 0, `captures of ${stable} failed: ${describe(failed)}`);
   const refused = failuresOf(queue.facts).filter(({ code }) => code !== 'REGION_UNAVAILABLE');
   check(refused.length === 0, `background captures were not accepted: ${describe(refused)}`);
   const accepted = [...slow, ...queue.facts.filter(({ status }) => status === 200)];
@@ -73,14 +73,14 @@ export async function changeRegions(session: Session, options: RegionChange): Pr
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   return (
     `helm done after ${seconds(changedMs)}, /status shows ${regions.join(', ')} ${seconds(shownMs)} later; ` +
-    `${load.facts.length} captures of ${stays} answered; ${accepted.length} background captures accepted, ` +
+    `${load.facts.length} captures of ${stable} answered; ${accepted.length} background captures accepted, ` +
     `${told.completed} completed and charged, ${told.failed} failed with REGION_UNAVAILABLE`
   );
 }
 
 const interactive = (region: string) => ({ html: '<h1>@</h1>', delay: 300, region });
 
-/** Captures that take so long that some of them still wait when the region changes. */
+/** Queues captures of 8 s each, so that some of them wait when the region changes. */
 async function queueBacklog(session: Session, region: string, count: number): Promise<readonly CaptureFact[]> {
   const facts: CaptureFact[] = [];
   for (let n = 0; n < count; n++) {
@@ -91,7 +91,7 @@ async function queueBacklog(session: Session, region: string, count: number): Pr
   return facts;
 }
 
-/** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the milliseconds that it took. */
+/** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the time in milliseconds. */
 export async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
   const start = Date.now();
   await until(

@@ -27,7 +27,7 @@ export const regionChangeSteps: readonly Step[] = [
     run: async (session) => {
       const told = await changeRegions(session, {
         queueIn: [first, second],
-        stays: first,
+        stable: first,
         change: () => upgrade(session, withRegions({ [first]: 1, [second]: 1, [added]: 1 })),
         regions: [first, second, added],
       });
@@ -40,7 +40,7 @@ export const regionChangeSteps: readonly Step[] = [
     run: (session) =>
       changeRegions(session, {
         queueIn: [second, added],
-        stays: first,
+        stable: first,
         change: async () => {
           for (const count of [2, 1]) {
             await upgrade(session, withRegions({ [first]: 1, [second]: count, [added]: 1 }));
@@ -56,7 +56,7 @@ export const regionChangeSteps: readonly Step[] = [
       const told = await changeRegions(session, {
         queueIn: [added, second],
         removed: [added],
-        stays: first,
+        stable: first,
         change: () => upgrade(session, withRegions({ [first]: 1, [second]: 1, [renamed]: 1 })),
         regions: [first, second, renamed],
       });
@@ -71,7 +71,7 @@ export const regionChangeSteps: readonly Step[] = [
         queueIn: [renamed, second],
         removed: [renamed],
         backlog: 12,
-        stays: first,
+        stable: first,
         change: () => upgrade(session, []),
         regions: [first, second],
       });

@@ -32,7 +32,7 @@ export const satelliteChangeSteps: readonly Step[] = [
     run: async (session) => {
       const told = await changeRegions(session, {
         queueIn: [far, near],
-        stays: near,
+        stable: near,
         change: async () => {
           await changeHub(session, { [far]: 1, [added]: 1 });
           await changeSatellite(session, { [far]: 1, [added]: 1 });
@@ -48,7 +48,7 @@ export const satelliteChangeSteps: readonly Step[] = [
     run: (session) =>
       changeRegions(session, {
         queueIn: [far, added],
-        stays: near,
+        stable: near,
         change: async () => {
           for (const count of [2, 1]) {
             await changeHub(session, { [far]: count, [added]: 1 });
@@ -65,7 +65,7 @@ export const satelliteChangeSteps: readonly Step[] = [
       const told = await changeRegions(session, {
         queueIn: [added, far],
         removed: [added],
-        stays: near,
+        stable: near,
         change: async () => {
           await changeHub(session, { [far]: 1, [renamed]: 1 });
           await changeSatellite(session, { [far]: 1, [renamed]: 1 });
@@ -83,7 +83,7 @@ export const satelliteChangeSteps: readonly Step[] = [
         queueIn: [far, renamed],
         removed: [far, renamed],
         backlog: 12,
-        stays: near,
+        stable: near,
         change: async () => {
           await satelliteOf(session).helm(['uninstall', release, '--wait']);
           await changeHub(session, {});

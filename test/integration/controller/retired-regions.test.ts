@@ -68,7 +68,7 @@ describe('captures of a region that was removed', () => {
     const { usage } = tasking(on());
     const background = await queueCapture(on().session, { ...inBackground, account: 'removed' });
     const interactive = await queueCapture(on().session, { ...removed, account: 'removed' });
-    const stays = await queueCapture(on().session, { lane: 'background' });
+    const other = await queueCapture(on().session, { lane: 'background' });
     const hooked = newRecord({
       region: 'eu-west',
       lane: 'background',
@@ -94,7 +94,7 @@ describe('captures of a region that was removed', () => {
       webhook: { state: 'pending', event: 'capture.failed' },
     });
     expect(await tasksOf('webhook')).toEqual([expect.stringContaining(hooked.uuid)]);
-    expect((await stays.record())?.status).toBe('queued');
+    expect((await other.record())?.status).toBe('queued');
     expect([await on().waiting(), await on().settled('region_removed')]).toEqual([1, 3]);
     expect([await durablesOf('eu-west'), (await durablesOf('us-east')).length]).toEqual([[], 9]);
   });
