@@ -95,8 +95,11 @@ const actions = {
     await Promise.all(Array.from({ length: Number(width) }, one));
   },
   async queue(key, seconds, request, ...regions) {
+    // The last capture is printed, too: what is accepted is charged.
+    let isOver = false;
+    process.once('SIGTERM', () => (isOver = true));
     const end = Date.now() + Number(seconds) * 1000;
-    for (let n = 0; Date.now() < end; n++) {
+    for (let n = 0; Date.now() < end && !isOver; n++) {
       const region = regions[n % regions.length];
       say({ ...(await capture(key, { ...JSON.parse(request), background: true, region })), region });
       await sleep(500);

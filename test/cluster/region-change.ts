@@ -60,8 +60,7 @@ export async function changeRegions(session: Session, options: RegionChange): Pr
   const made = load.facts.length;
   await until('captures after the change', async () => load.facts.length >= made + 3, 60_000, 100);
   load.stop();
-  queue.stop();
-  await Promise.all([load.ended, queue.ended]);
+  await Promise.all([load.ended, queue.finish()]);
 
   const failed = failuresOf(load.facts);
   check(failed.length === 0, `captures of ${stable} failed: ${describe(failed)}`);
@@ -92,7 +91,7 @@ async function queueBacklog(session: Session, region: string, count: number): Pr
 }
 
 /** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the time in milliseconds. */
-export async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
+async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
   const start = Date.now();
   await until(
     `GET /status to show the regions ${regions.join(', ')}`,
@@ -110,7 +109,7 @@ export async function statusOf(session: Session, regions: readonly string[]): Pr
 }
 
 /** Waits until all captures of an account have ended, checks how, and that it is charged for what completed. */
-export async function endsOf(
+async function endsOf(
   session: Session,
   accepted: readonly CaptureFact[],
   removed: readonly string[],

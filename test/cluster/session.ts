@@ -107,6 +107,8 @@ export interface Watch<T> {
   /** Resolves when the action has come to its end. */
   readonly ended: Promise<void>;
   stop(): void;
+  /** Ends an action that prints its last fact first, and waits for it. */
+  finish(): Promise<void>;
 }
 
 export function watch<T>({ cluster }: Session, args: readonly string[]): Watch<T> {
@@ -117,13 +119,17 @@ export function watch<T>({ cluster }: Session, args: readonly string[]): Watch<T
   const ended = new Promise<void>((resolve) => {
     child.once('close', () => resolve());
   });
+  const signal = () => cluster.exec(clientPod, ['sh', '-c', `kill "$(cat /tmp/${args[0]}.pid)"`]);
   const stop = () => {
     child.kill();
-    const kill = cluster.exec(clientPod, ['sh', '-c', `kill "$(cat /tmp/${args[0]}.pid)"`]);
     // It may have come to its end.
-    kill.catch(() => undefined);
+    signal().catch(() => undefined);
   };
-  return { facts, ended, stop };
+  const finish = async () => {
+    await signal();
+    await ended;
+  };
+  return { facts, ended, stop, finish };
 }
 
 /** Brings the release to the defaults and these arguments of helm, and waits until it is there. */

@@ -16,8 +16,7 @@ export const near = 'us-east';
 export const far = 'asia-southeast';
 /** One that NATS has users for, and the hub does not have. */
 export const unknown = 'eu-west';
-/** One more of the satellite, and what it is renamed to. */
-export const added = unknown;
+/** What a region of the satellite is renamed to. */
 export const renamed = 'us-west';
 export const region = `engine.${far}`;
 

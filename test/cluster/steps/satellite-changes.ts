@@ -1,6 +1,16 @@
 import { changeRegions } from '../region-change.ts';
 import { capture, check, readyPods, release, type Session, type Step } from '../session.ts';
-import { added, far, inSatellite, install, joining, linkUrl, near, renamed, satelliteOf } from '../two-clusters.ts';
+import {
+  far,
+  inSatellite,
+  install,
+  joining,
+  linkUrl,
+  near,
+  renamed,
+  satelliteOf,
+  unknown as added,
+} from '../two-clusters.ts';
 
 type Regions = Readonly<Record<string, number>>;
 

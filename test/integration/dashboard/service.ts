@@ -19,7 +19,7 @@ export interface DashboardService {
   readonly api: Api;
   readonly renderer: StandInRenderer;
   /** Writes a status, as the controller does. */
-  report(report: Partial<StatusReport>): Promise<unknown>;
+  readonly report: (report: Partial<StatusReport>) => Promise<unknown>;
 }
 
 /** Host of the pages that the renderer knows. */
