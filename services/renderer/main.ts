@@ -90,6 +90,12 @@ await runService({
         if (renderMs !== null) recent.add({ failure, queueWaitMs, renderMs });
         rendererMetrics.ended(end);
       },
+      onReturn: ({ reason, heldMs }) => {
+        // No failure of the capture, but of this service: the state of the region shows it.
+        const failure = { cause: 'service' } as const;
+        if (reason === 'store_unavailable') recent.add({ failure, queueWaitMs: null, renderMs: heldMs });
+        rendererMetrics.returned(reason);
+      },
       log,
     };
     const slots: Slots = new Slots({

@@ -15,8 +15,11 @@ export const renderFailures = [
 
 export type RenderFailure = (typeof renderFailures)[number];
 
-/** Why a renderer returns a job that it has not rendered. */
-export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
+/**
+ * Why a renderer returns a job that it has not ended. `store_unavailable`: the store did not take the file of a background capture, or
+ * did not return its html, and may do so later.
+ */
+export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot', 'store_unavailable'] as const;
 
 export type ReturnReason = (typeof returnReasons)[number];
 

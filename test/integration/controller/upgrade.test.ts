@@ -137,6 +137,7 @@ function startRenderer(session: NatsSession) {
     readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
     clock: session.clock,
     onEnd: () => undefined,
+    onReturn: () => undefined,
     log: silentLog,
   };
   const slots: Slots = new Slots({

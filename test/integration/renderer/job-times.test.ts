@@ -24,6 +24,7 @@ const depsOf = (session: NatsSession, changes: Partial<JobDeps> = {}): JobDeps =
   readHtml: async () => '',
   clock: session.clock,
   onEnd: () => undefined,
+  onReturn: () => undefined,
   log: silentLog,
   ...changes,
 });
