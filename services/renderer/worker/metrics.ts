@@ -90,7 +90,7 @@ export function createRendererMetrics(
   );
   const returns = new Counter({
     name: 'webcapture_renderer_returned_jobs_total',
-    help: 'Jobs that this renderer returned to the queue, by reason: shutting_down, unknown_version, no_free_slot or store_unavailable (a background capture whose file could not be stored now; it is rendered again later).',
+    help: 'Jobs that this renderer returned to the queue, by reason: shutting_down, unknown_version, no_free_slot, store_unavailable (the file of a background capture could not be stored) or cut_off (the page of a background capture, and NATS, could not be reached). Such captures are rendered again.',
     labelNames: ['region', 'reason'],
     registers,
   });

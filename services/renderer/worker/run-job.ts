@@ -55,6 +55,8 @@ export interface JobDeps {
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Html that was too large for the message. */
   readonly readHtml: (name: string) => Promise<string>;
+  /** Whether NATS answers now. */
+  readonly reachesNats: () => Promise<boolean>;
   /** The server's; this process's own while that is not known. */
   readonly clock: { readonly now: () => number; readonly isKnown: boolean };
   readonly onEnd: (end: JobEnd) => void;
@@ -151,15 +153,13 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     onRendered();
     const returning = { job, message, takenAt: delivered.takenAt };
     if (signal.aborted) return publishReturn(returning, 'shutting_down', deps);
-    if (mayBeStoredLater(thrown, job, deps)) {
+    const reason = await returnReasonOf(thrown, job, deps);
+    if (reason !== null) {
       log.warn(
-        { err: thrown, delivery: message.delivery },
-        'the store is unavailable for a background capture; its job is returned',
+        { err: thrown, reason, delivery: message.delivery },
+        'a background capture cannot be ended now; its job is returned',
       );
-      return publishReturn(returning, 'store_unavailable', deps, {
-        deadline: limits.deadline + publishGraceMs,
-        signal,
-      });
+      return publishReturn(returning, reason, deps, { deadline: limits.deadline + publishGraceMs, signal });
     }
     if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
       log.warn(
@@ -368,9 +368,22 @@ function isCollateral(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
 }
 
-/** Whether a background capture can be rendered again when the store works again, within its 24 hours. */
-function mayBeStoredLater(thrown: unknown, { lane, startBy }: CaptureJob, { clock }: JobDeps): boolean {
-  return lane === 'background' && thrown instanceof StoreUnavailableError && clock.now() + maxStoreRetryMs < startBy;
+/** Failures that a renderer without a network would have with any page. */
+const networkFailures: readonly ErrorCode[] = ['NAVIGATION_FAILED', 'CAPTURE_TIMEOUT'];
+
+/**
+ * Why a background capture that failed is to be rendered again, within its 24 hours, because of an outage that passes. Null: it ends as
+ * failed, like a capture that a client waits for.
+ */
+async function returnReasonOf(
+  thrown: unknown,
+  { lane, startBy }: CaptureJob,
+  { clock, reachesNats }: JobDeps,
+): Promise<ReturnReason | null> {
+  if (lane !== 'background' || clock.now() + maxStoreRetryMs >= startBy) return null;
+  if (thrown instanceof StoreUnavailableError) return 'store_unavailable';
+  const isNetworkFailure = thrown instanceof ServiceError && networkFailures.includes(thrown.code);
+  return isNetworkFailure && !(await reachesNats()) ? 'cut_off' : null;
 }
 
 const isRenderFailure = (code: ErrorCode): code is RenderFailure =>

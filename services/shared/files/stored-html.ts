@@ -73,7 +73,8 @@ export async function storeHtml(
  * The html of a parcel. It stays there, so that a second delivery of the job finds it too.
  *
  * @param reading `by-subject`: as the user of a region's renderers may
- * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole; StoreUnavailableError when NATS does not answer
+ * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole; StoreUnavailableError when NATS does not answer, or a replica
+ *   does not have it
  */
 export async function readHtml(
   session: NatsSession,
@@ -89,7 +90,9 @@ export async function readHtml(
     return bytes.toString('utf8');
   } catch (error) {
     const message = 'The supplied html could not be read back. Send the request again.';
-    if (isTransient(error)) throw new StoreUnavailableError(message, { cause: error });
+    // A replica may lag for longer than it is asked here: the leader knows.
+    const mayPass = isTransient(error) || (reading === 'by-subject' && error instanceof PartMissingError);
+    if (mayPass) throw new StoreUnavailableError(message, { cause: error });
     throw new ServiceError('STORAGE_FAILED', message, { cause: error });
   }
 }

@@ -26,6 +26,8 @@ interface Fate {
   readonly stops?: boolean;
   /** Thrown in place of storing the file. */
   readonly storing?: unknown;
+  /** NATS does not answer. */
+  readonly isCutOff?: true;
   /** Thrown in place of reading its html. */
   readonly reading?: unknown;
   /** In place of the job. */
@@ -33,7 +35,10 @@ interface Fate {
 }
 
 /** All that is seen of a job outside, in order. */
-async function deliver(delivery: number, { changes = {}, render, stops = false, storing, reading, data }: Fate = {}) {
+async function deliver(
+  delivery: number,
+  { changes = {}, render, stops = false, storing, isCutOff, reading, data }: Fate = {},
+) {
   const seen: string[] = [];
   const outcomes: JobOutcome[] = [];
   const rendered: RenderRequest[] = [];
@@ -75,6 +80,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
       if (reading !== undefined) throw reading;
       return '';
     },
+    reachesNats: async () => isCutOff === undefined,
     clock: { now: () => Date.now(), isKnown: true },
     onEnd: () => undefined,
     onReturn: () => undefined,
@@ -143,6 +149,34 @@ const table: readonly [
     'cannot be reached',
     () => fails(new ServiceError('NAVIGATION_FAILED', 'There is no such host.')),
     Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached, in the background',
+    () => ({ changes: background(), ...fails(new ServiceError('NAVIGATION_FAILED', 'There is no such host.')) }),
+    Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached, in the background, by a renderer that is cut off',
+    () => ({ changes: background(), isCutOff: true, ...fails(new ServiceError('NAVIGATION_FAILED')) }),
+    Array(3).fill('returned cut_off, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached by a renderer that is cut off, while a client waits for it',
+    () => ({ isCutOff: true, ...fails(new ServiceError('NAVIGATION_FAILED')) }),
+    Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'crashes its own page, in the background, in a renderer that is cut off',
+    () => ({
+      changes: background(),
+      isCutOff: true,
+      ...fails(new ServiceError('CAPTURE_FAILED', 'The page crashed.', { causedBy: 'page' })),
+    }),
+    Array(3).fill('failed CAPTURE_FAILED, acknowledged') as [string, string, string],
     [false, true, true],
   ],
   ['has a second left to begin', () => at(1000, 93_000), [completed, completed, completed], [false, true, true]],

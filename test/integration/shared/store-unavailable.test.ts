@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
-import { type FileUploader, type NewFile, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
+import { type FileUploader, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
 import { readHtml, storeHtml } from '@webcapture/shared/files/stored-html.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import type { Reading } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { type DelayProxy, startDelayProxy } from '../../harness/delay-proxy.ts';
 import { googleError, type Fault } from '../../harness/fault-proxy.ts';
@@ -13,8 +14,8 @@ import { newFile } from '../../harness/records.ts';
 import { busy, uploads, useFaultyBucket } from './support/faulty-bucket.ts';
 
 /** What storing a file fails with; null when it is stored. */
-const failureOf = (uploader: FileUploader, file: NewFile = newFile(1000)): Promise<unknown> =>
-  uploader.upload({ ...file, deadline: Date.now() + 400 }).stored.then(
+const failureOf = (uploader: FileUploader, { file = newFile(1000), ms = 400 } = {}): Promise<unknown> =>
+  uploader.upload({ ...file, deadline: Date.now() + ms }).stored.then(
     () => null,
     (error: unknown) => error,
   );
@@ -37,7 +38,7 @@ describe('a bucket', () => {
     ['is not there', googleError(404, 'notFound', 'The specified bucket does not exist.')],
   ])('that %s takes it only after the operator has acted', async (_, fault) => {
     on().proxy.always(uploads, fault);
-    const failure = await failureOf(on().uploader);
+    const failure = await failureOf(on().uploader, { ms: 10_000 });
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
     expect(failure).not.toBeInstanceOf(StoreUnavailableError);
   });
@@ -65,11 +66,13 @@ describe('the embedded store', () => {
     const fill = (max_bytes: number) => streams.update(streamNames.files, { max_bytes });
     await fill(2000);
     try {
-      expect(await failureOf(new EmbeddedUploader(session), newFile(4000))).toBeInstanceOf(StoreUnavailableError);
+      expect(await failureOf(new EmbeddedUploader(session), { file: newFile(4000), ms: 10_000 })).toBeInstanceOf(
+        StoreUnavailableError,
+      );
     } finally {
       await fill(-1);
     }
-    expect(await failureOf(new EmbeddedUploader(session))).toBeNull();
+    expect(await failureOf(new EmbeddedUploader(session), { ms: 10_000 })).toBeNull();
   });
 
   test('that is cut off may take the file later', async () => {
@@ -84,10 +87,13 @@ describe('the embedded store', () => {
     { tags: 'long' },
     async () => {
       const address = { region: 'us-east', name: randomUUID() } as const;
-      const reading = () => readHtml(session, address).catch((error: unknown) => error);
-      const gone = await reading();
+      const reading = (from: Reading = 'from-leader') =>
+        readHtml(session, address, from).catch((error: unknown) => error);
+      // The replica that answers a renderer may lag.
+      const [gone, notFound] = await Promise.all([reading(), reading('by-subject')]);
       expect(gone).toMatchObject({ code: 'STORAGE_FAILED' });
       expect(gone).not.toBeInstanceOf(StoreUnavailableError);
+      expect(notFound).toBeInstanceOf(StoreUnavailableError);
       await storeHtml(nats.session, address, '<p>kept', Date.now() + 60_000);
       link.cut();
       const failure = await reading();

@@ -59,6 +59,7 @@ export class TestRenderer {
       uploader: new EmbeddedUploader(session),
       results: new ResultPublisher(session, 'pod'),
       readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
+      reachesNats: async () => true,
       clock: session.clock,
       onEnd: (end) => this.ended.push(end),
       onReturn: ({ reason }) => this.returned.push(reason),
