@@ -149,6 +149,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     jobs,
     tickets,
     followUps,
+    tasks,
     cache,
     store,
     parcels,

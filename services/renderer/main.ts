@@ -3,7 +3,7 @@ import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { openUploader } from '@webcapture/shared/files/open-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
-import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
+import { closeNats, connectNats, reachesNats } from '@webcapture/shared/nats/connect.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { heldSubject } from '@webcapture/shared/nats/streams.ts';
 import { heartbeatFreshMs, heldJobText, maxHeldJobs } from '@webcapture/shared/queue/heartbeat.ts';
@@ -83,12 +83,19 @@ await runService({
       results: new ResultPublisher(session, config.pod),
       secretsKeys: SecretsKeys.of(config.secretsKeys),
       readHtml: (name) => readHtml(session, { region: config.region, name }, 'by-subject'),
+      reachesNats: () => reachesNats(session),
       clock: session.clock,
       onEnd: (end) => {
         const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
         const { failure, renderMs } = end;
         if (renderMs !== null) recent.add({ failure, queueWaitMs, renderMs });
         rendererMetrics.ended(end);
+      },
+      onReturn: ({ reason, heldMs }) => {
+        // No failure of the capture, but of this service: the state of the region shows it.
+        const failure = { cause: 'service' } as const;
+        if (reason === 'store_unavailable') recent.add({ failure, queueWaitMs: null, renderMs: heldMs });
+        rendererMetrics.returned(reason);
       },
       log,
     };

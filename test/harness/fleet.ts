@@ -6,7 +6,7 @@ import { Api } from './api.ts';
 import { UsageCheck } from './usage-check.ts';
 import { Broker, type NatsBroker } from './broker.ts';
 import { startTestBucket } from './bucket.ts';
-import { startDelayProxy } from './delay-proxy.ts';
+import { type DelayProxy, startDelayProxy } from './delay-proxy.ts';
 import { freePort } from './free-port.ts';
 import { type NatsCluster, startNatsCluster } from './nats-cluster.ts';
 import { userOf } from './nats-users.ts';
@@ -61,6 +61,8 @@ export interface Fleet extends AsyncDisposable {
   readonly renderers: readonly ServiceProcess[];
   /** The nth renderer of a region. */
   readonly renderer: (region: Region, index?: number) => ServiceProcess;
+  /** The link between the renderers of a region and NATS, if `roundTripMs` names the region. */
+  readonly link: (region: Region) => DelayProxy;
   /** Waits until the fleet knows of so many renderers that take captures. */
   readonly serving: (region: Region, count: number) => Promise<void>;
   /** Waits until GET /status says that all is well. */
@@ -132,11 +134,15 @@ async function assemble(
     count: options.renderers === undefined ? minRenderers : (options.renderers[region] ?? 0),
   }));
   const renderers: { region: Region; part: ServiceProcess }[] = [];
+  const links = new Map<Region, DelayProxy>();
   for (const { region, count } of wanted) {
     const roundTripMs = options.roundTripMs?.[region];
     const distance =
       roundTripMs === undefined ? null : await startDelayProxy({ upstream: addressOf(nats.url), roundTripMs });
-    if (distance !== null) cleanUp.push(async () => distance[Symbol.asyncDispose]());
+    if (distance !== null) {
+      links.set(region, distance);
+      cleanUp.push(async () => distance[Symbol.asyncDispose]());
+    }
     for (let index = 0; index < count; index++) {
       const part = await ServiceProcess.prepare(`renderer-${region}-${index}`, 'renderer', {
         WEBCAPTURE_REGION: region,
@@ -183,6 +189,12 @@ async function assemble(
       const found = renderers.filter((renderer) => renderer.region === region)[index];
       if (found === undefined) throw new Error(`the fleet has no renderer ${index} of ${region}`);
       return found.part;
+    },
+    link: (region) => {
+      const found = links.get(region);
+      if (found === undefined)
+        throw new Error(`the renderers of ${region} have no link: name the region in roundTripMs`);
+      return found;
     },
     serving,
     operational: async () => {

@@ -2,7 +2,7 @@ import { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
-import type { Upload } from '@webcapture/shared/files/file-store.ts';
+import type { FileStore, Upload } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type CaptureJob, jobOf } from '@webcapture/shared/queue/job.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
@@ -18,7 +18,7 @@ export class SettlingParts {
   readonly tickets: Tickets;
   readonly captures: Captures;
   readonly jobs: Jobs;
-  readonly store: EmbeddedStore;
+  readonly store: FileStore;
   readonly cache: Cache;
   readonly settlements: Settlements;
   /** What became of each result. */
@@ -29,7 +29,8 @@ export class SettlingParts {
   readonly warnings: string[] = [];
   readonly log: Logger;
 
-  constructor(session: NatsSession) {
+  /** By default with the embedded store. */
+  constructor(session: NatsSession, store: FileStore = new EmbeddedStore(session)) {
     const warn = (_fields: object, message: string) => void this.warnings.push(message);
     const say = () => undefined;
     this.log = { debug: say, info: say, warn, error: warn } as unknown as Logger;
@@ -37,7 +38,7 @@ export class SettlingParts {
     this.tickets = new Tickets(session);
     this.captures = new Captures(session);
     this.jobs = new Jobs(session, this.tickets);
-    this.store = new EmbeddedStore(session);
+    this.store = store;
     this.cache = new Cache(session);
     this.settlements = new Settlements({
       captures: this.captures,

@@ -197,7 +197,7 @@ export class EndWaiter {
     if (reason === 'unknown_version') await delay(unknownVersionDelayMs);
     const attempt = attemptAfter(ticket);
     const job = { ...this.#job, ticket: { ...this.#job.ticket, attempt } };
-    this.#queued = await this.#deps.jobs.publish(job, { attempt: `returned-${attempt}` });
+    this.#queued = await this.#deps.jobs.publish(job);
     this.#attempt = attempt;
     this.#onStep?.('queued');
   }

@@ -6,6 +6,7 @@ import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { NatsLink } from '../nats.ts';
@@ -21,6 +22,7 @@ interface DispatcherParts {
   readonly link: NatsLink;
   readonly captures: Captures;
   readonly jobs: Jobs;
+  readonly tasks: Tasks;
   readonly tickets: Tickets;
   readonly followUps: FollowUps;
   readonly cache: Cache;
@@ -87,6 +89,7 @@ export function createDispatcher(parts: DispatcherParts) {
     captures,
     followUps,
     jobs,
+    tasks: parts.tasks,
     removeHtml,
     onMalformed,
     log,

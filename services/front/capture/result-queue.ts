@@ -1,6 +1,7 @@
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
-import { isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
+import { storeRetryMs } from '@webcapture/shared/captures/times.ts';
+import { attemptOf, isOpen, requeue } from '@webcapture/shared/captures/transitions.ts';
 import { isTransient } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type PulledMessage, PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
@@ -10,12 +11,13 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { parseResult } from '@webcapture/shared/queue/results.ts';
-import { attemptAfter, seemsInteractive, type Ticket } from '@webcapture/shared/queue/tickets.ts';
+import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
+import { attemptAfter, seemsInteractive } from '@webcapture/shared/queue/tickets.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { RareLog } from '../rare-log.ts';
-import { type Settlements, unknownVersionDelayMs } from './settlement.ts';
+import { type ReturnedJob, type Settlements, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {
   readonly session: NatsSession;
@@ -23,6 +25,7 @@ interface ResultQueueDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly jobs: Pick<Jobs, 'publish'>;
+  readonly tasks: Pick<Tasks, 'schedule'>;
   /** Html that nobody renders again. */
   readonly removeHtml: (name: string) => Promise<void>;
   /** Told of what is no result. */
@@ -118,7 +121,7 @@ export class ResultQueue {
           deadline,
           isAwaited: false,
         });
-        if (settlement.returned !== undefined) await this.#requeue(settlement.returned.ticket);
+        if (settlement.returned !== undefined) await this.#requeue(settlement.returned);
         if (settlement.record !== null) await this.#follow(settlement.record);
         // What is forged or malformed may come thousands of times a second: no confirmation is waited for.
         if (settlement.outcome !== 'forged') return await message.ack();
@@ -151,16 +154,22 @@ export class ResultQueue {
   }
 
   /**
-   * A job that a renderer returned is queued again, once per ticket however often it is returned. An interactive one
-   * is queued by the front that waits for it, if it still does.
+   * Queues a job that a renderer returned again, once per ticket however often it is returned; a job that the store did not take later,
+   * by the leader. An interactive one is queued by the front that waits for it, if it still does.
    */
-  async #requeue(ticket: Ticket): Promise<void> {
-    const { captures, jobs, log } = this.#deps;
+  async #requeue({ ticket, reason }: ReturnedJob): Promise<void> {
+    const { session, captures, jobs, tasks, log } = this.#deps;
     if (ticket.draft !== undefined) return;
-    const record = await captures.change(ticket, requeue(ticket.revision));
-    if (record === null || !isOpen(record, ticket.revision)) return;
-    log.info({ uuid: ticket.uuid, region: ticket.region }, 'a renderer returned a job; it is queued again');
+    const { account, uuid, revision, region } = ticket;
     const attempt = attemptAfter(ticket);
-    await jobs.publish(jobOf(record, ticket.revision, { attempt }), { attempt: `returned-${attempt}` });
+    const record = await captures.change(ticket, requeue(revision, attempt));
+    // A later attempt may be under way already.
+    if (record === null || !isOpen(record, revision) || attemptOf(record, revision) !== attempt) return;
+    log.info({ uuid, region, reason, attempt }, 'a renderer returned a job; it is queued again');
+    if (reason === 'store_unavailable') {
+      const at = session.now() + storeRetryMs(attempt);
+      return tasks.schedule({ kind: 'dispatch', account, uuid, revision }, at);
+    }
+    await jobs.publish(jobOf(record, revision));
   }
 }

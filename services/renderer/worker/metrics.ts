@@ -1,4 +1,5 @@
 import { formats } from '@webcapture/shared/api/formats.ts';
+import { type ReturnReason, returnReasons } from '@webcapture/shared/queue/outcomes.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { causesOf, errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
@@ -9,6 +10,8 @@ import type { JobEnd } from './run-job.ts';
 
 export interface RendererMetrics {
   ended(end: JobEnd): void;
+  /** A job was returned to the queue before its end. */
+  returned(reason: ReturnReason): void;
   /** A capture met a limit of its network, its first. */
   limitReached(limit: SessionLimit): void;
   /** A capture was ended since its page took too much of this. */
@@ -85,7 +88,15 @@ export function createRendererMetrics(
   gauge('webcapture_renderer_browser_up', '1 if the browser of this renderer responds, otherwise 0.', () =>
     Number(renderer.browserUp()),
   );
+  const returns = new Counter({
+    name: 'webcapture_renderer_returned_jobs_total',
+    help: 'Jobs that this renderer returned to the queue, by reason: shutting_down, unknown_version, no_free_slot, store_unavailable (the file of a background capture could not be stored) or cut_off (the page of a background capture, and NATS, could not be reached). Such captures are rendered again.',
+    labelNames: ['region', 'reason'],
+    registers,
+  });
+  for (const reason of returnReasons) returns.inc({ region, reason }, 0);
   return {
+    returned: (reason) => returns.inc({ region, reason }),
     limitReached: (limit) => limits.inc({ region, limit }),
     pageLimitReached: (resource) => pageLimits.inc({ region, resource }),
     pageReused: () => reuses.inc({ region }),

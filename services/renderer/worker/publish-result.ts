@@ -1,4 +1,5 @@
 import type { JobEnvelope, JobReply } from '@webcapture/shared/queue/job.ts';
+import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -46,7 +47,8 @@ export class ResultPublisher {
           ...(ttl === undefined ? {} : { ttl: `${ttl}s` }),
         });
       },
-      { deadline, attemptTimeoutMs: 5000, ...(signal === undefined ? {} : { signal }) },
+      // A full queue of results has room again when fronts have settled some, and a full disk when files have expired.
+      { deadline, attemptTimeoutMs: 5000, mayPass: isStreamFull, ...(signal === undefined ? {} : { signal }) },
     );
   }
 

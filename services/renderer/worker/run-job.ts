@@ -1,10 +1,10 @@
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type SecretsKeys, SecretsLockedError } from '@webcapture/shared/captures/sealed-secrets.ts';
-import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { deadlineOf, maxStoreRetryMs } from '@webcapture/shared/captures/times.ts';
 import { extractedType } from '@webcapture/shared/api/formats.ts';
 import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
-import type { FileUploader } from '@webcapture/shared/files/file-store.ts';
+import { type FileUploader, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureJob, JobEnvelope } from '@webcapture/shared/queue/job.ts';
@@ -41,7 +41,7 @@ const oldVersionDelayMs = 5000;
  */
 const ackTimeoutMs = 2000;
 
-/** A result is published for so long after the deadline while NATS is unavailable; then the job is delivered again. */
+/** While NATS is unavailable, a renderer tries to publish a result or a return until this time after the deadline. Then NATS redelivers the job. */
 const publishGraceMs = 10 * 60_000;
 
 /** A page is closed when the reply was sent, or after this: a store that is slow must not keep pages running. */
@@ -54,9 +54,12 @@ export interface JobDeps {
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Html that was too large for the message. */
   readonly readHtml: (name: string) => Promise<string>;
+  /** Whether NATS answers now. */
+  readonly reachesNats: () => Promise<boolean>;
   /** The server's; this process's own while that is not known. */
   readonly clock: { readonly now: () => number; readonly isKnown: boolean };
   readonly onEnd: (end: JobEnd) => void;
+  readonly onReturn: (returned: JobReturn) => void;
   readonly log: Logger;
 }
 
@@ -68,6 +71,13 @@ export interface JobEnd {
   readonly queueMs: number;
   /** Null when it was never rendered: its time had passed in the queue. */
   readonly renderMs: number | null;
+}
+
+/** A job that was returned to the queue, for the metrics and the heartbeat. */
+interface JobReturn {
+  readonly reason: ReturnReason;
+  /** Time that the renderer had the job. */
+  readonly heldMs: number;
 }
 
 /**
@@ -91,26 +101,36 @@ export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDep
 /** Returns a job that was not rendered: a trusted service queues it again, and it does not count as an attempt. */
 export async function returnJob(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
   try {
-    await publishReturn(parseJob(message.data), message, reason, deps);
+    await publishReturn({ job: parseJob(message.data), message }, reason, deps);
   } catch (error) {
     deps.log.warn({ err: error, reason }, 'returning a job failed; it will be delivered again');
     message.nak(nakDelayMs);
   }
 }
 
+/** A renderer that stops, or has no slot for the job, returns it within this time, or the job is delivered again. */
+const soon = () => ({ deadline: Date.now() + ackTimeoutMs });
+
+interface Returning {
+  readonly job: JobEnvelope;
+  readonly message: PulledMessage;
+  readonly takenAt?: number;
+}
+
 async function publishReturn(
-  job: JobEnvelope,
-  message: PulledMessage,
+  { job, message, takenAt = performance.now() }: Returning,
   reason: ReturnReason,
   deps: JobDeps,
+  { deadline, signal }: { readonly deadline: number; readonly signal?: AbortSignal } = soon(),
 ): Promise<void> {
   if (typeof job.ticket !== 'string') {
     // Of version 0.1: the leader makes a job of this version of it.
     message.nak(oldVersionDelayMs);
     return;
   }
-  const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
-  await deps.results.publish(delivered, { kind: 'returned', reason }, Date.now() + ackTimeoutMs);
+  const delivered = { job, delivery: message.delivery, takenAt };
+  await deps.results.publish(delivered, { kind: 'returned', reason }, deadline, signal);
+  deps.onReturn({ reason, heldMs: performance.now() - takenAt });
   await acknowledge(message, deps.log);
 }
 
@@ -130,7 +150,16 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     outcome = await capture(delivered, limits, signal, deps, onRendered);
   } catch (thrown) {
     onRendered();
-    if (signal.aborted) return publishReturn(job, message, 'shutting_down', deps);
+    const returning = { job, message, takenAt: delivered.takenAt };
+    if (signal.aborted) return publishReturn(returning, 'shutting_down', deps);
+    const reason = await returnReasonOf(thrown, job, deps);
+    if (reason !== null) {
+      log.warn(
+        { err: thrown, reason, delivery: message.delivery },
+        'a background capture cannot be ended now; its job is returned',
+      );
+      return publishReturn(returning, reason, deps, { deadline: limits.deadline + publishGraceMs, signal });
+    }
     if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
       log.warn(
         { err: thrown, delivery: message.delivery },
@@ -336,6 +365,24 @@ async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
 /** The browser went away under a capture, which may not be the fault of its page: it gets another attempt. */
 function isCollateral(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
+}
+
+/** Failures that a renderer without a network would have with any page. */
+const networkFailures: readonly ErrorCode[] = ['NAVIGATION_FAILED', 'CAPTURE_TIMEOUT'];
+
+/**
+ * Why a background capture that failed is to be rendered again, within its 24 hours, because of an outage that passes. Null: it ends as
+ * failed, like a capture that a client waits for.
+ */
+async function returnReasonOf(
+  thrown: unknown,
+  { lane, startBy }: CaptureJob,
+  { clock, reachesNats }: JobDeps,
+): Promise<ReturnReason | null> {
+  if (lane !== 'background' || clock.now() + maxStoreRetryMs >= startBy) return null;
+  if (thrown instanceof StoreUnavailableError) return 'store_unavailable';
+  const isNetworkFailure = thrown instanceof ServiceError && networkFailures.includes(thrown.code);
+  return isNetworkFailure && !(await reachesNats()) ? 'cut_off' : null;
 }
 
 async function loadSource({ source }: CaptureJob, { readHtml }: JobDeps): Promise<RenderSource> {

@@ -54,6 +54,8 @@ export interface CaptureRefresh {
   readonly deadline: number;
   /** That of the account when the refresh was asked for; absent: `context`. */
   readonly isolation?: Isolation;
+  /** As in {@link CaptureRecord}. */
+  readonly attempt?: number;
   readonly endedAt?: number;
   /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
   readonly failure?: RecordedFailure;
@@ -134,6 +136,8 @@ export interface CaptureRecord {
   readonly deadline: number;
   /** That of the account when the capture was asked for; absent: `context`. */
   readonly isolation?: Isolation;
+  /** Number of times that its job was queued, where renderers returned it; absent: once. */
+  readonly attempt?: number;
   /** How long its file is kept. */
   readonly lifetimeMs: number;
   /** When the file is removed. Until the capture completes: acceptance plus the lifetime. */

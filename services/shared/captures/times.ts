@@ -1,4 +1,5 @@
 import type { RenderOptions } from '../api/capture-request.ts';
+import { backoffMs } from '../runtime/deadline.ts';
 
 /** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
 export const backgroundWaitMs = 86_400_000;
@@ -26,6 +27,15 @@ export const scriptTimeoutMs = 5000;
 
 /** For a page to be read, where parts of it are to be extracted. */
 export const extractTimeoutMs = 8000;
+
+/** The longest wait before a background capture that the store did not take is rendered again. */
+export const maxStoreRetryMs = 5 * 60_000;
+
+/**
+ * How long a background capture that the store did not take waits before its next attempt: 5 s, doubling up to 5 minutes. `attempt`: the
+ * number of that attempt, from 2.
+ */
+export const storeRetryMs = (attempt: number): number => backoffMs(attempt - 1, 5000, maxStoreRetryMs);
 
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {

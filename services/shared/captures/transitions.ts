@@ -35,19 +35,26 @@ export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: nu
 }
 
 /** Rendering begins, if nobody has begun it. */
-export const begin = (refreshNumber: number): Transition => move(refreshNumber, 'queued', 'rendering');
-
-/** A renderer has returned the job before the end. */
-export const requeue = (refreshNumber: number): Transition => move(refreshNumber, 'rendering', 'queued');
-
-function move(refreshNumber: number, from: OpenState, to: OpenState): Transition {
-  return (record) => {
-    if (stateOf(record, refreshNumber) !== from) return null;
-    return refreshNumber === 0 ? { ...record, status: to } : { ...record, ...refreshed(record, { state: to }) };
+export const begin =
+  (refreshNumber: number): Transition =>
+  (record) => {
+    if (stateOf(record, refreshNumber) !== 'queued') return null;
+    if (refreshNumber === 0) return { ...record, status: 'rendering' };
+    return { ...record, ...refreshed(record, { state: 'rendering' }) };
   };
-}
 
-type OpenState = 'queued' | 'rendering';
+/** A renderer has returned the job before the end. `attempt`: the number of the attempt that follows, which can begin once. */
+export const requeue =
+  (refreshNumber: number, attempt: number): Transition =>
+  (record) => {
+    if (!isOpen(record, refreshNumber) || attemptOf(record, refreshNumber) >= attempt) return null;
+    if (refreshNumber === 0) return { ...record, status: 'queued', attempt };
+    return { ...record, ...refreshed(record, { state: 'queued', attempt }) };
+  };
+
+/** Number of times that the job of a capture, or of its latest refresh, was queued. */
+export const attemptOf = (record: CaptureRecord, refreshNumber: number): number =>
+  (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
 /** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
 export function complete(refreshNumber: number, outcome: CaptureOutcome, expiresAt: number): Transition {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { localDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
+import { isStreamFull, isTransient } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { partGraceSeconds, partSubject, uploadObject, type PartsLocation } from './embedded-head.ts';
 import { FileMessages, partSize } from './file-messages.ts';
-import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
+import { type FileUploader, type NewFile, StoreUnavailableError, type Upload } from './file-store.ts';
 import { contentTag, uploadOf } from './upload.ts';
 
 const writeTimeoutMs = 30_000;
@@ -32,7 +33,11 @@ export class EmbeddedUploader implements FileUploader {
     const writing = this.#write(location, file);
     const stored = writing.then(
       () => upload,
-      (error: unknown) => Promise.reject(toServiceError(error, 'STORAGE_FAILED')),
+      (cause: unknown) => {
+        // Files expire: a full stream has room again.
+        const mayPass = isTransient(cause) || isStreamFull(cause);
+        throw mayPass ? new StoreUnavailableError(undefined, { cause }) : toServiceError(cause, 'STORAGE_FAILED');
+      },
     );
     // Whoever waits for `sent` alone must not be ended by what becomes of the rest.
     stored.catch(() => undefined);

@@ -14,6 +14,14 @@ export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   }
 }
 
+/** The store cannot be reached, or cannot take a file now: the same call may succeed later. */
+export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
+  constructor(message?: string, options?: { cause?: unknown }) {
+    super('STORAGE_FAILED', message, options);
+    this.name = 'StoreUnavailableError';
+  }
+}
+
 /** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
 const maxLooks = 3;
 
@@ -89,7 +97,8 @@ export interface Upload {
 export interface FileUploader {
   /**
    * Uploads a file. Nobody can read it before {@link FileStore.accept} has put it in place (in a bucket the first file of
-   * a capture is created in its place). Both promises reject with a ServiceError `STORAGE_FAILED`.
+   * a capture is created in its place). Both promises reject with a ServiceError `STORAGE_FAILED`, which is a
+   * {@link StoreUnavailableError} when the file may be stored later.
    *
    * `sent`: nothing that is published on the same NATS connection from then on reaches the server before the file does.
    * `stored`: the file is there for good.

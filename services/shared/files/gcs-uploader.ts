@@ -2,7 +2,7 @@ import type { Bucket, PreconditionOptions } from '@google-cloud/storage';
 import { localDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
 import { withSuffix } from './file-name.ts';
-import { type FileUploader, type NewFile, type Upload } from './file-store.ts';
+import { type FileUploader, type NewFile, StoreUnavailableError, type Upload } from './file-store.ts';
 import type { GcsClient, GcsLimits } from './gcs-client.ts';
 import { GcsError, isOverwriteRefused } from './gcs-error.ts';
 import { describeObject, type ObjectResource, resourceIn } from './gcs-objects.ts';
@@ -166,6 +166,8 @@ export class GcsUploader implements FileUploader {
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
+      // The others need the operator: a missing right or bucket.
+      if (error instanceof GcsError && error.transient) throw new StoreUnavailableError(undefined, { cause: error });
       throw toServiceError(error, 'STORAGE_FAILED');
     }
   }

@@ -1,10 +1,12 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import { ServiceError } from '../runtime/errors.ts';
+import { isTransient } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { getMessage } from '../nats/get-message.ts';
 import type { Reading } from '../nats/entries.ts';
 import { streamNames } from '../nats/streams.ts';
+import { StoreUnavailableError } from './file-store.ts';
 import { FileMessages, partSize, untilFound } from './file-messages.ts';
 
 const writeTimeoutMs = 10_000;
@@ -71,7 +73,8 @@ export async function storeHtml(
  * The html of a parcel. It stays there, so that a second delivery of the job finds it too.
  *
  * @param reading `by-subject`: as the user of a region's renderers may
- * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole
+ * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole; StoreUnavailableError when NATS does not answer, or a replica
+ *   does not have it
  */
 export async function readHtml(
   session: NatsSession,
@@ -86,9 +89,11 @@ export async function readHtml(
     if (bytes.length !== head.size) throw new RangeError(`${bytes.length} bytes in place of ${head.size}`);
     return bytes.toString('utf8');
   } catch (error) {
-    throw new ServiceError('STORAGE_FAILED', 'The supplied html could not be read back. Send the request again.', {
-      cause: error,
-    });
+    const message = 'The supplied html could not be read back. Send the request again.';
+    // A replica may lag for longer than it is asked here: the leader knows.
+    const mayPass = isTransient(error) || (reading === 'by-subject' && error instanceof PartMissingError);
+    if (mayPass) throw new StoreUnavailableError(message, { cause: error });
+    throw new ServiceError('STORAGE_FAILED', message, { cause: error });
   }
 }
 

@@ -187,6 +187,19 @@ export function olderThan(a: string, b: string): boolean {
   }
 }
 
+/** An answer that takes longer is none. */
+const reachTimeoutMs = 3000;
+
+/** Whether the server answers now: a cut is noticed here sooner than by the pings of the connection. Never throws. */
+export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<boolean> {
+  try {
+    await withDeadline(nc.rtt(), reachTimeoutMs, 'reaching NATS');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** What is still to be sent is sent in no time, where there is somebody to send it to. */
 const drainMs = 5000;
 

@@ -9,6 +9,8 @@ export interface RetryLimits {
   readonly signal?: AbortSignal;
   /** How long one attempt may take, as long as there is so much time left. */
   readonly attemptTimeoutMs?: number;
+  /** Whether the call may succeed later although the error is not transient; by default never. */
+  readonly mayPass?: (error: unknown) => boolean;
   /** By default the local clock; that of the session when the deadline came from another process. */
   readonly now?: () => number;
 }
@@ -38,7 +40,10 @@ const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4,
  * @throws DeadlineError when the deadline had passed before the first attempt
  */
 export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {
-  return attempts(call, limits, (error, attempt) => (isTransient(error) ? transientDelay(attempt) : null));
+  const { mayPass = () => false } = limits;
+  return attempts(call, limits, (error, attempt) =>
+    isTransient(error) || mayPass(error) ? transientDelay(attempt) : null,
+  );
 }
 
 /**

@@ -90,8 +90,6 @@ export interface JobDelivery {
   readonly source?: CaptureSource;
   /** Secrets that are kept nowhere. */
   readonly secrets?: JobSecrets;
-  /** As in `Ticket`. */
-  readonly attempt?: number;
 }
 
 /** A job but for the signature of its ticket. */
@@ -107,7 +105,7 @@ export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket
 export function jobOf(
   record: CaptureRecord,
   refreshNumber = 0,
-  { source, secrets = record.secrets, reply, attempt }: JobDelivery = {},
+  { source, secrets = record.secrets, reply }: JobDelivery = {},
 ): UnsignedJob {
   const { uuid, account, refresh, options } = record;
   const turn = refreshNumber === 0 ? record : refresh;
@@ -125,7 +123,7 @@ export function jobOf(
     revision: refreshNumber,
     region,
     object: file.object,
-    ...(attempt === undefined ? {} : { attempt }),
+    ...(turn.attempt === undefined ? {} : { attempt: turn.attempt }),
   };
   return {
     version: captureJobVersion,

@@ -8,7 +8,7 @@ import { retryTransient } from '../nats/retry.ts';
 import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
 import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
-import type { Tickets } from './tickets.ts';
+import type { Ticket, Tickets } from './tickets.ts';
 
 /** Where a published job lies. */
 export interface QueuedJob {
@@ -18,7 +18,10 @@ export interface QueuedJob {
 export interface PublishOptions {
   /** Unix milliseconds by the server's clock; by default ten seconds from now. */
   readonly deadline?: number;
-  /** Absent unless it was queued before; else the name of this time. What has been queued under it is not queued again. */
+  /**
+   * Name of this time that the job is queued, for a job that was queued before; by default by the attempt of its ticket. The job is
+   * queued once under each name.
+   */
   readonly attempt?: string;
   /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
   readonly copiesHtml?: boolean;
@@ -40,7 +43,8 @@ export class Jobs {
    * Queues a capture. A publish that timed out may have landed; the message id makes sending it again harmless.
    * Throws the server's error, or a timeout at the deadline.
    */
-  async publish(job: UnsignedJob, { deadline, attempt, copiesHtml }: PublishOptions = {}): Promise<QueuedJob> {
+  async publish(job: UnsignedJob, options: PublishOptions = {}): Promise<QueuedJob> {
+    const { deadline, attempt = attemptName(job.ticket), copiesHtml } = options;
     const { js } = this.#session;
     const shard = backgroundShardOf(job.account, backgroundShards);
     const id = `${job.uuid}:${job.revision}`;
@@ -98,6 +102,8 @@ export class Jobs {
     return (await getMessage(streams, streamNames.captures, { seq: job.sequence })) !== null;
   }
 }
+
+const attemptName = ({ attempt }: Ticket) => (attempt === undefined ? undefined : `returned-${attempt}`);
 
 /**
  * A job out of a message, or of one of another version what all versions have. Throws when it is no job at all.

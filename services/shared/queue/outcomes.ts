@@ -18,8 +18,17 @@ export type RenderFailure = (typeof renderFailures)[number];
 export const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
   (renderFailures as readonly ErrorCode[]).includes(code);
 
-/** Why a renderer returns a job that it has not rendered. */
-export const returnReasons = ['shutting_down', 'unknown_version', 'no_free_slot'] as const;
+/**
+ * Why a renderer returns a job that it has not ended. `store_unavailable`: the store did not take the file of a background capture, or
+ * did not return its html, and may do so later. `cut_off`: a page could not be reached while the renderer could not reach NATS either.
+ */
+export const returnReasons = [
+  'shutting_down',
+  'unknown_version',
+  'no_free_slot',
+  'store_unavailable',
+  'cut_off',
+] as const;
 
 export type ReturnReason = (typeof returnReasons)[number];
 

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
-import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { begin, remove, requeue, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -27,6 +28,17 @@ describe('dispatch', () => {
     await run();
     await run();
     expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 0, lane: 'background' }]);
+    expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
+  });
+
+  test('a job that a renderer returned is queued under the number of its attempt, once, with all deliveries before it', async () => {
+    const { run, queue, record, deps, dueAt } = await accepted({ account: 'returned' });
+    await run();
+    await deps.captures.change(record, requeue(0, 2));
+    await run();
+    await run();
+    const jobs = (await queue()).filter(({ account }) => account === record.account);
+    expect(jobs.map((job) => ticketOf(job).attempt)).toEqual([undefined, 2]);
     expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
   });
 

@@ -135,8 +135,10 @@ function startRenderer(session: NatsSession) {
     uploader: new EmbeddedUploader(session),
     results: new ResultPublisher(session, 'renderer'),
     readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
+    reachesNats: async () => true,
     clock: session.clock,
     onEnd: () => undefined,
+    onReturn: () => undefined,
     log: silentLog,
   };
   const slots: Slots = new Slots({

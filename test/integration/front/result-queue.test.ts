@@ -42,6 +42,7 @@ async function startQueue(): Promise<{ parts: SettlingParts; queue: ResultQueue;
     captures: own.captures,
     followUps: new FollowUps(new Tasks(session), new ExpiryIndex(session, session.now)),
     jobs: own.jobs,
+    tasks: new Tasks(session),
     removeHtml: (name) => removeHtml(session, name),
     onMalformed: () => (malformed += 1),
     log: own.log,

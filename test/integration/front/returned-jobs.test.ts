@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { jobMaxDeliveries, resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { returnReasons, type ReturnReason } from '@webcapture/shared/queue/outcomes.ts';
+import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
+import { taskDueAt } from '../../harness/queues.ts';
+import { resultOf, SettlingParts } from '../../harness/settling.ts';
 import { until } from '../../harness/until.ts';
 import type { Behaviour } from '../../harness/stand-in-renderer.ts';
 import { openHolder, startBackgroundFront, type Holder } from './background.ts';
@@ -32,6 +35,13 @@ async function openReturned(reason: ReturnReason, times: number): Promise<Holder
 
 const jobsOf = (uuid: unknown) => front.renderer.jobs.filter((job) => job.uuid === uuid);
 
+/** 0, or 1 where results of the capture wait. */
+async function unsettledOf(uuid: string): Promise<number> {
+  const filter = { subjects_filter: resultSubject('us-east', uuid) };
+  const { state } = await front.nats.session.jsm.streams.info(streamNames.results, filter);
+  return Object.keys(state.subjects ?? {}).length;
+}
+
 async function expectOneCharge(holder: Holder): Promise<void> {
   expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
 }
@@ -53,6 +63,9 @@ test('a background job that a renderer gives back is queued again, each time, an
   await expectOneCharge(holder);
 });
 
+/** Those after which a job is queued again at once. */
+const queuedAtOnce = returnReasons.filter((reason) => reason !== 'unknown_version' && reason !== 'store_unavailable');
+
 // The first of the concurrent tests: each return takes two seconds.
 test.concurrent(
   'jobs of a version that no renderer knows go back ten times and more, and are rendered once one does',
@@ -73,7 +86,7 @@ test.concurrent(
   },
 );
 
-test.concurrent.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
+test.concurrent.each(queuedAtOnce)(
   'more often than a job may be delivered, for %s: whoever waits gets the picture, charged once',
   async (reason) => {
     const times = jobMaxDeliveries + 2;
@@ -83,17 +96,14 @@ test.concurrent.each(returnReasons.filter((reason) => reason !== 'unknown_versio
   },
 );
 
-test.concurrent.each(returnReasons.filter((reason) => reason !== 'unknown_version'))(
-  'of a background capture, for %s: any front queues it again',
-  async (reason) => {
-    const times = jobMaxDeliveries + 2;
-    const holder = await openReturned(reason, times);
-    const { uuid } = await holder.queue();
-    await holder.until(uuid, 'completed');
-    expect(jobsOf(uuid)).toHaveLength(times + 1);
-    await expectOneCharge(holder);
-  },
-);
+test.concurrent.each(queuedAtOnce)('of a background capture, for %s: any front queues it again', async (reason) => {
+  const times = jobMaxDeliveries + 2;
+  const holder = await openReturned(reason, times);
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'completed');
+  expect(jobsOf(uuid)).toHaveLength(times + 1);
+  await expectOneCharge(holder);
+});
 
 test.concurrent(
   'a renderer that gives one job back again and again has it queued once more, not each time',
@@ -107,15 +117,46 @@ test.concurrent(
     });
     const { uuid } = await holder.queue();
     await holder.until(uuid, 'completed');
-    const unsettled = async () => {
-      const filter = { subjects_filter: resultSubject('us-east', uuid) };
-      return (await front.nats.session.jsm.streams.info(streamNames.results, filter)).state.subjects ?? {};
-    };
-    await until('all that it said to be settled', async () => Object.keys(await unsettled()).length === 0);
+    await until('all that it said to be settled', async () => (await unsettledOf(uuid)) === 0);
     expect(jobsOf(uuid)).toHaveLength(2);
     isFirst = true;
     expect(jobsOf(await interactive(holder))).toHaveLength(2);
     expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+  },
+);
+
+test.concurrent(
+  'a job whose file the store did not take is queued again by the leader, later each time, and returns of earlier attempts change nothing',
+  async () => {
+    const holder = await openHolder(front);
+    behaviours.set(holder.account, async () => undefined);
+    const { uuid } = await holder.queue();
+    const taken = await until('the job', () => jobsOf(uuid)[0]);
+    const { session } = front.nats;
+    const { tickets } = new SettlingParts(session);
+    const give = async (attempt: number) => {
+      const ticket = await tickets.sign({ ...ticketOf(taken), attempt });
+      const result = resultOf({ ticket }, { kind: 'returned', reason: 'store_unavailable' });
+      await session.js.publish(resultSubject('us-east', uuid), JSON.stringify(result));
+    };
+    const dueIn = async () =>
+      ((await taskDueAt(session, 'dispatch', { account: holder.account, uuid })) ?? 0) - session.now();
+    for (const [attempt, delayMs] of [
+      [1, 5000],
+      [2, 10_000],
+      [3, 20_000],
+      [9, 300_000],
+      // Late, of a renderer that was cut off meanwhile.
+      [2, 300_000],
+    ] as const) {
+      await give(attempt);
+      await until('it to be settled', async () => (await unsettledOf(uuid)) === 0);
+      const inMs = await dueIn();
+      expect(inMs).toBeLessThanOrEqual(delayMs);
+      expect(inMs).toBeGreaterThan(delayMs * 0.75 - 2000);
+    }
+    expect(await holder.record(uuid)).toMatchObject({ status: 'queued', attempt: 10 });
+    expect(jobsOf(uuid)).toHaveLength(1);
   },
 );
 

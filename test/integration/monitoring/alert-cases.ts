@@ -29,6 +29,7 @@ const slots = (pod: string) => `webcapture_region_slots{region="us-east",pod="${
 const elsewhere = (metric: string) => `${metric}{namespace="elsewhere",region="us-east",pod="c"}`;
 const leader = (pod: string) => `webcapture_controller_leader{pod="${pod}"}`;
 
+const returned = (reason: string) => `webcapture_renderer_returned_jobs_total{region="us-east",reason="${reason}"}`;
 const volume = (what: 'available' | 'capacity', claim: string) =>
   `kubelet_volume_stats_${what}_bytes{persistentvolumeclaim="${claim}"}`;
 const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
@@ -150,6 +151,13 @@ export const alertCases: readonly AlertCase[] = [
     labels: {},
     summary: 'Files cannot be stored',
     quiet: { [ended('STORAGE_FAILED', 'service')]: '0x10 1x10', [status('storage')]: '1x20' },
+  },
+  {
+    alert: 'WebcaptureStorageFails',
+    fires: { [returned('store_unavailable')]: '0+2x20' },
+    labels: {},
+    summary: 'Files cannot be stored',
+    quiet: { [returned('store_unavailable')]: '0x10 1x10', [returned('shutting_down')]: '0+2x20' },
   },
   {
     alert: 'WebcaptureStorageFails',

@@ -4,7 +4,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { jobAckWaitMs } from '@webcapture/shared/nats/streams.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
-import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
+import { type NewFile, StoreUnavailableError, type Upload } from '@webcapture/shared/files/file-store.ts';
 import { BrowserLostError } from '../../../services/renderer/browser/page.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import type { RenderRequest } from '../../../services/renderer/page/render.ts';
@@ -24,12 +24,21 @@ interface Fate {
   readonly render?: RenderEngine['render'];
   /** The renderer stops while it renders. */
   readonly stops?: boolean;
+  /** Thrown in place of storing the file. */
+  readonly storing?: unknown;
+  /** NATS does not answer. */
+  readonly isCutOff?: true;
+  /** Thrown in place of reading its html. */
+  readonly reading?: unknown;
   /** In place of the job. */
   readonly data?: Buffer;
 }
 
 /** All that is seen of a job outside, in order. */
-async function deliver(delivery: number, { changes = {}, render, stops = false, data }: Fate = {}) {
+async function deliver(
+  delivery: number,
+  { changes = {}, render, stops = false, storing, isCutOff, reading, data }: Fate = {},
+) {
   const seen: string[] = [];
   const outcomes: JobOutcome[] = [];
   const rendered: RenderRequest[] = [];
@@ -45,6 +54,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
     },
   };
   const stored = async ({ object, contentType, bytes, width, height, expiresAt }: NewFile): Promise<Upload> => {
+    if (storing !== undefined) throw storing;
     seen.push('stored');
     return { object, contentType, size: bytes.length, etag: 'tag', width, height, expiresAt };
   };
@@ -53,6 +63,7 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
     uploader: {
       upload: (file: NewFile) => {
         const upload = stored(file);
+        upload.catch(() => undefined);
         return { sent: upload, stored: upload };
       },
     },
@@ -65,9 +76,14 @@ async function deliver(delivery: number, { changes = {}, render, stops = false, 
         seen.push(outcome.kind + detail);
       },
     },
-    readHtml: async () => '',
+    readHtml: async () => {
+      if (reading !== undefined) throw reading;
+      return '';
+    },
+    reachesNats: async () => isCutOff === undefined,
     clock: { now: () => Date.now(), isKnown: true },
     onEnd: () => undefined,
+    onReturn: () => undefined,
     log: silentLog,
   } as unknown as JobDeps;
   const message = delivered({ ...jobOf(newRecord(changes)), ticket: 'a.b' }, delivery, {
@@ -95,7 +111,12 @@ const at = (startsInMs: number, endsInMs: number) => {
   return { changes: { acceptedAt: now - 60_000, startBy: now + startsInMs, deadline: now + endsInMs } };
 };
 
+const day = 86_400_000;
+const background = (startsInMs = day) =>
+  ({ lane: 'background', ...at(startsInMs, startsInMs + 93_000).changes }) as const;
+
 const completed = 'stored, completed, acknowledged';
+const notStored = 'failed STORAGE_FAILED, acknowledged';
 const timedOut = 'failed CAPTURE_TIMEOUT, acknowledged';
 
 /** What is seen of a job at its first, second and third delivery, and whether it has a browser of its own then; null where it has none at all. */
@@ -130,6 +151,34 @@ const table: readonly [
     Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
     [false, true, true],
   ],
+  [
+    'cannot be reached, in the background',
+    () => ({ changes: background(), ...fails(new ServiceError('NAVIGATION_FAILED', 'There is no such host.')) }),
+    Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached, in the background, by a renderer that is cut off',
+    () => ({ changes: background(), isCutOff: true, ...fails(new ServiceError('NAVIGATION_FAILED')) }),
+    Array(3).fill('returned cut_off, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'cannot be reached by a renderer that is cut off, while a client waits for it',
+    () => ({ isCutOff: true, ...fails(new ServiceError('NAVIGATION_FAILED')) }),
+    Array(3).fill('failed NAVIGATION_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'crashes its own page, in the background, in a renderer that is cut off',
+    () => ({
+      changes: background(),
+      isCutOff: true,
+      ...fails(new ServiceError('CAPTURE_FAILED', 'The page crashed.', { causedBy: 'page' })),
+    }),
+    Array(3).fill('failed CAPTURE_FAILED, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
   ['has a second left to begin', () => at(1000, 93_000), [completed, completed, completed], [false, true, true]],
   [
     // Who had it before began in time.
@@ -143,6 +192,37 @@ const table: readonly [
     'is under way when the renderer stops',
     () => ({ stops: true }),
     Array(3).fill('returned shutting_down, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    // At every delivery: the page is not the cause.
+    'cannot be stored now, in the background',
+    () => ({ changes: background(), storing: new StoreUnavailableError() }),
+    Array(3).fill('returned store_unavailable, acknowledged') as [string, string, string],
+    [false, true, true],
+  ],
+  [
+    'has html that cannot be read now, in the background',
+    () => ({ changes: { ...background(), html: 'parcel' }, reading: new StoreUnavailableError() }),
+    Array(3).fill('returned store_unavailable, acknowledged') as [string, string, string],
+    [null, null, null],
+  ],
+  [
+    'cannot be stored now, while a client waits for it',
+    () => ({ storing: new StoreUnavailableError() }),
+    [notStored, notStored, notStored],
+    [false, true, true],
+  ],
+  [
+    'cannot be stored now, in the background, at the end of its 24 hours',
+    () => ({ changes: background(290_000), storing: new StoreUnavailableError() }),
+    [notStored, notStored, notStored],
+    [false, true, true],
+  ],
+  [
+    'the store refuses, in the background',
+    () => ({ changes: background(), storing: new ServiceError('STORAGE_FAILED') }),
+    [notStored, notStored, notStored],
     [false, true, true],
   ],
   [
@@ -182,6 +262,7 @@ test('a job that runs is told of several times within the ack wait of 30 s, and 
     results: { reply: () => undefined, publish: async () => undefined },
     clock: { now: () => Date.now(), isKnown: true },
     onEnd: () => undefined,
+    onReturn: () => undefined,
     log: silentLog,
   } as unknown as JobDeps;
   const message = delivered({ ...jobOf(newRecord()), ticket: 'a.b' }, 1, { working: () => void told++ });

@@ -22,8 +22,10 @@ const depsOf = (session: NatsSession, changes: Partial<JobDeps> = {}): JobDeps =
   uploader: new EmbeddedUploader(session),
   results: new ResultPublisher(session, 'pod'),
   readHtml: async () => '',
+  reachesNats: async () => true,
   clock: session.clock,
   onEnd: () => undefined,
+  onReturn: () => undefined,
   log: silentLog,
   ...changes,
 });

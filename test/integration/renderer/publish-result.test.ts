@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
+import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { jobOf, type JobReply } from '@webcapture/shared/queue/job.ts';
 import { decodeReply, type JobOutcome, type Reply } from '@webcapture/shared/queue/results.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
@@ -77,4 +79,18 @@ test('a result is published once, however often that is tried; a job that was gi
   await publisher.publish(job, completed, deadline);
   await publisher.publish(job, completed, deadline);
   expect((await queue.outcomes()).map(({ kind }) => kind)).toEqual(['returned', 'returned', 'completed']);
+});
+
+test('a result waits for room in a full queue of results', async () => {
+  const queue = new TestQueue(nats.session);
+  const { streams } = nats.session.jsm;
+  const before = await queue.results();
+  const { delivered: job } = await delivered();
+  await streams.update(streamNames.results, { max_bytes: 1 });
+  const refused = await publisher.publish(job, failed, Date.now() + 300).catch((error: unknown) => error);
+  expect(isStreamFull(refused)).toBe(true);
+  const publishing = publisher.publish(job, failed, Date.now() + 10_000);
+  await streams.update(streamNames.results, { max_bytes: -1 });
+  await publishing;
+  expect(await queue.results()).toHaveLength(before.length + 1);
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import {
+  attemptOf,
   begin,
   cancelQueued,
   complete,
@@ -40,9 +41,9 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
   ['begin 1', begin(1), now, {}],
   ['begin 2', begin(2), now, { 'refresh queued': 'completed/rendering' }],
   ['begin 3', begin(3), now, {}],
-  ['requeue 0', requeue(0), now, { rendering: 'queued' }],
-  ['requeue 1', requeue(1), now, {}],
-  ['requeue 2', requeue(2), now, { 'refresh rendering': 'completed/queued' }],
+  ['requeue 0', requeue(0, 2), now, { queued: 'queued', rendering: 'queued' }],
+  ['requeue 1', requeue(1, 2), now, {}],
+  ['requeue 2', requeue(2, 2), now, { 'refresh queued': 'completed/queued', 'refresh rendering': 'completed/queued' }],
   ['complete 0', complete(0, outcome, later), now, { queued: 'completed', rendering: 'completed' }],
   ['complete 1', complete(1, outcome, later), now, {}],
   [
@@ -111,6 +112,20 @@ describe.each(table)('%s', (_name, transition, time, changes) => {
     const shown = after && [after.status, ...(after.refresh === undefined ? [] : [after.refresh.state])].join('/');
     expect(shown).toBe(changes[name] ?? null);
   });
+});
+
+test.each([
+  ['rendering', 0],
+  ['refresh rendering', 2],
+])('each attempt of one that is %s begins once, and an earlier one begins no more', (name, refreshNumber) => {
+  const first = recordOf(name);
+  expect(attemptOf(first, refreshNumber)).toBe(1);
+  const third = requeue(refreshNumber, 3)(first, now);
+  if (third === null) throw new Error('the third attempt did not begin');
+  expect(attemptOf(third, refreshNumber)).toBe(3);
+  const again = begin(refreshNumber)(third, now) ?? third;
+  expect([2, 3].map((attempt) => requeue(refreshNumber, attempt)(again, now))).toEqual([null, null]);
+  expect(requeue(refreshNumber, 4)(again, now)).not.toBeNull();
 });
 
 test.each([

@@ -8,6 +8,7 @@ import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { captureDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { type CaptureJob, type JobDelivery, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { Jobs } from '@webcapture/shared/queue/jobs.ts';
+import type { ReturnReason } from '@webcapture/shared/queue/outcomes.ts';
 import { type JobOutcome, type JobResult, parseResult } from '@webcapture/shared/queue/results.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -42,6 +43,7 @@ export class TestRenderer {
   /** Every delivery that a slot was given, and those for which there was none. */
   readonly taken: PulledMessage[] = [];
   readonly ended: JobEnd[] = [];
+  readonly returned: ReturnReason[] = [];
   readonly rendered: RenderRequest[] = [];
 
   constructor(session: NatsSession, options: TestRendererOptions = {}) {
@@ -57,8 +59,10 @@ export class TestRenderer {
       uploader: new EmbeddedUploader(session),
       results: new ResultPublisher(session, 'pod'),
       readHtml: (name) => readHtml(session, { region, name }, 'by-subject'),
+      reachesNats: async () => true,
       clock: session.clock,
       onEnd: (end) => this.ended.push(end),
+      onReturn: ({ reason }) => this.returned.push(reason),
       log: silentLog,
       ...changes,
     };
