@@ -1096,7 +1096,7 @@ export interface components {
             /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
             reducedMotion?: boolean;
             waitFor?: components["schemas"]["WaitFor"];
-            /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+            /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
             selector?: string;
             /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
             elementPadding?: number;
@@ -1961,9 +1961,9 @@ export interface components {
         };
         /** @description Wait for an element or a text after the page has loaded. */
         WaitFor: {
-            /** @description CSS selector. Exactly one of selector and text is required. */
+            /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Exactly one of selector and text is required. */
             selector?: string;
-            /** @description Text of the page. Case does not matter, and any white space is one space. */
+            /** @description Text of the page, without that of frames. Case does not matter, and any white space is one space. */
             text?: string;
             /**
              * @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text.
@@ -2098,9 +2098,9 @@ export interface operations {
                 media?: "screen" | "print";
                 /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
                 reducedMotion?: boolean;
-                /** @description CSS selector. Exactly one of selector and text is required. */
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Exactly one of selector and text is required. */
                 "waitFor.selector"?: string;
-                /** @description Text of the page. Case does not matter, and any white space is one space. */
+                /** @description Text of the page, without that of frames. Case does not matter, and any white space is one space. */
                 "waitFor.text"?: string;
                 /** @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text. */
                 "waitFor.state"?: "visible" | "attached" | "hidden";
@@ -2108,7 +2108,7 @@ export interface operations {
                 "waitFor.timeout"?: number;
                 /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
                 "waitFor.required"?: boolean;
-                /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
                 selector?: string;
                 /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
                 elementPadding?: number;
@@ -2568,9 +2568,9 @@ export interface operations {
                 media?: "screen" | "print";
                 /** @description Value of the media feature prefers-reduced-motion: reduce if true. */
                 reducedMotion?: boolean;
-                /** @description CSS selector. Exactly one of selector and text is required. */
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Exactly one of selector and text is required. */
                 "waitFor.selector"?: string;
-                /** @description Text of the page. Case does not matter, and any white space is one space. */
+                /** @description Text of the page, without that of frames. Case does not matter, and any white space is one space. */
                 "waitFor.text"?: string;
                 /** @description visible: an element that matches has a box and is not hidden. attached: one is in the document. hidden: none is visible. The same goes for text. */
                 "waitFor.state"?: "visible" | "attached" | "hidden";
@@ -2578,7 +2578,7 @@ export interface operations {
                 "waitFor.timeout"?: number;
                 /** @description Fail the capture if the wait times out. Otherwise report.softTimeouts contains waitFor. */
                 "waitFor.required"?: boolean;
-                /** @description CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
+                /** @description CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load. */
                 selector?: string;
                 /** @description CSS pixels of the page to show around the element of selector, as far as the page goes. */
                 elementPadding?: number;

@@ -79,7 +79,10 @@ const pages: readonly HardPage[] = [
     site: { '/': html('<button hidden>x</button>') },
     options: { click: ['button'] },
     formats: ['png'],
-    fails: { code: 'CAPTURE_FAILED', message: /^click "button" matched no visible element within 5000 ms/ },
+    fails: {
+      code: 'CAPTURE_FAILED',
+      message: /^click "button" matched no visible element within 5000 ms\. The search covered/,
+    },
   },
 ];
 

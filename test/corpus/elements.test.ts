@@ -166,7 +166,11 @@ const elements: readonly HardPage[] = [
     site: { '/': html('<p hidden>text<p style="visibility:hidden">text') },
     options: { selector: 'p' },
     formats: ['png'],
-    fails: { code: 'CAPTURE_FAILED', message: /^selector "p" matched no visible element within 5000 ms/ },
+    fails: {
+      code: 'CAPTURE_FAILED',
+      message:
+        /^selector "p" matched no visible element within 5000 ms\. The search covered the document .* 2 elements that match cannot be seen\. waitFor/,
+    },
   },
 ];
 

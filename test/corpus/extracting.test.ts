@@ -42,7 +42,7 @@ const article = `
   <table><thead><tr><th>Name<th>Price | unit</thead><tr><td><a href="https://example.com/x">X</a><td>5</table>
   <details><summary>More</summary>folded</details>
   <x-card><span slot="title">slotted</span></x-card><iframe srcdoc="framed"></iframe><noscript>no scripts</noscript>
-  <script>document.querySelector('x-card').attachShadow({ mode: 'open' }).innerHTML = '<p>in the shadow</p><slot name="title"></slot>'</script>
+  <script>document.querySelector('x-card').attachShadow({ mode: 'open' }).innerHTML = '<p>in the <a href="/shadow">shadow</a></p><slot name="title"></slot>'</script>
   </body>`;
 
 const markdown = (origin: string) => `# The *first* heading
@@ -76,7 +76,7 @@ const a = 1;
 
 More
 
-in the shadow
+in the [shadow](${origin}/shadow)
 
 slotted`;
 
@@ -130,6 +130,7 @@ const pages: readonly HardPage[] = [
       { url: 'tel:+49', text: 'Phone' },
       { url: `${origin}/hidden`, text: 'hidden link' },
       { url: 'https://example.com/x', text: 'X' },
+      { url: `${origin}/shadow`, text: 'shadow' },
     ]);
     expect(extracted.markdown).toBe(markdown(origin));
     expect(extracted.text).toBe(text);

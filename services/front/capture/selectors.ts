@@ -1,5 +1,5 @@
-import { type CssNode, find, parse, type Selector } from 'css-tree/dist/csstree.esm';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
+import { parseSelector, SelectorError } from '@webcapture/shared/api/selector.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
 /** What is wrong with the selectors of a request, one sentence each. */
@@ -22,34 +22,13 @@ function* selectorsOf({
   }
 }
 
-/**
- * Why no browser takes the selector; undefined for what may be one. Selectors grow with each browser, so that names of pseudo-classes
- * are not judged here: one that the browser does not know fails the capture.
- */
+/** Why no browser takes the selector; undefined for what may be one. One that the browser does not know fails the capture. */
 function problemOf(selector: string): string | undefined {
-  let list: CssNode;
   try {
-    list = parse(selector, {
-      context: 'selectorList',
-      positions: true,
-      onParseError: (error) => {
-        throw error;
-      },
-    });
+    parseSelector(selector);
+    return undefined;
   } catch (error) {
-    return (error as Error).message;
+    if (error instanceof SelectorError) return error.message;
+    throw error;
   }
-  if (list.type !== 'SelectorList') return undefined;
-  // `#1` is a colour to the parser.
-  const badId = find(
-    list,
-    (node) => node.type === 'IdSelector' && /\d/.test(selector[(node.loc?.start.offset ?? 0) + 1] ?? ''),
-  );
-  if (badId !== null) return 'an id that begins with a digit needs an escape, or [id="…"]';
-  const parts = list.children.toArray() as Selector[];
-  const isHalf = parts.some(({ children }) => {
-    const [first, last] = [children.first, children.last];
-    return first === null || first.type === 'Combinator' || last?.type === 'Combinator';
-  });
-  return isHalf || /(?<!\\),\s*$/.test(selector) ? 'Selector is expected' : undefined;
 }

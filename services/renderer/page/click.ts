@@ -1,12 +1,15 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { clickTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { followMove, hasMoved } from './follow-move.ts';
+import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
+import { boxing } from './scripts/boxes.ts';
 import { pointToClick } from './scripts/clicking.ts';
-import { isVisible } from './scripts/finding.ts';
-import { find, inAnyDocument, missedInSilence, refusedSelector } from './wait-for.ts';
+import { selecting } from './scripts/selecting.ts';
+import { find, inAnyDocument, missedInSilence } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
 
@@ -33,7 +36,10 @@ async function click(open: OpenPage, selector: string): Promise<void> {
   const end = performance.now() + clickTimeoutMs;
   const found = await find(open, { selector, state: 'visible' }, clickTimeoutMs).catch(missedInSilence);
   if (found === 'refused') throw refusedSelector(name);
-  if (found === 'missed') throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms.`);
+  if (found === 'missed') {
+    const where = await explainMiss(open, selector);
+    throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms. ${where}`.trim());
+  }
   const point = await pointOf(open, selector, end);
   if (point === null)
     throw failed(`${name} matched an element that is covered by another one, or does not hold still.`);
@@ -53,7 +59,7 @@ async function pointOf({ world }: OpenPage, selector: string, end: number) {
   try {
     return await inAnyDocument(end, (left) => {
       const limit = { timeoutMs: left + callTimeoutMs, what: 'the point to click' };
-      return world.call(pointToClick, [selector, left], limit, [isVisible]);
+      return world.call(pointToClick, [parseSelector(selector), left], limit, [...selecting, ...boxing]);
     });
   } catch (error) {
     if (error instanceof DeadlineError) return null;

@@ -7,6 +7,7 @@ import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';
 import { extractParts } from './scripts/extraction.ts';
 import { writeMarkdown } from './scripts/markdown.ts';
+import { selecting } from './scripts/selecting.ts';
 import { readerOf, walkPage, writeText } from './scripts/walking.ts';
 
 /** What is not read by then is left out. The page stands still meanwhile. */
@@ -19,7 +20,7 @@ const maxReadMs = 2000;
  */
 export async function extract({ world }: OpenPage, names: readonly ExtractName[]): Promise<Extracted | null> {
   const limits = { maxBytes: maxExtractedBytes, maxMs: maxReadMs, noUrl: htmlUrl };
-  const helpers = [readerOf, walkPage, writeText, writeMarkdown];
+  const helpers = [...selecting, readerOf, walkPage, writeText, writeMarkdown];
   const limit = { timeoutMs: extractTimeoutMs, what: 'extract' };
   try {
     return await world.callInAny(extractParts, [names, limits], limit, helpers);

@@ -1,7 +1,9 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { type ParsedSelector, parseSelector } from '@webcapture/shared/api/selector.ts';
+import { refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { adoptHiding, enforceHiding } from './scripts/hiding.ts';
-import { refusedSelector } from './wait-for.ts';
+import { selecting } from './scripts/selecting.ts';
 
 const callTimeoutMs = 5000;
 
@@ -9,15 +11,19 @@ type Unwanted = Pick<RenderOptions, 'hide' | 'remove'>;
 
 const isAsked = ({ hide = [], remove = [] }: Unwanted) => hide.length + remove.length > 0;
 
+const parsed = ({ hide = [], remove = [] }: Unwanted): [hide: ParsedSelector[], remove: ParsedSelector[]] => [
+  hide.map(parseSelector),
+  remove.map(parseSelector),
+];
+
 /** Hides what the capture does not want, in every document of the page from now on. */
 export async function hideFirst({ world, deadline }: OpenPage, options: Unwanted): Promise<void> {
   if (!isAsked(options)) return;
-  const { hide = [], remove = [] } = options;
-  await deadline.run(world.runFirst(adoptHiding, hide, remove), callTimeoutMs, 'hiding');
+  await deadline.run(world.runFirst(adoptHiding, parsed(options), selecting), callTimeoutMs, 'hiding');
 }
 
 /**
- * Hides it once more where the page shows it all the same. Waits for nothing in the page.
+ * Hides it where the page shows it in spite of {@link hideFirst}, and in shadow roots that the page has attached since. Waits for nothing in the page.
  *
  * @throws ServiceError CAPTURE_FAILED that names a selector which the browser does not know
  */
@@ -25,8 +31,9 @@ export async function keepHidden({ world }: OpenPage, options: Unwanted): Promis
   if (!isAsked(options)) return;
   const { hide = [], remove = [] } = options;
   const limit = { timeoutMs: callTimeoutMs, what: 'hiding' };
-  await world.call(adoptHiding, [hide, remove], limit);
-  const refused = await world.call(enforceHiding, [hide, remove], limit);
+  await world.call(adoptHiding, parsed(options), limit, selecting);
+  const refused = await world.call(enforceHiding, parsed(options), limit, selecting);
   if (refused === null) return;
-  throw refusedSelector(`${hide.includes(refused) ? 'hide' : 'remove'} ${JSON.stringify(refused)}`);
+  const name = refused < hide.length ? 'hide' : 'remove';
+  throw refusedSelector(`${name} ${JSON.stringify([...hide, ...remove][refused])}`);
 }

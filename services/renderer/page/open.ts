@@ -88,10 +88,10 @@ export async function openPage(
         emulation.apply(),
         emulateFeatures(open, options),
         // The viewport is going to grow.
-        options.isFullPage ? world.runFirst(interceptResizes) : undefined,
-        options.waitUntil === 'load' ? world.runFirst(watchFirstContent) : undefined,
+        options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
+        options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,
         // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
-        options.click ? world.runFirst(stayInWindow) : undefined,
+        options.click ? world.runFirst(stayInWindow, []) : undefined,
       ]),
       setUpTimeoutMs,
       'setting up the page',

@@ -1,13 +1,17 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
 import { loadEagerly } from './scripts/assets.ts';
+import { boxing } from './scripts/boxes.ts';
+import { clearView, openBoxes } from './scripts/covers.ts';
 import { type Box, isolateElement, scrollToElement } from './scripts/element.ts';
-import { isVisible } from './scripts/finding.ts';
 import { measurePage } from './scripts/measures.ts';
 import { scrollToTop } from './scripts/scrolling.ts';
 import { scrollPage } from './scroll-page.ts';
-import { find, refusedSelector } from './wait-for.ts';
+import { selecting } from './scripts/selecting.ts';
+import { find } from './wait-for.ts';
 
 /** What is taken of a page, in place of its viewport. */
 export interface Part extends Box {
@@ -22,6 +26,8 @@ const callTimeoutMs = 5000;
 const scrollSteps = 12;
 /** To the end of a tall element. */
 const scrollTimeoutMs = 15_000;
+
+const helpers = [...selecting, ...boxing, openBoxes, clearView];
 
 /** Whether a part of the page is asked for. */
 export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
@@ -38,9 +44,9 @@ export async function showPart(open: OpenPage, { selector, clip }: RenderOptions
   const { world } = open;
   const found = await find(open, { selector, state: 'visible' }, elementTimeoutMs);
   if (found === 'refused') throw refusedSelector(nameOf(selector));
-  if (found === 'missed') throw missing(selector);
+  if (found === 'missed') throw await missing(open, selector);
   const limit = { timeoutMs: scrollTimeoutMs, what: 'scrolling to the element' };
-  const isLarge = await world.call(scrollToElement, [selector], limit, [isVisible]);
+  const isLarge = await world.call(scrollToElement, [parseSelector(selector)], limit, helpers);
   if (isLarge) await world.call(loadEagerly, [], { timeoutMs: callTimeoutMs, what: 'loading' });
   return isLarge;
 }
@@ -57,8 +63,8 @@ export async function framePart(open: OpenPage, options: RenderOptions): Promise
   if (selector === undefined) return undefined;
   const { world } = open;
   const limit = { timeoutMs: callTimeoutMs, what: 'the element' };
-  const box = await world.call(isolateElement, [selector, elementPadding], limit, [isVisible]);
-  if (box === null) throw missing(selector);
+  const box = await world.call(isolateElement, [parseSelector(selector), elementPadding], limit, helpers);
+  if (box === null) throw await missing(open, selector);
   return box;
 }
 
@@ -86,7 +92,9 @@ async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
 
 const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;
 
-function missing(selector: string): ServiceError {
-  const message = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms. waitFor can wait longer.`;
+async function missing(open: OpenPage, selector: string): Promise<ServiceError> {
+  const where = await explainMiss(open, selector);
+  const sentence = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms.`;
+  const message = [sentence, where, 'waitFor can wait longer.'].filter((each) => each !== '').join(' ');
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
 }

@@ -1,10 +1,14 @@
 import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
+import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { explainMiss, refusedSelector } from './miss.ts';
 import type { OpenPage } from './open.ts';
-import { type Found, isVisible, untilFound } from './scripts/finding.ts';
+import { boxing } from './scripts/boxes.ts';
+import { type Found, untilFound } from './scripts/finding.ts';
+import { selecting } from './scripts/selecting.ts';
 
 const callTimeoutMs = 5000;
 /** A page that moves on is asked again after so long. */
@@ -25,9 +29,9 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
       : `waitFor.selector ${JSON.stringify(wanted.selector)}`;
   if (found === 'refused') throw refusedSelector(name);
   if (!wanted.required) return ['waitFor'];
-  throw new ServiceError('CAPTURE_FAILED', `${name} was not ${wanted.state} within ${wanted.timeout} ms.`, {
-    causedBy: 'client',
-  });
+  const where = wanted.selector === undefined ? '' : await explainMiss(open, wanted.selector);
+  const message = `${name} was not ${wanted.state} within ${wanted.timeout} ms. ${where}`.trim();
+  throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
 }
 
 /**
@@ -37,11 +41,17 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
  */
 export async function find(
   { world }: OpenPage,
-  target: Pick<WaitFor, 'selector' | 'text' | 'state'>,
+  { selector, text, state }: Pick<WaitFor, 'selector' | 'text' | 'state'>,
   timeoutMs: number,
 ): Promise<Found> {
+  const sought = {
+    ...(selector === undefined ? {} : { parts: parseSelector(selector) }),
+    ...(text === undefined ? {} : { text }),
+    state,
+  };
+  const helpers = [...selecting, ...boxing];
   const look = (left: number) =>
-    world.call(untilFound, [target, left], { timeoutMs: left + callTimeoutMs, what: 'waitFor' }, [isVisible]);
+    world.call(untilFound, [sought, left], { timeoutMs: left + callTimeoutMs, what: 'waitFor' }, helpers);
   return (await inAnyDocument(performance.now() + timeoutMs, look)) ?? 'missed';
 }
 
@@ -67,11 +77,4 @@ export async function inAnyDocument<T>(end: number, call: (leftMs: number) => Pr
 export function missedInSilence(error: unknown): 'missed' {
   if (error instanceof DeadlineError) return 'missed';
   throw error;
-}
-
-/** Our parser knows a selector of this form, the browser does not. */
-export function refusedSelector(name: string): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`, {
-    causedBy: 'client',
-  });
 }

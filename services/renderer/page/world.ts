@@ -86,11 +86,15 @@ export class PageWorld {
   }
 
   /**
-   * Has a function run in every document of the page from now on, before its own scripts. It can use its arguments, `own`, `pageState` and
-   * the globals of the page. Arguments are copied as JSON.
+   * Has a function run in every document of the page from now on, before its own scripts. It can use its arguments, `own`, `pageState`, the
+   * `helpers` and the globals of the page. Arguments are copied as JSON.
    */
-  async runFirst<A extends readonly unknown[]>(fn: (...args: A) => void, ...args: A): Promise<void> {
-    const source = `{ ${basis} ${callExpression(fn, args)} }`;
+  async runFirst<A extends readonly unknown[]>(
+    fn: (...args: A) => void,
+    args: A,
+    helpers: readonly Helper[] = [],
+  ): Promise<void> {
+    const source = `{ ${basis} ${definitionsOf(helpers)} ${callExpression(fn, args)} }`;
     await this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName });
   }
 

@@ -7,16 +7,20 @@ const closed = <T extends TProperties>(properties: T, description: string) =>
 
 const selector = (description: string) => Type.String({ minLength: 1, maxLength: 1000, description });
 
-const selectors = (description: string) => Type.Array(selector('CSS selector.'), { maxItems: 100, description });
+const reach =
+  'CSS selector. It also matches in open shadow roots, and frame >> element matches in frames of the origin of the page.';
+
+const selectors = (description: string) => Type.Array(selector(reach), { maxItems: 100, description });
 
 const waitForSchema = closed(
   {
-    selector: Type.Optional(selector('CSS selector. Exactly one of selector and text is required.')),
+    selector: Type.Optional(selector(`${reach} Exactly one of selector and text is required.`)),
     text: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 1000,
-        description: 'Text of the page. Case does not matter, and any white space is one space.',
+        description:
+          'Text of the page, without that of frames. Case does not matter, and any white space is one space.',
       }),
     ),
     state: oneOf(['visible', 'attached', 'hidden'], {
@@ -117,7 +121,7 @@ export const pageOptions = {
   waitFor: Type.Optional(waitForSchema),
   selector: Type.Optional(
     selector(
-      'CSS selector. Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load.',
+      `${reach} Captures the first visible element that matches, whole, in place of the viewport. What covers it is hidden. The capture fails if there is none within 5 seconds after load.`,
     ),
   ),
   elementPadding: Type.Optional(
@@ -135,7 +139,7 @@ export const pageOptions = {
     selectors('Elements that are left out and take no place, whenever they come: up to 100 CSS selectors.'),
   ),
   click: Type.Optional(
-    Type.Array(selector('CSS selector.'), {
+    Type.Array(selector(reach), {
       maxItems: 10,
       description:
         'Elements to click after load and before waitFor, in order, up to 10 CSS selectors. Each is awaited for up to 5 seconds, and a navigation that follows for the rest of timeout. The capture fails if one cannot be clicked.',

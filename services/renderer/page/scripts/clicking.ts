@@ -1,31 +1,51 @@
 /// <reference lib="dom" />
-import type { isVisible as IsVisible } from './finding.ts';
+import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type {
+  boxOf as BoxOf,
+  hitsAt as HitsAt,
+  isVisible as IsVisible,
+  levelsOf as LevelsOf,
+  scrollToBox as ScrollToBox,
+  throughFrame as ThroughFrame,
+} from './boxes.ts';
+import type { holds as Holds, selectAll as SelectAll } from './selecting.ts';
 import type { PageWaits } from './waits.ts';
-import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
-declare const own: typeof Own;
-/** A helper of the call. */
+/** Helpers of the call. */
+declare const boxOf: typeof BoxOf;
+declare const hitsAt: typeof HitsAt;
+declare const holds: typeof Holds;
 declare const isVisible: typeof IsVisible;
+declare const levelsOf: typeof LevelsOf;
+declare const scrollToBox: typeof ScrollToBox;
+declare const selectAll: typeof SelectAll;
+declare const throughFrame: typeof ThroughFrame;
 
 /**
  * Scrolls to the first visible element that matches, and waits until a click would reach it.
  *
  * @returns a point of it, in CSS pixels of the viewport; null where something covers it until time is up
  */
-export async function pointToClick(selector: string, timeoutMs: number): Promise<{ x: number; y: number } | null> {
+export async function pointToClick(parts: ParsedSelector, timeoutMs: number): Promise<{ x: number; y: number } | null> {
   const lookIntervalMs = 100;
   const end = performance.now() + timeoutMs;
   for (;;) {
-    const element = [...document.querySelectorAll(selector)].find((one) => isVisible(one));
+    const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
     if (element !== undefined) {
-      own(element).scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' });
+      scrollToBox(element, 'center', 'center');
       await waits.untilFrame(lookIntervalMs);
-      const { left, top, width, height } = own(element).getBoundingClientRect();
+      const levels = levelsOf(element);
+      const box = boxOf(element);
       for (const share of [0.5, 0.25, 0.75]) {
-        const [x, y] = [left + width * share, top + height * 0.5];
-        const hit = document.elementFromPoint(x, y);
-        if (hit !== null && own(element).contains(hit)) return { x, y };
+        let point = new DOMRect(box.left + box.width * share, box.top + box.height * 0.5);
+        let isReached = true;
+        for (const [index, { document: shown, target }] of levels.entries()) {
+          if (index > 0) point = throughFrame(target, point);
+          const hit = hitsAt(shown, point.x, point.y)[0];
+          isReached &&= hit !== undefined && holds(target, hit);
+        }
+        if (isReached) return { x: point.x, y: point.y };
       }
     }
     if (performance.now() >= end) return null;

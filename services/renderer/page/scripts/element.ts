@@ -1,5 +1,14 @@
 /// <reference lib="dom" />
-import type { isVisible as IsVisible } from './finding.ts';
+import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type {
+  boxesAtLevels as BoxesAtLevels,
+  boxOf as BoxOf,
+  isVisible as IsVisible,
+  levelsOf as LevelsOf,
+  scrollToBox as ScrollToBox,
+} from './boxes.ts';
+import type { clearView as ClearView, openBoxes as OpenBoxes } from './covers.ts';
+import type { selectAll as SelectAll } from './selecting.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
@@ -7,8 +16,15 @@ import type { own as Own } from './own.ts';
 declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
-/** A helper of the calls. */
+/** Helpers of the calls. */
+declare const boxesAtLevels: typeof BoxesAtLevels;
+declare const boxOf: typeof BoxOf;
+declare const clearView: typeof ClearView;
 declare const isVisible: typeof IsVisible;
+declare const levelsOf: typeof LevelsOf;
+declare const openBoxes: typeof OpenBoxes;
+declare const scrollToBox: typeof ScrollToBox;
+declare const selectAll: typeof SelectAll;
 
 /** A box of the document, in CSS pixels from its top left corner. */
 export interface Box {
@@ -19,15 +35,15 @@ export interface Box {
 }
 
 /**
- * Scrolls to the first visible element that matches, through boxes that scroll too, and past it where it is larger than the
- * viewport, so that what loads or appears on scrolling is there. Boxes that are too small to show it whole no longer cut it off.
+ * Scrolls to the first visible element that matches, through boxes and frames that scroll too, and past it where it is larger than the
+ * viewport, so that what loads or appears on scrolling is there. Boxes and frames that are too small to show it whole no longer cut it off.
  *
  * @returns whether it is larger than the viewport
  */
-export async function scrollToElement(selector: string): Promise<boolean> {
+export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   const observeTimeoutMs = 300;
   const maxSteps = 40;
-  const element = [...document.querySelectorAll(selector)].find(isVisible);
+  const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
   pageState.webcaptureElement = element;
 
@@ -40,36 +56,37 @@ export async function scrollToElement(selector: string): Promise<boolean> {
     observer.disconnect();
     return share;
   };
-  const scrollTo = (block: ScrollLogicalPosition) =>
-    own(element).scrollIntoView({ block, inline: 'nearest', behavior: 'instant' });
+  const scrollTo = (block: ScrollLogicalPosition) => scrollToBox(element, block, 'nearest');
   if ((await shareInView()) > 0.99) return false;
   scrollTo('center');
 
-  // The body's own overflow is that of the viewport, unless the root has one.
-  const hasRootOverflow = getComputedStyle(document.documentElement).overflow !== 'visible';
-  const boxes: HTMLElement[] = [];
-  for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
-    if (at !== document.documentElement && (at !== document.body || hasRootOverflow)) boxes.push(at);
-  }
+  const levels = levelsOf(element);
   let hasOpened = false;
-  for (const box of boxes) {
-    const { overflowX, overflowY, display } = getComputedStyle(box);
-    if (overflowX === 'visible' && overflowY === 'visible') continue;
-    const [inner, outer] = [own(element).getBoundingClientRect(), own(box).getBoundingClientRect()];
-    const isInside =
-      inner.top >= outer.top - 1 &&
-      inner.left >= outer.left - 1 &&
-      inner.bottom <= outer.bottom + 1 &&
-      inner.right <= outer.right + 1;
-    if (isInside) continue;
-    own(box).style.setProperty('overflow', 'visible', 'important');
-    // It still holds the margins of what is in it.
-    if (display === 'block') own(box).style.setProperty('display', 'flow-root', 'important');
-    hasOpened = true;
+  for (const [index, level] of levels.entries()) {
+    if (openBoxes(level)) hasOpened = true;
+    const frame = levels[index + 1]?.target;
+    if (frame === undefined) continue;
+    // A larger frame shows the whole element; a scroll bar would take some of its space.
+    const [box, { innerWidth: viewWidth, innerHeight: viewHeight }] = [boxOf(level.target), level.view];
+    const { style } = own(frame as HTMLElement);
+    const enlarge = (side: 'width' | 'height', to: number, from: number) => {
+      if (to <= from + 1) return;
+      for (const [name, value] of [
+        ['box-sizing', 'content-box'],
+        ['flex', 'none'],
+        [`max-${side}`, 'none'],
+        [side, `${Math.ceil(to)}px`],
+      ] as const) {
+        style.setProperty(name, value, 'important');
+      }
+      hasOpened = true;
+    };
+    enlarge('width', box.width, viewWidth);
+    enlarge('height', box.height, viewHeight);
   }
   if (hasOpened) scrollTo('center');
 
-  const { height, width } = own(element).getBoundingClientRect();
+  const { height, width } = boxesAtLevels(element, levels).at(-1) ?? boxOf(element);
   const isTall = height > innerHeight || width > innerWidth;
   if (!isTall) return false;
   scrollTo('start');
@@ -88,86 +105,23 @@ export async function scrollToElement(selector: string): Promise<boolean> {
  *
  * @returns where it is, with the padding, but no further than the page goes; null where there is none
  */
-export function isolateElement(selector: string, padding: number): (Box & { readonly isBeyondView: boolean }) | null {
-  /** Looking at more would take seconds. */
-  const maxElements = 20_000;
-  const maxViews = 60;
+export function isolateElement(
+  parts: ParsedSelector,
+  padding: number,
+): (Box & { readonly isBeyondView: boolean }) | null {
   const known = pageState.webcaptureElement;
   const element =
     known !== undefined && own(known).isConnected && isVisible(known)
       ? known
-      : [...document.querySelectorAll(selector)].find((one) => isVisible(one));
+      : selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return null;
-
-  const hide = (other: Element, property: string, value: string) => {
-    if (!(other instanceof HTMLElement || other instanceof SVGElement)) return;
-    own(other).style.setProperty('transition', 'none', 'important');
-    own(other).style.setProperty(property, value, 'important');
-  };
-  const isApart = (other: Element) => !own(element).contains(other) && !own(other).contains(element);
-  // They lie upon everything, and nothing below them can be hit.
-  for (const layer of document.querySelectorAll(':modal, :popover-open')) {
-    if (!isApart(layer)) continue;
-    hide(layer, 'display', 'none');
-    // Hidden or not, a modal dialog keeps everything else from being hit.
-    if (layer instanceof HTMLDialogElement) layer.close();
+  const levels = levelsOf(element);
+  for (const [index, level] of levels.entries()) {
+    clearView(level, () => boxesAtLevels(element, levels)[index] ?? boxOf(element), padding);
   }
-
-  /** What lets the pointer through covers the element all the same. */
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync('*, *::before, *::after { pointer-events: auto !important }');
-  document.adoptedStyleSheets.push(sheet);
-  const others = [...document.querySelectorAll('body *')].slice(0, maxElements).filter(isApart);
-  const hidden = new Set<Element>();
-
-  const coversAt = (other: Element, x: number, y: number) => {
-    for (const hit of document.elementsFromPoint(x, y)) {
-      if (own(other).contains(hit)) return true;
-      if (own(element).contains(hit) || own(hit).contains(element)) return false;
-    }
-    return false;
-  };
-  const hideCovers = () => {
-    const inner = own(element).getBoundingClientRect();
-    const outer = new DOMRect(
-      inner.x - padding,
-      inner.y - padding,
-      inner.width + 2 * padding,
-      inner.height + 2 * padding,
-    );
-    for (const other of others) {
-      const { parentElement: parent } = own(other);
-      if (parent !== null && hidden.has(parent)) {
-        hidden.add(other);
-        continue;
-      }
-      if (hidden.has(other)) continue;
-      const its = own(other).getBoundingClientRect();
-      // Around the element, neighbours are part of the picture, and what is fixed to the viewport is not.
-      const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;
-      const left = Math.max(box.left, its.left, 0);
-      const right = Math.min(box.right, its.right, innerWidth);
-      const top = Math.max(box.top, its.top, 0);
-      const bottom = Math.min(box.bottom, its.bottom, innerHeight);
-      if (right - left < 1 || bottom - top < 1) continue;
-      const points = [0.5, 0.05, 0.95].flatMap((x) => [0.5, 0.05, 0.95].map((y) => [x, y] as const));
-      const covers = points.some(([x, y]) => coversAt(other, left + x * (right - left), top + y * (bottom - top)));
-      if (!covers) continue;
-      hide(other, 'opacity', '0');
-      hidden.add(other);
-    }
-  };
-  const start = { left: scrollX, top: scrollY };
-  const { height: tall } = own(element).getBoundingClientRect();
-  for (let view = 0; view < maxViews && (view === 0 || view * innerHeight < tall); view += 1) {
-    if (view > 0) window.scrollTo({ top: start.top + view * innerHeight, behavior: 'instant' });
-    hideCovers();
-  }
-  window.scrollTo({ ...start, behavior: 'instant' });
-  document.adoptedStyleSheets = document.adoptedStyleSheets.filter((one) => one !== sheet);
 
   const root = document.scrollingElement ?? document.documentElement;
-  const box = own(element).getBoundingClientRect();
+  const box = boxesAtLevels(element, levels).at(-1) ?? boxOf(element);
   // A document from right to left is scrolled to the left of where it begins.
   const isFromRight = getComputedStyle(document.body ?? document.documentElement).direction === 'rtl';
   const offset = isFromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0;

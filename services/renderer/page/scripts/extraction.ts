@@ -2,9 +2,11 @@
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { ExtractName } from '@webcapture/shared/api/formats.ts';
 import type { writeMarkdown as WriteMarkdown } from './markdown.ts';
+import type { matchesIn as MatchesIn } from './selecting.ts';
 import type { readerOf as ReaderOf, TextWriter, walkPage as WalkPage, writeText as WriteText } from './walking.ts';
 
 /** Helpers of the call. */
+declare const matchesIn: typeof MatchesIn;
 declare const readerOf: typeof ReaderOf;
 declare const walkPage: typeof WalkPage;
 declare const writeText: typeof WriteText;
@@ -122,7 +124,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     const found = new Map<string, { url: string; text: string }>();
     // As JSON, with its brackets.
     let bytes = 2;
-    for (const link of findAll('a[href], area[href]')) {
+    for (const link of matchesIn(document, { css: 'a[href], area[href]', chains: [] })) {
       if (performance.now() > end) {
         truncated.add('links');
         break;

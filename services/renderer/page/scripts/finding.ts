@@ -1,44 +1,68 @@
 /// <reference lib="dom" />
 import type { WaitFor } from '@webcapture/shared/api/page-options.ts';
+import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type { isVisible as IsVisible } from './boxes.ts';
+import type {
+  documentOf as DocumentOf,
+  isFrame as IsFrame,
+  matchesIn as MatchesIn,
+  openRoots as OpenRoots,
+  selectAll as SelectAll,
+} from './selecting.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
+/** Helpers of the calls. */
+declare const documentOf: typeof DocumentOf;
+declare const isFrame: typeof IsFrame;
+declare const isVisible: typeof IsVisible;
+declare const matchesIn: typeof MatchesIn;
+declare const openRoots: typeof OpenRoots;
+declare const selectAll: typeof SelectAll;
 
 /** `refused`: the browser does not take the selector. */
 export type Found = 'found' | 'missed' | 'refused';
 
-/** Whether an element has a box and is not hidden; how transparent it is does not matter. */
-export function isVisible(element: Element): boolean {
-  const { width, height } = own(element).getBoundingClientRect();
-  return width > 0 && height > 0 && own(element).checkVisibility({ visibilityProperty: true });
+/** What is looked for: elements that match, or a text. */
+export interface Sought {
+  readonly parts?: ParsedSelector;
+  readonly text?: string;
+  readonly state: WaitFor['state'];
 }
 
 /**
- * Waits until the document has what is looked for in the state.
+ * Waits until the page has what is looked for in the state. Has frames load that wait to be scrolled to, if it looks in them.
  *
  * @param timeoutMs 0 for one look
  */
-export async function untilFound(
-  { selector, text, state }: Pick<WaitFor, 'selector' | 'text' | 'state'>,
-  timeoutMs: number,
-): Promise<Found> {
+export async function untilFound({ parts, text, state }: Sought, timeoutMs: number): Promise<Found> {
   const lookIntervalMs = 50;
   /** A look at the text of a large page lays it out: no more than this share of the page's time is taken. */
   const maxShare = 0.25;
   const plain = (value: string) => value.replaceAll(/\s+/g, ' ').toLowerCase();
   const wanted = plain(text ?? '').trim();
 
+  const enters = (frame: Element): boolean => {
+    if (own(frame).getAttribute('loading')?.toLowerCase() === 'lazy') own(frame).setAttribute('loading', 'eager');
+    return state === 'attached' || isVisible(frame);
+  };
+  const shownIn = (element: Element) => (own(element).checkVisibility() ? own(element as HTMLElement).innerText : '');
   const isThere = (): boolean => {
-    if (selector !== undefined) {
-      if (state === 'attached') return document.querySelector(selector) !== null;
-      const isShown = [...document.querySelectorAll(selector)].some(isVisible);
-      return isShown === (state === 'visible');
+    if (parts !== undefined) {
+      const { elements, isUnreadable } = selectAll(parts, { enters });
+      if (state === 'attached') return elements.length > 0;
+      const isShown = elements.some(isVisible);
+      return state === 'visible' ? isShown : !isShown && !isUnreadable;
     }
-    const root = document.body ?? document.documentElement;
-    const shown = state === 'attached' ? own(root).textContent : own(root).innerText;
-    return plain(shown ?? '').includes(wanted) === (state !== 'hidden');
+    const body = document.body ?? document.documentElement;
+    const roots = openRoots(body).slice(1) as readonly ShadowRoot[];
+    const texts =
+      state === 'attached'
+        ? [own(body).textContent, ...roots.map((root) => root.textContent)]
+        : [own(body).innerText, ...roots.map((root) => [...root.children].map(shownIn).join('\n'))];
+    return texts.some((each) => plain(each ?? '').includes(wanted)) === (state !== 'hidden');
   };
 
   const end = performance.now() + timeoutMs;
@@ -47,11 +71,79 @@ export async function untilFound(
     try {
       if (isThere()) return 'found';
     } catch (error) {
-      if (error instanceof DOMException) return 'refused';
+      // That of a frame is no `DOMException` of this window.
+      if ((error as Error).name === 'SyntaxError') return 'refused';
       throw error;
     }
     const now = performance.now();
     if (now >= end) return 'missed';
     await waits.sleep(Math.min(end - now, Math.max(lookIntervalMs, (now - lookedAt) / maxShare)));
   }
+}
+
+/** What the search for a selector covered that matched no visible element. */
+export type Search =
+  | {
+      readonly kind: 'elements';
+      /** Elements that match, and are not visible. */
+      readonly matches: number;
+      readonly documents: number;
+      readonly shadowRoots: number;
+      /** Frames in these documents. */
+      readonly frames: number;
+      /** Selectors of the frames, from the outside in, in which an element matches; null where there are none. */
+      readonly inFrame: readonly string[] | null;
+    }
+  | {
+      /** `none`: a part before the last one matches no element. `noFrame`: it matches other elements. `unreadable`: it matches frames. */
+      readonly kind: 'none' | 'noFrame' | 'unreadable';
+      readonly part: number;
+    };
+
+/** Counts what a search for a selector covers, and looks for a match in frames that the search does not cover. */
+export function describeSearch(parts: ParsedSelector): Search {
+  const maxFrames = 100;
+  for (let part = 0; part < parts.length - 1; part += 1) {
+    const { elements } = selectAll(parts.slice(0, part + 1));
+    if (elements.length === 0) return { kind: 'none', part };
+    const frames = elements.filter(isFrame);
+    if (frames.length === 0) return { kind: 'noFrame', part };
+    if (frames.every((frame) => documentOf(frame) === null)) return { kind: 'unreadable', part };
+  }
+  const { elements, documents } = selectAll(parts);
+  const roots = documents.flatMap((each) => openRoots(each));
+  const last = parts.slice(-1);
+  const framesIn = (each: readonly (Document | ShadowRoot)[]) =>
+    each.flatMap((root) => [...root.querySelectorAll('iframe, frame, object')]).slice(0, maxFrames);
+  const nameOf = (frame: Element): string => {
+    const { localName } = own(frame);
+    for (const name of ['id', 'name', 'src', 'data']) {
+      const value = own(frame).getAttribute(name);
+      if (value === null || !/^[\w./:?=&%-]{1,100}$/.test(value)) continue;
+      return name === 'id' && /^[a-z_][\w-]*$/i.test(value)
+        ? `${localName}#${value}`
+        : `${localName}[${name}="${value}"]`;
+    }
+    return localName;
+  };
+  const frames = framesIn(roots);
+  const paths = frames.map((frame) => [frame]);
+  let inFrame: readonly string[] | null = null;
+  for (const path of elements.length === 0 ? paths : []) {
+    const inner = documentOf(path.at(-1) as Element);
+    if (inner === null) continue;
+    if (last.some((part) => matchesIn(inner, part).length > 0)) {
+      inFrame = path.map(nameOf);
+      break;
+    }
+    if (paths.length < maxFrames) paths.push(...framesIn(openRoots(inner)).map((frame) => [...path, frame]));
+  }
+  return {
+    kind: 'elements',
+    matches: elements.length,
+    documents: documents.length,
+    shadowRoots: roots.length - documents.length,
+    frames: frames.length,
+    inFrame,
+  };
 }

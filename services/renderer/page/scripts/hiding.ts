@@ -1,59 +1,102 @@
 /// <reference lib="dom" />
-import type { PageState } from './state.ts';
+import type { ParsedSelector } from '@webcapture/shared/api/selector.ts';
+import type {
+  assertKnown as AssertKnown,
+  enterFrames as EnterFrames,
+  openRoots as OpenRoots,
+  rememberRoots as RememberRoots,
+  selectAll as SelectAll,
+} from './selecting.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-declare const pageState: PageState;
+/** Helpers of the calls. */
+declare const assertKnown: typeof AssertKnown;
+declare const enterFrames: typeof EnterFrames;
+declare const openRoots: typeof OpenRoots;
+declare const rememberRoots: typeof RememberRoots;
+declare const selectAll: typeof SelectAll;
 
 /**
- * Adopts a style sheet that hides what matches `hide` and takes what matches `remove` out of the flow. (The page's content security
- * policy applies to style elements, not to constructed sheets.) Runs before the page's own scripts, and in its main document only.
+ * Adopts style sheets that hide what matches `hide` and take what matches `remove` out of the flow, in the documents that the selectors
+ * name and in their open shadow roots. (The page's content security policy applies to style elements, not to constructed sheets.) Runs in
+ * each document before its own scripts.
  */
-export function adoptHiding(hide: readonly string[], remove: readonly string[]): void {
-  if (window !== window.top) return;
-  const state = pageState;
-  if (state.webcaptureHiding !== undefined && document.adoptedStyleSheets.includes(state.webcaptureHiding)) return;
-  const sheet = new CSSStyleSheet();
-  const add = (selector: string, style: string) => {
-    try {
-      sheet.insertRule(`${selector} { ${style} }`);
-    } catch {
-      // One that the browser refuses fails the capture when the page is there.
-    }
-  };
+export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): void {
+  const selectors = [...hide, ...remove];
+  // What a frame contains concerns a selector only that enters frames.
+  if (window !== window.top && selectors.every((parts) => parts.length === 1)) return;
+  const adopted = Symbol.for('webcapture.hiding');
   const hidden = 'visibility: hidden !important; transition: none !important;';
-  for (const selector of hide) add(selector, `${hidden} * { ${hidden} }`);
-  for (const selector of remove) add(selector, 'display: none !important');
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  state.webcaptureHiding = sheet;
+  const rules = new Map<Document, string[]>();
+  const rootsOf = rememberRoots();
+  for (const [index, parts] of selectors.entries()) {
+    const style = index < hide.length ? `${hidden} * { ${hidden} }` : 'display: none !important';
+    const css = parts.at(-1)?.css ?? '';
+    try {
+      for (const each of enterFrames(parts, { start: window.top?.document ?? document, rootsOf }).documents) {
+        rules.set(each, [...(rules.get(each) ?? []), `${css} { ${style} }`]);
+      }
+    } catch {
+      // One that the browser refuses fails the capture when the page is there. A frame of another origin is reached by no selector.
+    }
+  }
+  for (const [each, texts] of rules) {
+    const { defaultView } = each as { defaultView: (Window & typeof globalThis) | null };
+    if (defaultView === null) continue;
+    const state = each as Document & Record<symbol, { readonly sheet: CSSStyleSheet; readonly text: string }>;
+    const text = texts.join('\n');
+    const before = state[adopted];
+    const sheet = before?.text === text ? before.sheet : new defaultView.CSSStyleSheet();
+    if (sheet !== before?.sheet) {
+      before?.sheet.replaceSync('');
+      for (const rule of texts) sheet.insertRule(rule, sheet.cssRules.length);
+      state[adopted] = { sheet, text };
+    }
+    for (const root of rootsOf(each)) {
+      if (!root.adoptedStyleSheets.includes(sheet)) root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    }
+  }
 }
 
 /**
- * Hides what a page shows in spite of the sheet of {@link adoptHiding}: with an important style of the element's own, or in a
- * cascade layer.
+ * Hides what a page shows in spite of the sheets of {@link adoptHiding}: with an important style of the element's own, in a cascade
+ * layer, or in a shadow root by a selector that begins outside of it.
  *
- * @returns the first selector that the browser does not take; null where there is none
+ * @returns the index of the first selector of `hide` and then `remove` that the browser does not take; null where there is none
  */
-export function enforceHiding(hide: readonly string[], remove: readonly string[]): string | null {
+export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): number | null {
   /** Looking at more would take seconds. */
   const maxElements = 20_000;
-  const find = (selector: string) => [...document.querySelectorAll<HTMLElement>(selector)].slice(0, maxElements);
   const set = (element: Element, property: string, value: string) => {
-    if (!(element instanceof HTMLElement || element instanceof SVGElement)) return;
-    own(element).style.setProperty('transition', 'none', 'important');
-    own(element).style.setProperty(property, value, 'important');
+    const { style } = own(element as Partial<HTMLElement>);
+    style?.setProperty('transition', 'none', 'important');
+    style?.setProperty(property, value, 'important');
   };
-  for (const selector of [...hide, ...remove]) {
+  for (const [index, parts] of [...hide, ...remove].entries()) {
     try {
-      document.querySelector(selector);
+      assertKnown(parts);
     } catch {
-      return selector;
+      return index;
     }
   }
-  for (const element of remove.flatMap(find)) {
+  const rootsOf = rememberRoots();
+  /** With many selectors, a search for each of them would take seconds. */
+  const find = (selectors: readonly ParsedSelector[]): readonly Element[] => {
+    const groups = Map.groupBy(selectors, (parts) => JSON.stringify(parts.slice(0, -1)));
+    const found = [...groups.values()].flatMap((group) => {
+      const lasts = group.flatMap((parts) => parts.slice(-1));
+      const css = lasts.map((last) => last.css).join();
+      const chains = lasts.flatMap((last) => last.chains);
+      return selectAll([...(group[0] ?? []).slice(0, -1), { css, chains }], { rootsOf }).elements;
+    });
+    return found.slice(0, maxElements);
+  };
+  for (const element of find(remove)) {
     if (getComputedStyle(element).display !== 'none') set(element, 'display', 'none');
   }
-  const hidden = hide.flatMap(find).flatMap((element) => [element, ...own(element).querySelectorAll('*')]);
+  const within = (element: Element) => openRoots(element).flatMap((root) => [...own(root).querySelectorAll('*')]);
+  const hidden = find(hide).flatMap((element) => [element, ...within(element)]);
   for (const element of hidden.slice(0, maxElements)) {
     if (getComputedStyle(element).visibility !== 'hidden') set(element, 'visibility', 'hidden');
   }

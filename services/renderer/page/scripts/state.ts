@@ -1,7 +1,5 @@
 /** What our scripts keep between two calls, under the name `pageState` in our own world in the page. */
 export interface PageState {
-  /** Hides what the capture does not want. */
-  webcaptureHiding?: CSSStyleSheet;
   /** The one that is captured in place of the viewport. */
   webcaptureElement?: Element;
   webcaptureScroller?: {

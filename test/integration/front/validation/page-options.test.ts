@@ -26,6 +26,7 @@ describe('options of the page', () => {
       'selectors of today',
       { waitFor: { selector: 'a:has(> b, + c) > :is(.d, #e):not([f="g" i]):nth-child(2n + 1 of h)' } },
     ],
+    ['selectors of elements in frames', { selector: 'iframe, #a > object>>[b="c >> d"]', hide: ['a >> b >> c'] }],
     ['selectors of tomorrow', { waitFor: { selector: 'a:some-day(now)::soon, & > .\\:b, [onclick*="a(\'b\')"]' } }],
   ])('%s is accepted', async (_name, body) => {
     expect(await ask({ url, ...body })).toMatchObject(accepted);
@@ -51,6 +52,10 @@ describe('options of the page', () => {
     [{ hide: Array(101).fill('.a') }, 'hide must be a list of at most 100'],
     [{ remove: Array(101).fill('.a') }, 'remove must be a list of at most 100'],
     [{ remove: [1] }, 'remove.0 must be a string of 1 to 1000 characters, not 1'],
+    [
+      { remove: ['iframe >> '] },
+      'remove.0 must be a CSS selector, not "iframe >> " (there is no selector after the last ">>": write frame >> element)',
+    ],
     [{ hide: ['.a', '.b{'] }, 'hide.1 must be a CSS selector, not ".b{" ('],
     [{ omitBackground: true, format: 'jpeg' }, 'omitBackground needs format png or webp, not jpeg'],
     [{ omitBackground: true, format: 'pdf' }, 'omitBackground needs format png or webp, not pdf'],
@@ -113,6 +118,10 @@ describe('options of the page', () => {
     'a { color: red }',
     'a; b',
     '@media',
+    'a > > b',
+    '>> a',
+    'a >>> b',
+    'iframe >> a:not(',
   ])('%j is no selector', async (selector) => {
     const answer = await ask({ url, waitFor: { selector } });
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });

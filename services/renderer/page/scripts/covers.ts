@@ -1,0 +1,123 @@
+/// <reference lib="dom" />
+import type { boxOf as BoxOf, hitsAt as HitsAt, Level } from './boxes.ts';
+import type { drawnParent as DrawnParent, holds as Holds, openRoots as OpenRoots } from './selecting.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+/** Helpers of the calls. */
+declare const boxOf: typeof BoxOf;
+declare const drawnParent: typeof DrawnParent;
+declare const hitsAt: typeof HitsAt;
+declare const holds: typeof Holds;
+declare const openRoots: typeof OpenRoots;
+
+/**
+ * Opens boxes of a document that scroll and are too small to show the target whole.
+ *
+ * @returns whether there are any
+ */
+export function openBoxes({ document: shown, target }: Level): boolean {
+  // The body's own overflow is that of the viewport, unless the root has one.
+  const hasRootOverflow = getComputedStyle(shown.documentElement).overflow !== 'visible';
+  let hasOpened = false;
+  for (let box = drawnParent(target); box !== null; box = drawnParent(box)) {
+    if (box === shown.documentElement || (box === shown.body && !hasRootOverflow)) continue;
+    const { overflowX, overflowY, display } = getComputedStyle(box);
+    if (overflowX === 'visible' && overflowY === 'visible') continue;
+    const [inner, outer] = [boxOf(target), own(box).getBoundingClientRect()];
+    const isInside =
+      inner.top >= outer.top - 1 &&
+      inner.left >= outer.left - 1 &&
+      inner.bottom <= outer.bottom + 1 &&
+      inner.right <= outer.right + 1;
+    if (isInside) continue;
+    own(box as HTMLElement).style.setProperty('overflow', 'visible', 'important');
+    // It still holds the margins of what is in it.
+    if (display === 'block') own(box as HTMLElement).style.setProperty('display', 'flow-root', 'important');
+    hasOpened = true;
+  }
+  return hasOpened;
+}
+
+/**
+ * Hides what covers the target in its document, wherever the page is scrolled to.
+ *
+ * @param boxNow the box of what is captured, in the viewport of the document
+ */
+export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {
+  /** Looking at more would take seconds. */
+  const maxElements = 20_000;
+  const maxViews = 60;
+  const hide = (other: Element, property: string, value: string) => {
+    const { style } = own(other as Partial<HTMLElement>);
+    style?.setProperty('transition', 'none', 'important');
+    style?.setProperty(property, value, 'important');
+  };
+  const around = new Set<Element>();
+  for (let at: Element | null = target; at !== null; at = drawnParent(at)) around.add(at);
+  const isApart = (other: Element) => !around.has(other) && !holds(target, other);
+  const roots = openRoots(shown);
+  // They lie upon everything, and nothing below them can be hit.
+  for (const layer of roots.flatMap((root) => [...root.querySelectorAll(':modal, :popover-open')])) {
+    if (!isApart(layer)) continue;
+    hide(layer, 'display', 'none');
+    // Hidden or not, a modal dialog keeps everything else from being hit.
+    if (own(layer).localName === 'dialog') own(layer as HTMLDialogElement).close();
+  }
+
+  /** What lets the pointer through covers the element all the same. */
+  const sheet = new (view as Window & typeof globalThis).CSSStyleSheet();
+  sheet.replaceSync('*, *::before, *::after { pointer-events: auto !important }');
+  for (const root of roots) root.adoptedStyleSheets.push(sheet);
+  const others = roots
+    .flatMap((root) => [...root.querySelectorAll(root === shown ? 'body *' : '*')])
+    .slice(0, maxElements)
+    .filter(isApart);
+  const hidden = new Set<Element>();
+
+  const coversAt = (other: Element, x: number, y: number) => {
+    for (const hit of hitsAt(shown, x, y)) {
+      if (holds(other, hit)) return true;
+      if (around.has(hit) || holds(target, hit)) return false;
+    }
+    return false;
+  };
+  const hideCovers = () => {
+    const inner = boxNow();
+    const outer = new DOMRect(
+      inner.x - padding,
+      inner.y - padding,
+      inner.width + 2 * padding,
+      inner.height + 2 * padding,
+    );
+    for (const other of others) {
+      const parent = drawnParent(other);
+      if (parent !== null && hidden.has(parent)) {
+        hidden.add(other);
+        continue;
+      }
+      if (hidden.has(other)) continue;
+      const its = own(other).getBoundingClientRect();
+      // Around the element, neighbours are part of the picture, and what is fixed to the viewport is not.
+      const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;
+      const left = Math.max(box.left, its.left, 0);
+      const right = Math.min(box.right, its.right, view.innerWidth);
+      const top = Math.max(box.top, its.top, 0);
+      const bottom = Math.min(box.bottom, its.bottom, view.innerHeight);
+      if (right - left < 1 || bottom - top < 1) continue;
+      const points = [0.5, 0.05, 0.95].flatMap((x) => [0.5, 0.05, 0.95].map((y) => [x, y] as const));
+      const covers = points.some(([x, y]) => coversAt(other, left + x * (right - left), top + y * (bottom - top)));
+      if (!covers) continue;
+      hide(other, 'opacity', '0');
+      hidden.add(other);
+    }
+  };
+  const start = { left: view.scrollX, top: view.scrollY };
+  const { height: tall } = boxNow();
+  for (let at = 0; at < maxViews && (at === 0 || at * view.innerHeight < tall); at += 1) {
+    if (at > 0) view.scrollTo({ top: start.top + at * view.innerHeight, behavior: 'instant' });
+    hideCovers();
+  }
+  view.scrollTo({ ...start, behavior: 'instant' });
+  for (const root of roots) root.adoptedStyleSheets = root.adoptedStyleSheets.filter((one) => one !== sheet);
+}

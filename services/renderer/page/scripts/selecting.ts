@@ -1,0 +1,194 @@
+/// <reference lib="dom" />
+import type { Compound, ParsedSelector, SelectorPart } from '@webcapture/shared/api/selector.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+
+/** What a selector is matched in. */
+export type Root = Document | ShadowRoot;
+
+/** The parent in the tree that is drawn: that of a slotted element is its slot, and that of a shadow root its host. */
+export function drawnParent(node: Node): Element | null {
+  const { assignedSlot, parentNode } = own(node) as Element;
+  const parent = assignedSlot ?? parentNode;
+  if (parent === null) return null;
+  const { nodeType } = own(parent);
+  if (nodeType === Node.ELEMENT_NODE) return parent as Element;
+  return nodeType === Node.DOCUMENT_FRAGMENT_NODE ? ((parent as ShadowRoot).host ?? null) : null;
+}
+
+/** Whether the outer element is the inner one, or contains it in the tree that is drawn. */
+export function holds(outer: Element, inner: Element): boolean {
+  for (let at: Element | null = inner; at !== null; at = drawnParent(at)) if (at === outer) return true;
+  return false;
+}
+
+/** What it starts with, and the open shadow roots in it at any depth. */
+export function openRoots<R extends Root | Element>(start: R): readonly (R | ShadowRoot)[] {
+  const roots: (R | ShadowRoot)[] = [start];
+  const { shadowRoot: ofStart } = own(start as Element);
+  if (ofStart) roots.push(ofStart);
+  for (const root of roots) {
+    // Forms have no shadow root, and `own` takes time on large pages.
+    for (const { shadowRoot } of own(root).querySelectorAll(':not(form)')) {
+      if (shadowRoot) roots.push(shadowRoot);
+    }
+  }
+  return roots;
+}
+
+/** Whether it is a frame that shows a document. */
+export function isFrame(element: Element): boolean {
+  return ['iframe', 'frame', 'object'].includes(own(element).localName);
+}
+
+/** The document of a frame; null for one of another origin, a sandboxed one, and one that did not load. */
+export function documentOf(frame: Element): Document | null {
+  return isFrame(frame) ? own(frame as HTMLIFrameElement).contentDocument : null;
+}
+
+/** Whether the elements before it fit the compounds of a selector before the last one, which the element itself matches. */
+function fitsChain(element: Element, chain: readonly Compound[]): boolean {
+  /** For each compound, elements that do not fit: looking at them again and again would take for ever. */
+  const unfit = chain.map(() => new Set<Element>());
+  const before = (at: Element, combinator: string): Element | null => {
+    if (combinator !== ' ' && combinator !== '>') return own(at).previousElementSibling;
+    const { parentElement, parentNode } = own(at);
+    return parentElement ?? (parentNode as ShadowRoot | null)?.host ?? null;
+  };
+  const fits = (from: Element, at: number): boolean => {
+    const [compound, { combinator } = { combinator: '' }] = [chain[at - 1], chain[at]];
+    if (compound === undefined) return true;
+    if (unfit[at]?.has(from) === true) return false;
+    const isNext = combinator === '>' || combinator === '+';
+    for (let other = before(from, combinator); other !== null; other = before(other, combinator)) {
+      if (own(other).matches(compound.css) && fits(other, at - 1)) return true;
+      if (isNext) break;
+    }
+    unfit[at]?.add(from);
+    return false;
+  };
+  return fits(element, chain.length - 1);
+}
+
+/** Sorts elements of a document and of its shadow roots as they come in it: the content of a shadow root after its host. */
+function inTreeOrder(elements: Iterable<Element>): Element[] {
+  const paths = new Map<Element, readonly Element[]>();
+  for (const element of elements) {
+    const path = [element];
+    for (let at: Element | null = element; at !== null;) {
+      const root = own(at).getRootNode() as Partial<ShadowRoot>;
+      at = root.host ?? null;
+      if (at !== null) path.unshift(at);
+    }
+    paths.set(element, path);
+  }
+  const compare = (a: readonly Element[], b: readonly Element[]): number => {
+    for (let index = 0; ; index += 1) {
+      const [one, other] = [a[index], b[index]];
+      if (one === undefined) return -1;
+      if (other === undefined) return 1;
+      if (one === other) continue;
+      return own(one).compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
+    }
+  };
+  return [...paths].toSorted(([, a], [, b]) => compare(a, b)).map(([element]) => element);
+}
+
+/** The elements of a document that match, those of its open shadow roots among them, in tree order. */
+export function matchesIn(
+  start: Document,
+  { css, chains }: SelectorPart,
+  roots: readonly Root[] = openRoots(start),
+): readonly Element[] {
+  const lists = roots.map((root) => [...root.querySelectorAll(css)]);
+  const found = new Set(lists.flat());
+  const lasts = chains.map((chain) => chain.at(-1)?.css ?? '');
+  const inner = chains.length === 0 ? [] : roots.slice(1);
+  // What is above an element outside of shadow roots is outside of them, too.
+  for (const element of inner.flatMap((root) => [...root.querySelectorAll(lasts.join())])) {
+    const fits = (chain: readonly Compound[], index: number) =>
+      own(element).matches(lasts[index] ?? '') && fitsChain(element, chain);
+    if (!found.has(element) && chains.some(fits)) found.add(element);
+  }
+  return lists[0]?.length === found.size ? [...found] : inTreeOrder(found);
+}
+
+/** How a selector is matched. */
+export interface SelectOptions {
+  /** Whether a frame that matches is looked into; by default each. */
+  readonly enters?: (frame: Element) => boolean;
+  /** What the first part is matched in; by default the document of the page. */
+  readonly start?: Document;
+  /** Finds the open shadow roots of a document, and the document. */
+  readonly rootsOf?: (document: Document) => readonly Root[];
+}
+
+/** The documents in which the last part of a selector is matched. */
+export interface Entered {
+  readonly documents: readonly Document[];
+  /** A part before the last one matches, and the document of no element that matches can be read. */
+  readonly isUnreadable: boolean;
+}
+
+/** @throws DOMException SyntaxError where the browser does not know a part */
+export function assertKnown(parts: ParsedSelector): void {
+  for (const { css } of parts) document.createDocumentFragment().querySelector(css);
+}
+
+/**
+ * Finds the documents of the frames that the parts before the last one match.
+ *
+ * @throws DOMException SyntaxError where the browser does not know a part
+ */
+export function enterFrames(
+  parts: ParsedSelector,
+  { enters = () => true, start = document, rootsOf = openRoots }: SelectOptions = {},
+): Entered {
+  // Also those that are not reached.
+  assertKnown(parts);
+  let documents: readonly Document[] = [start];
+  for (const part of parts.slice(0, -1)) {
+    const entered = documents.flatMap((each) => matchesIn(each, part, rootsOf(each))).filter(enters);
+    documents = entered.flatMap((frame) => documentOf(frame) ?? []);
+    if (documents.length === 0) return { documents, isUnreadable: entered.length > 0 };
+  }
+  return { documents, isUnreadable: false };
+}
+
+/** Finds what matches, as {@link enterFrames} does. */
+export function selectAll(
+  parts: ParsedSelector,
+  options: SelectOptions = {},
+): Entered & { readonly elements: readonly Element[] } {
+  const entered = enterFrames(parts, options);
+  const rootsOf = options.rootsOf ?? openRoots;
+  const last = parts.at(-1) as SelectorPart;
+  return { ...entered, elements: entered.documents.flatMap((each) => matchesIn(each, last, rootsOf(each))) };
+}
+
+/** A function that finds the open shadow roots of a document once, for as long as scripts of the page do not run. */
+export function rememberRoots(): (document: Document) => readonly Root[] {
+  const known = new Map<Document, readonly Root[]>();
+  return (each) => {
+    const roots = known.get(each) ?? openRoots(each);
+    known.set(each, roots);
+    return roots;
+  };
+}
+
+/** What a call needs that selects elements. */
+export const selecting = [
+  drawnParent,
+  holds,
+  openRoots,
+  isFrame,
+  documentOf,
+  fitsChain,
+  inTreeOrder,
+  matchesIn,
+  assertKnown,
+  enterFrames,
+  selectAll,
+  rememberRoots,
+] as const;
