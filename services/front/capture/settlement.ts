@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { byteLimitMessage } from '@webcapture/shared/accounts/byte-limits.ts';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
@@ -7,6 +8,7 @@ import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { bytesAdded } from '@webcapture/shared/captures/usage.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { maxStoredBytes, storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
@@ -19,6 +21,7 @@ import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { ByteQuota } from '../byte-quota.ts';
 import { RareLog } from '../rare-log.ts';
 
 /** What became of a result, for the metrics. */
@@ -38,6 +41,8 @@ export const settlementOutcomes = [
   'forged',
   /** The file is not what the job asked for. */
   'rejected',
+  /** The account has no room for the file. */
+  'no_room',
 ] as const;
 export type SettlementOutcome = (typeof settlementOutcomes)[number];
 
@@ -81,6 +86,7 @@ interface SettlementDeps {
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
+  readonly byteQuota: Pick<ByteQuota, 'exceeded'>;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Told of each result that came; `tokens`: what it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
@@ -217,6 +223,12 @@ export class Settlements {
       ...cacheOf(found, ticket.revision),
     };
     const { deadline } = context;
+    const size = upload.size + (extracted?.upload.size ?? 0);
+    const exceeded = await this.#deps.byteQuota.exceeded(ticket.account, bytesAdded(found, size));
+    if (exceeded !== null) {
+      const failure = { code: 'QUOTA_EXCEEDED', message: byteLimitMessage(exceeded), cause: 'client' } as const;
+      return { ...(await this.#write(ticket, result, fail(ticket.revision, failure))), outcome: 'no_room' };
+    }
     try {
       const picture = { ...asked, name: found.fileName, object: ticket.object };
       const mimeType = mimeTypes[found.options.format];

@@ -8,6 +8,7 @@ import type { RenderOptions } from '../api/capture-request.ts';
 import type { Delivery } from '../api/delivery.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
+import type { StoredBytes } from './usage.ts';
 
 /** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
 export interface CacheKey {
@@ -120,6 +121,10 @@ export interface CaptureRecord {
   readonly url: string;
   /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
   readonly html?: string;
+  /** Size of that html. Absent in records of version 0.1. */
+  readonly htmlBytes?: number;
+  /** Bytes that the usage ledger counts for this record. Absent: none. */
+  readonly bytes?: Partial<StoredBytes>;
   readonly options: RenderOptions;
   /** Absent, with `options.secrets`: they were not kept, so that it cannot be rendered again. */
   readonly secrets?: SealedSecrets;
