@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { byteLimitMessage } from '@webcapture/shared/accounts/byte-limits.ts';
+import { byteLimitMessage, type ExceededLimit } from '@webcapture/shared/accounts/byte-limits.ts';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
@@ -86,7 +86,7 @@ interface SettlementDeps {
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
-  readonly byteQuota: Pick<ByteQuota, 'exceeded'>;
+  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Told of each result that came; `tokens`: what it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
@@ -212,6 +212,32 @@ export class Settlements {
       return this.#write(ticket, result, fail(ticket.revision, { code, message, cause }));
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
+    const size = outcome.upload.size + (outcome.extracted?.upload.size ?? 0);
+    const room = await this.#deps.byteQuota.reserve(ticket, bytesAdded(found, size));
+    if (room.exceeded !== null) return this.#refuse(ticket, result, room.exceeded);
+    let settlement: Settlement | undefined;
+    try {
+      settlement = await this.#complete(ticket, found, { result, outcome }, context);
+      return settlement;
+    } finally {
+      room.release(settlement?.outcome === 'completed');
+    }
+  }
+
+  /** The account has no room for the file: the capture fails, or its refresh does, unless it has ended meanwhile. */
+  async #refuse(ticket: Ticket, result: JobResult, exceeded: ExceededLimit): Promise<Settlement> {
+    const failure = { code: 'QUOTA_EXCEEDED', message: byteLimitMessage(exceeded), cause: 'client' } as const;
+    const settlement = await this.#write(ticket, result, fail(ticket.revision, failure));
+    return settlement.outcome === 'completed' ? { ...settlement, outcome: 'no_room' } : settlement;
+  }
+
+  /** Puts the file in its place and completes the capture. */
+  async #complete(
+    ticket: Ticket,
+    found: CaptureRecord,
+    { result, outcome }: { readonly result: JobResult; readonly outcome: Completed },
+    context: SettleContext,
+  ): Promise<Settlement> {
     const { upload, extracted, report, ageMs } = outcome;
     const capturedAt = Math.round(context.at - ageMs);
     const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
@@ -223,12 +249,6 @@ export class Settlements {
       ...cacheOf(found, ticket.revision),
     };
     const { deadline } = context;
-    const size = upload.size + (extracted?.upload.size ?? 0);
-    const exceeded = await this.#deps.byteQuota.exceeded(ticket.account, bytesAdded(found, size));
-    if (exceeded !== null) {
-      const failure = { code: 'QUOTA_EXCEEDED', message: byteLimitMessage(exceeded), cause: 'client' } as const;
-      return { ...(await this.#write(ticket, result, fail(ticket.revision, failure))), outcome: 'no_room' };
-    }
     try {
       const picture = { ...asked, name: found.fileName, object: ticket.object };
       const mimeType = mimeTypes[found.options.format];

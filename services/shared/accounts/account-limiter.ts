@@ -324,8 +324,13 @@ export class AccountLimiter {
    */
   async #decide(state: AdmissionState, limits: AdmissionLimits, requests: readonly AdmissionRequest[]) {
     const now = state.at ?? 0;
-    const usage = await this.#readUsage(state, limits, requests);
-    const decision = admit(state, limits, usage, requests, now, this.#own);
+    let usage = await this.#readUsage(state, limits, requests);
+    let decision = admit(state, limits, usage, requests, now, this.#own);
+    if (decision.verdicts.some(({ refused }) => refused === 'bytes')) {
+      // What was deleted since the last reading makes room.
+      usage = await this.#deps.usage.read(this.#account, this.#deps.now(), 'exact');
+      decision = admit(state, limits, usage, requests, now, this.#own);
+    }
     const isNear = isNearLimit(state, limits, usage, requests) || isNearCap(decision.state, limits, usage);
     this.#farUntil = isNear ? -Infinity : performance.now() + farMs;
     const isSettled = decision.verdicts.every(({ refused }) => refused === null || refused === 'rate');

@@ -1,4 +1,5 @@
-import { noBytes, type StoredBytes } from '../captures/usage.ts';
+import type { StoredBytes } from '../captures/capture-record.ts';
+import { noBytes } from '../captures/usage.ts';
 
 /** Limits for the bytes that an account stores. */
 export interface ByteLimits {

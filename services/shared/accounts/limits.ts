@@ -1,4 +1,4 @@
-import type { StoredBytes } from '../captures/usage.ts';
+import type { StoredBytes } from '../captures/capture-record.ts';
 import type { Priority } from '../nats/streams.ts';
 import {
   type AddedBytes,

@@ -8,7 +8,6 @@ import type { RenderOptions } from '../api/capture-request.ts';
 import type { Delivery } from '../api/delivery.ts';
 import type { WebhookEvent, WebhookState } from '../api/webhook.ts';
 import type { SealedSecrets } from './sealed-secrets.ts';
-import type { StoredBytes } from './usage.ts';
 
 /** Where a completed capture answers for equal requests, and for how many seconds after it was taken. */
 export interface CacheKey {
@@ -101,6 +100,18 @@ export interface DeliveryEntry {
   readonly status?: number;
   readonly error?: string;
   readonly durationMs?: number;
+}
+
+/** Bytes that a record, a shard or an account takes in the store. */
+export interface StoredBytes {
+  /** HTML of background captures that have not ended. */
+  readonly queuedBytes: number;
+  /** Files that expire. */
+  readonly storedBytes: number;
+  /** Files of captures with persistence. */
+  readonly persistedBytes: number;
+  /** HTML that is kept with a persisted file, to render it again. It lies in NATS even where files lie in a bucket. */
+  readonly keptHtmlBytes: number;
 }
 
 /** Tokens and captures that were charged. */

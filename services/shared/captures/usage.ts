@@ -1,19 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CaptureRecord } from './capture-record.ts';
+import type { CaptureRecord, StoredBytes } from './capture-record.ts';
 import { monthOf } from './times.ts';
 import { isOpen } from './transitions.ts';
-
-/** Bytes that a record, a shard or an account takes in the store. */
-export interface StoredBytes {
-  /** HTML of background captures that have not ended. */
-  readonly queuedBytes: number;
-  /** Files that expire. */
-  readonly storedBytes: number;
-  /** Files of captures with persistence. */
-  readonly persistedBytes: number;
-  /** HTML that is kept with a persisted file, to render it again. It lies in NATS even where files lie in a bucket. */
-  readonly keptHtmlBytes: number;
-}
 
 /** What an account has used in a month, what is set aside, and what it stores: of one record, one shard, or all. */
 export interface Usage extends StoredBytes {

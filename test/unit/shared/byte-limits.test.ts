@@ -5,7 +5,8 @@ import {
   embeddedBytes,
   exceededLimit,
 } from '@webcapture/shared/accounts/byte-limits.ts';
-import { noBytes, type StoredBytes } from '@webcapture/shared/captures/usage.ts';
+import type { StoredBytes } from '@webcapture/shared/captures/capture-record.ts';
+import { noBytes } from '@webcapture/shared/captures/usage.ts';
 
 const limits = { maxQueuedBytes: 100, maxStoredBytes: 1000, maxPersistedBytes: 500 };
 const embedded = { maxEmbeddedBytes: 1200, holdsFiles: true };

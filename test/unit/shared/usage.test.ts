@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord, StoredBytes } from '@webcapture/shared/captures/capture-record.ts';
 import {
   begin,
   cancelQueued,
@@ -19,7 +19,6 @@ import {
   noBytes,
   noUsage,
   persistedPeriod,
-  type StoredBytes,
   sum,
   type Usage,
   usageKey,
