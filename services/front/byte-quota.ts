@@ -143,7 +143,7 @@ export class ByteQuota {
     return ageMs < nearAgeMs || (ageMs < farAgeMs && this.#isFar(known, added));
   }
 
-  /** The limit that an account exceeds with these bytes beside what it stores and what the other reservations will. */
+  /** The limit that an account exceeds with these bytes, its stored bytes and the bytes of other reservations. */
   #exceededBy(known: KnownBytes, name: string, added: StoredBytes): ExceededLimit | null {
     const reserved = [...(this.#reserved.get(known.account.id) ?? [])].filter(([other]) => other !== name);
     const more = [...reserved.map(([, bytes]) => bytes), ...known.later.map(({ bytes }) => bytes)];

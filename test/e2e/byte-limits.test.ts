@@ -19,7 +19,7 @@ const noise = {
   viewport: { width: 400, height: 400 },
 };
 
-test('an account that fills its share of the store gets 402, while another account goes on', async () => {
+test('an account that fills its share of the store gets 402, and another account can still capture', async () => {
   const { api, usageCheck, url } = fleet();
   const [full, other] = [await usageCheck.addAccount('full'), await usageCheck.addAccount('other')];
   const usage = async (key: string) => {

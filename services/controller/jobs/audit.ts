@@ -69,8 +69,8 @@ interface Wanted {
 /**
  * Finds what is due from the records themselves, in case that what was to remind the leader of it is gone: a stream that was
  * full drops its oldest messages. Has the usage ledger count the bytes of records that version 0.1 wrote. Walks through all
- * records in the order in which they were written last, when the last audit began long enough ago, or goes on with one that
- * was broken off.
+ * records in the order in which they were written last, when the last audit began long enough ago, or continues an audit that
+ * did not end.
  *
  * @param intervalMs from the start of one audit to that of the next
  */

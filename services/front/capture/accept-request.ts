@@ -170,7 +170,7 @@ function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean 
   return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
 }
 
-/** Size of the HTML that is kept beside the record. */
+/** Size of the HTML that is stored until the capture ends, or with its file. */
 function keptHtmlBytes(request: AcceptedRequest): number {
   const { source } = request;
   return source.kind === 'html' && keepsHtml(request) ? Buffer.byteLength(source.html) : 0;

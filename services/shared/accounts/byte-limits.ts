@@ -78,7 +78,7 @@ const remedies = {
   maxEmbeddedBytes: 'Delete captures, wait until files expire or queued captures end, or ask the operator.',
 } as const;
 
-/** What a client is told about a limit that it exceeds. */
+/** The error message for a limit that an account exceeds. */
 export function byteLimitMessage({ name, used, max, added }: ExceededLimit): string {
   const wants = added === undefined ? '' : ` This capture adds ${added} bytes.`;
   return `The account uses ${used} of ${max} bytes of ${contents[name]} (${name}).${wants} ${remedies[name]}`;

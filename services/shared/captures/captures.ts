@@ -105,8 +105,9 @@ export class Captures {
   ): Promise<Changed> {
     const { known, draft, ...limits } = options;
     const wantedOf = (found: Entry<CaptureRecord> | null) => {
-      const stands = found?.value ?? draft;
-      const wanted = stands === undefined ? null : transition(stands, this.#session.now());
+      const current = found?.value ?? draft;
+      if (current === undefined) return null;
+      const wanted = transition(current, this.#session.now());
       return wanted && withStoredBytes(wanted);
     };
     // What is known may no longer stand, and a draft may have a record by now: a conflict tells.

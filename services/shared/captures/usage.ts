@@ -18,7 +18,7 @@ export const noBytes: StoredBytes = { queuedBytes: 0, storedBytes: 0, persistedB
 
 export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0, ...noBytes };
 
-/** Stands in place of the month in the keys of the shards that count persisted files, which are kept for years. */
+/** Replaces the month in the keys of the shards that count persisted files, which are kept for years. */
 export const persistedPeriod = 'persisted';
 
 /**
@@ -31,7 +31,7 @@ export function withStoredBytes(record: CaptureRecord): CaptureRecord {
   return bytes === null ? rest : { ...rest, bytes };
 }
 
-/** Whether a record says other bytes than it takes: one that version 0.1 wrote. */
+/** Whether `bytes` of a record differs from the bytes that it takes, as in records of version 0.1. */
 export function hasWrongBytes(record: CaptureRecord): boolean {
   const [said, wanted] = [
     { ...noBytes, ...record.bytes },
@@ -68,7 +68,7 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
 }
 
 /**
- * What one record stands for in the usage ledger, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
+ * What the usage ledger counts for one record, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
  * its records. A capture counts for the month in which it was accepted, and so does each refresh.
  */
 export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {

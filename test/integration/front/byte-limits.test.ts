@@ -169,7 +169,7 @@ test('an operator sets the limits of an account, and defaults stand in for those
   expect(dataOf<AccountView>(created)).toMatchObject({ maxQueuedBytes: 2 ** 30, maxStoredBytes: 100 * 2 ** 30 });
 });
 
-test('no account stores more than its share of the embedded store, and others go on', async () => {
+test('no account stores more than its share of the embedded store, and others can still capture', async () => {
   await front.nats.session.jsm.streams.update(streamNames.files, { max_bytes: 2 ** 20 });
   const other = await front.addFront();
   makeFilesOf(200_000);

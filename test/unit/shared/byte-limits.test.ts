@@ -16,13 +16,13 @@ describe('the limit that a capture exceeds', () => {
   test.each<[string, Partial<StoredBytes>, AddedBytes, string | undefined]>([
     ['queued HTML up to the limit', { queuedBytes: 60 }, { queuedBytes: 40 }, undefined],
     ['queued HTML beyond the limit', { queuedBytes: 60 }, { queuedBytes: 41 }, 'maxQueuedBytes'],
-    ['no HTML beside too much of it', { queuedBytes: 160 }, { storedBytes: 1 }, undefined],
+    ['no HTML where there is too much of it', { queuedBytes: 160 }, { storedBytes: 1 }, undefined],
     ['a file up to the limit', { storedBytes: 990 }, { storedBytes: 10 }, undefined],
     ['a file beyond the limit', { storedBytes: 990 }, { storedBytes: 11 }, 'maxStoredBytes'],
-    ['a persisted file beside too many that expire', { storedBytes: 2000 }, { persistedBytes: 10 }, undefined],
+    ['a persisted file where too many expire', { storedBytes: 2000 }, { persistedBytes: 10 }, undefined],
     ['a persisted file beyond the limit', { persistedBytes: 495 }, { persistedBytes: 6 }, 'maxPersistedBytes'],
     [
-      'a persisted file beside the HTML of others',
+      'a persisted file and the HTML of others',
       { persistedBytes: 95, keptHtmlBytes: 400 },
       { persistedBytes: 6 },
       'maxPersistedBytes',

@@ -74,13 +74,6 @@ function randomOf(seed: number): () => number {
   };
 }
 
-const bytesIn = ({ queuedBytes, storedBytes, persistedBytes, keptHtmlBytes }: Usage) => ({
-  queuedBytes,
-  storedBytes,
-  persistedBytes,
-  keptHtmlBytes,
-});
-
 /** What lies in the store for a record: a file while it is completed, and HTML that has still to be rendered. */
 function bytesThatLie(record: CaptureRecord): StoredBytes {
   const { status, outcome: shown, persistence, htmlBytes = 0 } = record;
@@ -144,8 +137,8 @@ test('whatever happens in whatever order, the books never go below zero, and tok
       expect(after.tokens, where).toBeGreaterThanOrEqual(before.tokens);
       expect(after.captures - before.captures, where).toBeLessThanOrEqual(1);
       expect(after.tokens, where).toBe(after.captures * record.tokenCost);
-      expect([after.queued, after.reserved], where).toEqual([openTurns, openTurns * record.tokenCost]);
-      expect(bytesIn(after), where).toEqual(bytesThatLie(record));
+      const reserved = { queued: openTurns, reserved: openTurns * record.tokenCost };
+      expect(after, where).toMatchObject({ ...reserved, ...bytesThatLie(record) });
       seen.add([record.status, record.refresh?.state].join('/'));
     }
   }
@@ -159,7 +152,7 @@ test('whatever happens in whatever order, the books never go below zero, and tok
 describe('the ledger', () => {
   const use = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
 
-  test('tells by period what one has and the other has not', () => {
+  test('shows by period what one has and the other has not', () => {
     const before = new Map([
       ['202611', use({ reserved: 3, queued: 1 })],
       ['202610', use({ tokens: 5, captures: 5 })],
