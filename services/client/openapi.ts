@@ -805,6 +805,12 @@ export interface components {
             maxInFlight: number;
             /** @description Maximum number of background captures that have not ended. */
             maxQueued: number;
+            /** @description Maximum bytes of HTML of background captures that have not ended. */
+            maxQueuedBytes: number;
+            /** @description Maximum bytes of files that expire. */
+            maxStoredBytes: number;
+            /** @description Maximum bytes of files of captures with persistence, and of the HTML that is kept with them. */
+            maxPersistedBytes: number;
             /**
              * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
              * @enum {string}
@@ -1206,6 +1212,12 @@ export interface components {
             maxInFlight?: number;
             /** @description Maximum number of background captures that have not ended. */
             maxQueued?: number;
+            /** @description Maximum bytes of HTML of background captures that have not ended. */
+            maxQueuedBytes?: number;
+            /** @description Maximum bytes of files that expire. */
+            maxStoredBytes?: number;
+            /** @description Maximum bytes of files of captures with persistence, and of the HTML that is kept with them. */
+            maxPersistedBytes?: number;
             /**
              * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
              * @enum {string}
@@ -1267,6 +1279,12 @@ export interface components {
             maxInFlight?: number;
             /** @description Maximum number of background captures that have not ended. */
             maxQueued?: number;
+            /** @description Maximum bytes of HTML of background captures that have not ended. */
+            maxQueuedBytes?: number;
+            /** @description Maximum bytes of files that expire. */
+            maxStoredBytes?: number;
+            /** @description Maximum bytes of files of captures with persistence, and of the HTML that is kept with them. */
+            maxPersistedBytes?: number;
             /**
              * @description Isolation from the captures of other accounts. `context` (default): captures share browsers, and each capture has its own browser context with its own cookies, storage, cache and connections. `browser`: each capture has its own browser, whose processes end with the capture. `browser` takes up to a second and about 150 MB more for each capture. `account`: as `context`, but a capture may reuse the page of an earlier capture of the same account after cookies and storage were wiped, while the HTTP cache stays; it makes small pages about a third cheaper, and is for accounts that render their own templates.
              * @enum {string}
@@ -1884,6 +1902,22 @@ export interface components {
             inFlight: number;
             /** @description Background captures and refreshes that have not ended. */
             queued: number;
+            /** @description Bytes of HTML of background captures that have not ended. */
+            queuedBytes: number;
+            /** @description Maximum bytes of HTML of background captures that have not ended. */
+            maxQueuedBytes: number;
+            /** @description Bytes of files that expire. */
+            storedBytes: number;
+            /** @description Maximum bytes of files that expire. */
+            maxStoredBytes: number;
+            /** @description Bytes of files of captures with persistence, and of the HTML that is kept with them. */
+            persistedBytes: number;
+            /** @description Maximum bytes of files of captures with persistence, and of the HTML that is kept with them. */
+            maxPersistedBytes: number;
+            /** @description Bytes that the account stores in NATS: all of the above, or only HTML where the service keeps files in a bucket. */
+            embeddedBytes: number;
+            /** @description Maximum of embeddedBytes: the share of the store that one account may use. Null: there is none. */
+            maxEmbeddedBytes: number | null;
         };
         UsageHistory: {
             /** @description Days in UTC from the oldest to today, those without use included. Captures count on the day on which they end. */

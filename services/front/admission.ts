@@ -1,3 +1,4 @@
+import { byteLimitMessage } from '@webcapture/shared/accounts/byte-limits.ts';
 import type { Account } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits, AdmissionRequest, AdmissionVerdict } from '@webcapture/shared/accounts/limits.ts';
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
@@ -9,6 +10,7 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { backoffMs, delay, localDeadline, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { EmbeddedShare } from './byte-quota.ts';
 import { callNats } from './nats.ts';
 
 /** An answer does not wait for longer than this until its reservation is released. */
@@ -16,6 +18,7 @@ const releaseTimeoutMs = 1000;
 
 export interface AdmissionDeps {
   readonly limiter: Pick<Limiter, 'admit' | 'release'>;
+  readonly embeddedShare: Pick<EmbeddedShare, 'limit'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly log: Logger;
   /** Ends what goes on in the background. */
@@ -103,7 +106,9 @@ export class Admission {
   }
 
   async #check(account: Account, request: AdmissionRequest): Promise<AdmissionVerdict> {
-    const admit = () => this.#deps.limiter.admit(account.id, account, request);
+    const { limiter, embeddedShare } = this.#deps;
+    const limits = { ...account, embedded: embeddedShare.limit() };
+    const admit = () => limiter.admit(account.id, limits, request);
     try {
       return await callNats(admit, 'The limits of the account cannot be checked right now.', this.#deps.checkTimeoutMs);
     } catch (error) {
@@ -177,7 +182,7 @@ interface ReleaseLimits {
  * `waitSeconds` as in {@link ReservationRequest}.
  */
 export function refusalOf(
-  { refused, retryAfterMs }: AdmissionVerdict,
+  { refused, retryAfterMs, exceeded }: AdmissionVerdict,
   limits: AccountLimits,
   request: { readonly tokens: number; readonly now: number; readonly waitSeconds: number | null },
 ): ServiceError | null {
@@ -199,6 +204,9 @@ export function refusalOf(
         `This capture costs ${request.tokens} of the ${limits.tokenQuota} tokens of this month, and fewer are left, captures in flight counted. The next period begins at ${next}.`,
       );
     }
+    case 'bytes':
+      // As for the quota: no Retry-After.
+      return new ServiceError('QUOTA_EXCEEDED', exceeded && byteLimitMessage(exceeded));
     case 'in-flight':
       return new RetryLaterError(
         'QUEUE_FULL',

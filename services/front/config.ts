@@ -68,6 +68,14 @@ const variables = {
     unit: 'days',
     meaning: 'How long the files of captures with `persistence` are kept.',
   }),
+  accountStoreShare: integerVariable('WEBCAPTURE_ACCOUNT_STORE_SHARE', {
+    default: 25,
+    min: 1,
+    max: 100,
+    unit: 'percent',
+    meaning:
+      'How much of `WEBCAPTURE_FILES_MAX_BYTES` one account may use: with its files and its HTML, or only with its HTML where files lie in a bucket. Without a maximum there is no share.',
+  }),
   drainDelay: integerVariable('WEBCAPTURE_DRAIN_DELAY', {
     default: 0,
     min: 0,
@@ -155,6 +163,8 @@ export function readFrontConfig(environment: Environment) {
       secretsKeys: secretsVariable.read(env),
       minRefreshSeconds: variables.minRefreshInterval.read(env),
       persistenceSeconds: 86_400 * variables.persistenceDays.read(env),
+      /** Percent of the store in NATS that one account may use. */
+      accountStoreShare: variables.accountStoreShare.read(env),
       drainDelayMs: 1000 * variables.drainDelay.read(env),
       trustProxy: variables.trustProxy.read(env) === 'true',
       /** Of proxies that are trusted: so many say who the client is. */

@@ -33,6 +33,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
 import { builtDashboard } from './api/dashboard.ts';
 import { createAuth } from './auth/create-auth.ts';
+import { ByteQuota, EmbeddedShare } from './byte-quota.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
 import { SignInCode } from './auth/sign-in-code.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
@@ -142,6 +143,13 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     components: () => overlayStatus(board.view()).components ?? [],
   });
   const secretsKeys = SecretsKeys.of(config.secretsKeys);
+  const usage = new AccountUsage(session);
+  const holdsFiles = config.storage.bucket === undefined;
+  const embeddedShare = new EmbeddedShare(session, { percent: config.accountStoreShare, holdsFiles, log });
+  await embeddedShare.look();
+  void embeddedShare.follow(signal);
+  const { defaultLimits } = config;
+  const byteQuota = new ByteQuota({ accounts, usage, defaultLimits, share: embeddedShare, now });
   const { dispatcher, resultQueue } = createDispatcher({
     session,
     link,
@@ -155,6 +163,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     parcels,
     regions,
     inFlight,
+    byteQuota,
     secretsKeys,
     queueTimeoutMs: config.queueTimeoutMs,
     onSettled: (settled) => frontMetrics.settled(settled),
@@ -170,9 +179,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     count: createCacheMetrics(metrics),
     log,
   });
-  const usage = new AccountUsage(session);
   const limiter = new Limiter(session, usage, now);
-  const admission = new Admission({ limiter, captures, log, signal, now, checkTimeoutMs });
+  const admission = new Admission({ limiter, embeddedShare, captures, log, signal, now, checkTimeoutMs });
   const idempotency = new Idempotency({
     keys: new IdempotencyKeys(session),
     captures,
@@ -191,7 +199,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const { publicUrl, cdnUrl, trustProxy, proxyHops, maxConnectionsPerAddress } = config;
-  const { minRefreshSeconds, persistenceSeconds, adminToken, defaultLimits, presetKey, signInCode } = config;
+  const { minRefreshSeconds, persistenceSeconds, adminToken, presetKey, signInCode } = config;
   const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
   const pipeline = new CapturePipeline({
     limits: { minRefreshSeconds, persistenceSeconds },
@@ -248,7 +256,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       policy,
       now,
     },
-    usage: { authenticator, usage, limiter, usageHistory: new UsageHistory(session), keys, now },
+    usage: { authenticator, usage, limiter, embeddedShare, usageHistory: new UsageHistory(session), keys, now },
     events: { authenticator, captureEvents: new CaptureEvents(session, leaving), streams },
     admin: {
       adminToken,

@@ -85,7 +85,7 @@ export function createFrontMetrics(
   });
   const results = new Counter({
     name: 'webcapture_front_results_total',
-    help: 'Results received from renderers, by outcome. Settled: completed, failed. Returned to the queue: returned. Settled before: repeated. Left to the controller: canary. Refused: ended (the capture had ended with another result), unknown (the capture no longer exists), malformed (not a valid result), forged (no job matches), rejected (the file is missing or wrong).',
+    help: 'Results received from renderers, by outcome. Settled: completed, failed. Returned to the queue: returned. Settled before: repeated. Left to the controller: canary. Refused: ended (the capture had ended with another result), unknown (the capture no longer exists), malformed (not a valid result), forged (no job matches), rejected (the file is missing or wrong), no_room (the account has reached a limit for bytes).',
     labelNames: ['outcome'],
     registers,
   });

@@ -11,6 +11,10 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { type SettlementOutcome, Settlements } from '../../services/front/capture/settlement.ts';
 import { plainReport } from './records.ts';
+import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
+import { Accounts, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
+import { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { ByteQuota } from '../../services/front/byte-quota.ts';
 
 /** What settles results, as a front puts it together, and what it has said. */
 export class SettlingParts {
@@ -45,6 +49,13 @@ export class SettlingParts {
       store: this.store,
       cache: this.cache,
       tickets: this.tickets,
+      byteQuota: new ByteQuota({
+        accounts: new Accounts(session),
+        usage: new AccountUsage(session),
+        defaultLimits: readDefaultLimits(new EnvReader({})),
+        share: { limit: () => undefined },
+        now: session.now,
+      }),
       onSettled: ({ outcome, tokens }) => {
         this.outcomes.push(outcome);
         this.tokens += tokens;

@@ -61,7 +61,7 @@ export class UsageCheck {
   }
 
   /** Tokens and captures charged to the account this month. */
-  async usage(): Promise<Usage> {
+  async usage(): Promise<Pick<Usage, 'tokens' | 'captures' | 'reserved' | 'queued'>> {
     const db = new Entries(this.#session, 'db');
     const prefix = `usage.${await this.account()}.${monthOf(Date.now())}`;
     const shards = await Promise.all(

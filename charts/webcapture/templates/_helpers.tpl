@@ -272,7 +272,7 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
   value: {{ . | quote }}
 {{- end }}
 {{- with .Values.defaultLimits }}
-{{- range $name, $variable := dict "tokenQuota" "TOKEN_QUOTA" "ratePerMinute" "RATE_PER_MINUTE" "burst" "BURST" "maxInFlight" "MAX_IN_FLIGHT" "maxQueued" "MAX_QUEUED" }}
+{{- range $name, $variable := dict "tokenQuota" "TOKEN_QUOTA" "ratePerMinute" "RATE_PER_MINUTE" "burst" "BURST" "maxInFlight" "MAX_IN_FLIGHT" "maxQueued" "MAX_QUEUED" "maxQueuedBytes" "MAX_QUEUED_BYTES" "maxStoredBytes" "MAX_STORED_BYTES" "maxPersistedBytes" "MAX_PERSISTED_BYTES" }}
 {{- if hasKey $.Values.defaultLimits $name }}
 - name: WEBCAPTURE_DEFAULT_{{ $variable }}
   value: {{ index $.Values.defaultLimits $name | int64 | quote }}

@@ -10,7 +10,7 @@ import { integer } from '../flag-values.ts';
 
 export function usageCommand(context: Context): Command {
   const command = new Command('usage')
-    .description('Show the tokens used in this month, and the limits of the account.')
+    .description('Show the tokens used in this month, the bytes stored, and the limits of the account.')
     .option('--json', 'print JSON')
     .action(async (flags: ConnectionFlags & { json?: boolean }) => {
       const { client } = await connect(context, flags);
@@ -22,11 +22,17 @@ export function usageCommand(context: Context): Command {
         ['rate', `${usage.ratePerMinute} a minute`],
         ['in flight', usage.inFlight],
         ['queued', usage.queued],
+        ['queued HTML', bytes(usage.queuedBytes, usage.maxQueuedBytes)],
+        ['stored files', bytes(usage.storedBytes, usage.maxStoredBytes)],
+        ['persisted files', bytes(usage.persistedBytes, usage.maxPersistedBytes)],
+        ['in NATS', bytes(usage.embeddedBytes, usage.maxEmbeddedBytes)],
       ] as const;
       context.terminal.stdout.write(flags.json === true ? json(usage) : facts(rows));
     });
   return addConnectionFlags(command);
 }
+
+const bytes = (used: number, max: number | null) => (max === null ? `${used} bytes` : `${used} of ${max} bytes`);
 
 interface StatusFlags extends ConnectionFlags {
   readonly watch?: boolean;

@@ -1,7 +1,7 @@
 import type { Usage, UsageHistory } from '@webcapture/client';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { formatDuration, formatNumber, formatShare } from '../shell/format.ts';
+import { formatBytes, formatDuration, formatNumber, formatShare } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
@@ -71,6 +71,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         <StatTile label="In flight" value={formatNumber(inFlight)} detail="that clients wait for" />
         <StatTile label="Queued" value={formatNumber(queued)} detail="in the background" />
       </dl>
+      <Bytes usage={usage} />
       <div class="quota">
         <progress
           class={share !== null && share >= 0.9 ? 'is-nearly-full' : ''}
@@ -87,6 +88,31 @@ function Quota({ usage }: { readonly usage: Usage }) {
               ? 'The quota of this month is used up: captures are refused with QUOTA_EXCEEDED until the month ends.'
               : 'The quota of this month is nearly used up.'}
           </p>
+        </div>
+      )}
+    </>
+  );
+}
+
+/** What the account stores, against its limits. */
+function Bytes({ usage }: { readonly usage: Usage }) {
+  const all = [
+    { label: 'Queued HTML', used: usage.queuedBytes, max: usage.maxQueuedBytes },
+    { label: 'Stored files', used: usage.storedBytes, max: usage.maxStoredBytes },
+    { label: 'Persisted files', used: usage.persistedBytes, max: usage.maxPersistedBytes },
+    { label: 'In the embedded store', used: usage.embeddedBytes, max: usage.maxEmbeddedBytes },
+  ].filter((each): each is typeof each & { readonly max: number } => each.max !== null);
+  const full = all.filter(({ used, max }) => used >= 0.9 * max).map(({ label }) => label);
+  return (
+    <>
+      <dl class="tiles">
+        {all.map(({ label, used, max }) => (
+          <StatTile key={label} label={label} value={formatBytes(used)} detail={`of ${formatBytes(max)}`} />
+        ))}
+      </dl>
+      {full.length > 0 && (
+        <div class="notice is-warning" role="status">
+          <p>Nearly full: {full.join(', ')}. Captures that do not fit are refused with QUOTA_EXCEEDED.</p>
         </div>
       )}
     </>

@@ -228,6 +228,7 @@ const digest = (token: string) => createHash('sha256').update(token).digest();
 /** An account as its operator sees it. */
 function accountView(account: Account): AccountView {
   const { id, name, tokenQuota, ratePerMinute, burst, maxInFlight, maxQueued, isolation, suspendedAt } = account;
+  const { maxQueuedBytes, maxStoredBytes, maxPersistedBytes } = account;
   return {
     id,
     name,
@@ -237,6 +238,9 @@ function accountView(account: Account): AccountView {
     burst,
     maxInFlight,
     maxQueued,
+    maxQueuedBytes,
+    maxStoredBytes,
+    maxPersistedBytes,
     isolation: isolation ?? 'context',
     suspended: suspendedAt !== undefined,
     suspendedAt: dateOrNull(suspendedAt),

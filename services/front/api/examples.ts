@@ -239,6 +239,9 @@ export const accountExample: AccountView = {
   burst: 120,
   maxInFlight: 20,
   maxQueued: 10_000,
+  maxQueuedBytes: 1_073_741_824,
+  maxStoredBytes: 107_374_182_400,
+  maxPersistedBytes: 107_374_182_400,
   isolation: 'context',
   suspended: false,
   suspendedAt: null,
@@ -267,6 +270,14 @@ export const usageExample: UsageView = {
   ratePerMinute: 120,
   inFlight: 3,
   queued: 12,
+  queuedBytes: 48_213,
+  maxQueuedBytes: 1_073_741_824,
+  storedBytes: 391_238_120,
+  maxStoredBytes: 107_374_182_400,
+  persistedBytes: 12_582_912,
+  maxPersistedBytes: 107_374_182_400,
+  embeddedBytes: 403_869_245,
+  maxEmbeddedBytes: 2_684_354_560,
 };
 
 const latencyMs = { p50: 1310, p90: 2870, p99: 6540 };

@@ -20,8 +20,10 @@ import type { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts'
 import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
+import { embeddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import type { Keys } from '../auth/keys.ts';
+import type { EmbeddedShare } from '../byte-quota.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
 import { usageExample, usageHistoryExample } from './examples.ts';
@@ -32,6 +34,7 @@ export interface UsageDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
   readonly usage: Pick<AccountUsage, 'read'>;
   readonly limiter: Pick<Limiter, 'inFlight'>;
+  readonly embeddedShare: Pick<EmbeddedShare, 'limit' | 'holdsFiles'>;
   readonly usageHistory: Pick<UsageHistory, 'read'>;
   readonly keys: Pick<Keys, 'names'>;
   /** Unix milliseconds. */
@@ -44,7 +47,7 @@ export function usageRoutes(app: FastifyInstance, deps: UsageDeps): void {
   historyRoute(app, deps);
 }
 
-function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }: UsageDeps): void {
+function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, embeddedShare, now }: UsageDeps): void {
   app.get('/usage', {
     schema: {
       operationId: 'getUsage',
@@ -64,19 +67,24 @@ function usageRoute(app: FastifyInstance, { authenticator, usage, limiter, now }
       const { account } = callerOf(request);
       const time = now();
       const period = periodOf(time);
-      const [{ tokens, reserved, queued }, inFlight] = await Promise.all([
-        usage.read(account.id, time, 'exact'),
-        limiter.inFlight(account.id),
-      ]);
+      const [used, inFlight] = await Promise.all([usage.read(account.id, time, 'exact'), limiter.inFlight(account.id)]);
       return sendData(reply, {
-        tokensUsed: tokens,
-        tokensReserved: reserved,
+        tokensUsed: used.tokens,
+        tokensReserved: used.reserved,
         tokenQuota: account.tokenQuota,
         periodStart: new Date(period.start).toISOString(),
         periodEnd: new Date(period.end).toISOString(),
         ratePerMinute: account.ratePerMinute,
         inFlight,
-        queued,
+        queued: used.queued,
+        queuedBytes: used.queuedBytes,
+        maxQueuedBytes: account.maxQueuedBytes,
+        storedBytes: used.storedBytes,
+        maxStoredBytes: account.maxStoredBytes,
+        persistedBytes: used.persistedBytes + used.keptHtmlBytes,
+        maxPersistedBytes: account.maxPersistedBytes,
+        embeddedBytes: embeddedBytes(used, embeddedShare),
+        maxEmbeddedBytes: embeddedShare.limit()?.maxEmbeddedBytes ?? null,
       });
     },
   });

@@ -16,6 +16,9 @@ export const demoLimits: AccountLimits = {
   burst: 6000,
   maxInFlight: 100,
   maxQueued: 10_000,
+  maxQueuedBytes: 2 ** 30,
+  maxStoredBytes: 100 * 2 ** 30,
+  maxPersistedBytes: 100 * 2 ** 30,
 };
 
 interface Stores {

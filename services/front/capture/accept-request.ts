@@ -4,6 +4,7 @@ import {
   type RenderOptions,
   tokenCost,
 } from '@webcapture/shared/api/capture-request.ts';
+import type { AddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { Isolation } from '@webcapture/shared/api/account.ts';
 import type { CacheKey, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
@@ -145,7 +146,7 @@ export function newRecord(
     status: 'queued',
     lane: request.priority,
     url: source.kind === 'url' ? source.url : 'about:blank',
-    ...(keepsHtml(request) ? { html: uuid } : {}),
+    ...(keepsHtml(request) ? { html: uuid, htmlBytes: keptHtmlBytes(request) } : {}),
     options,
     ...(sealed === undefined ? {} : { secrets: sealed }),
     tokenCost: request.tokenCost,
@@ -167,6 +168,20 @@ export function newRecord(
 /** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
 function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
   return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
+}
+
+/** Size of the HTML that is stored until the capture ends, or with its file. */
+function keptHtmlBytes(request: AcceptedRequest): number {
+  const { source } = request;
+  return source.kind === 'html' && keepsHtml(request) ? Buffer.byteLength(source.html) : 0;
+}
+
+/** What an accepted request adds to what its account stores; its file has a size once it is rendered. */
+export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
+  const file = request.persistence === undefined ? { storedBytes: 1 } : { persistedBytes: 1 };
+  const html = keptHtmlBytes(request);
+  const kept = request.priority === 'background' ? { queuedBytes: html } : { keptHtmlBytes: html };
+  return { ...file, ...kept, isFileUnknown: true };
 }
 
 /** What is wrong with a request by the rules that no schema can say. */

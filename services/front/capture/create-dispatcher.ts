@@ -9,6 +9,7 @@ import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { ByteQuota } from '../byte-quota.ts';
 import type { NatsLink } from '../nats.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { HtmlStore } from './publish-job.ts';
@@ -30,6 +31,7 @@ interface DispatcherParts {
   readonly parcels: HtmlStore;
   readonly regions: RegionBoard;
   readonly inFlight: InFlight;
+  readonly byteQuota: ByteQuota;
   readonly secretsKeys: SecretsKeys | undefined;
   readonly queueTimeoutMs: number;
   readonly onSettled: ConstructorParameters<typeof Settlements>[0]['onSettled'];
@@ -47,6 +49,7 @@ export function createDispatcher(parts: DispatcherParts) {
     store,
     cache,
     tickets,
+    byteQuota: parts.byteQuota,
     secretsKeys: parts.secretsKeys,
     onSettled,
     log,

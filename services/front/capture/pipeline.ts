@@ -14,7 +14,7 @@ import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyLease } from './idempotency.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { acceptRequest, type AcceptDeps, type AcceptedRequest } from './accept-request.ts';
+import { acceptRequest, type AcceptDeps, type AcceptedRequest, bytesAddedBy } from './accept-request.ts';
 import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
 import type { AwaitedEnd } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
@@ -163,7 +163,8 @@ export class CapturePipeline {
       // Admit: only what is rendered counts against the limits.
       const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });
       const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
-      const reserve = { id: uuid, tokens, priority: 'interactive', until, waitSeconds: null } as const;
+      const adds = bytesAddedBy(accepted);
+      const reserve = { id: uuid, tokens, priority: 'interactive', until, adds, waitSeconds: null } as const;
       const admitted = await admission.admit(account, reserve);
       facts.rateLimit = admitted.rateLimit;
       if (admitted.refusal !== null) throw admitted.refusal;
@@ -225,7 +226,8 @@ export class CapturePipeline {
     const uuid = await lease.nameCapture();
     const waitSeconds = regions.estimatedWaitSeconds(accepted.region);
     const { tokenCost: tokens, priority } = accepted;
-    const reserve = { id: uuid, tokens, priority, until: now() + reservationMs, waitSeconds };
+    const adds = bytesAddedBy(accepted);
+    const reserve = { id: uuid, tokens, priority, until: now() + reservationMs, adds, waitSeconds };
     const admitted = await admission.admit(account, reserve);
     facts.rateLimit = admitted.rateLimit;
     if (admitted.refusal !== null) throw admitted.refusal;

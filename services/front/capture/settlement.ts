@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { byteLimitMessage, type ExceededLimit } from '@webcapture/shared/accounts/byte-limits.ts';
 import { systemAccount } from '@webcapture/shared/api/account.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import { extractedType, mimeTypes } from '@webcapture/shared/api/formats.ts';
@@ -7,6 +8,7 @@ import type { Cache } from '@webcapture/shared/captures/cache.ts';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
+import { bytesAdded } from '@webcapture/shared/captures/usage.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { maxStoredBytes, storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
@@ -19,6 +21,7 @@ import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import type { ByteQuota } from '../byte-quota.ts';
 import { RareLog } from '../rare-log.ts';
 
 /** What became of a result, for the metrics. */
@@ -38,6 +41,8 @@ export const settlementOutcomes = [
   'forged',
   /** The file is not what the job asked for. */
   'rejected',
+  /** The account has no room for the file. */
+  'no_room',
 ] as const;
 export type SettlementOutcome = (typeof settlementOutcomes)[number];
 
@@ -81,6 +86,7 @@ interface SettlementDeps {
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly cache: Pick<Cache, 'fill' | 'release' | 'drop'>;
   readonly tickets: Pick<Tickets, 'open'>;
+  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
   readonly secretsKeys?: SecretsKeys | undefined;
   /** Told of each result that came; `tokens`: what it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
@@ -206,6 +212,32 @@ export class Settlements {
       return this.#write(ticket, result, fail(ticket.revision, { code, message, cause }));
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
+    const size = outcome.upload.size + (outcome.extracted?.upload.size ?? 0);
+    const room = await this.#deps.byteQuota.reserve(ticket, bytesAdded(found, size));
+    if (room.exceeded !== null) return this.#refuse(ticket, result, room.exceeded);
+    let settlement: Settlement | undefined;
+    try {
+      settlement = await this.#complete(ticket, found, { result, outcome }, context);
+      return settlement;
+    } finally {
+      room.release(settlement?.outcome === 'completed');
+    }
+  }
+
+  /** The account has no room for the file: the capture fails, or its refresh does, unless it has ended meanwhile. */
+  async #refuse(ticket: Ticket, result: JobResult, exceeded: ExceededLimit): Promise<Settlement> {
+    const failure = { code: 'QUOTA_EXCEEDED', message: byteLimitMessage(exceeded), cause: 'client' } as const;
+    const settlement = await this.#write(ticket, result, fail(ticket.revision, failure));
+    return settlement.outcome === 'completed' ? { ...settlement, outcome: 'no_room' } : settlement;
+  }
+
+  /** Puts the file in its place and completes the capture. */
+  async #complete(
+    ticket: Ticket,
+    found: CaptureRecord,
+    { result, outcome }: { readonly result: JobResult; readonly outcome: Completed },
+    context: SettleContext,
+  ): Promise<Settlement> {
     const { upload, extracted, report, ageMs } = outcome;
     const capturedAt = Math.round(context.at - ageMs);
     const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;

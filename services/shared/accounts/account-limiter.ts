@@ -9,7 +9,7 @@ import {
   isNearLimit,
   maxNamed,
   release,
-  type AccountLimits,
+  type AdmissionLimits,
   type AdmissionRequest,
   type AdmissionState,
   type AdmissionVerdict,
@@ -31,7 +31,7 @@ interface AccountLimiterDeps {
 }
 
 interface Admit {
-  readonly limits: AccountLimits;
+  readonly limits: AdmissionLimits;
   readonly request: AdmissionRequest;
   readonly resolve: (verdict: AdmissionVerdict) => void;
   readonly reject: (error: unknown) => void;
@@ -115,7 +115,7 @@ export class AccountLimiter {
     this.#deps = deps;
   }
 
-  admit(limits: AccountLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
+  admit(limits: AdmissionLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
     return new Promise((resolve, reject) => this.#add({ limits, request, resolve, reject }));
   }
 
@@ -290,8 +290,11 @@ export class AccountLimiter {
   /** The state with this process's part of it as it should be. */
   #withOwn(state: AdmissionState, counts: Counts, now: number): AdmissionState {
     const fronts = { ...state.fronts };
-    if (counts.some((count) => count > 0)) fronts[this.#deps.front] = [...counts, now + leaseTtlMs, ++this.#writes];
-    else delete fronts[this.#deps.front];
+    const [interactive, background, tokens, queuedBytes] = counts;
+    if (counts.some((count) => count > 0)) {
+      const expires = now + leaseTtlMs;
+      fronts[this.#deps.front] = [interactive, background, tokens, expires, ++this.#writes, queuedBytes];
+    } else delete fronts[this.#deps.front];
     return { at: now, tat: state.tat, holds: state.holds, fronts };
   }
 
@@ -301,7 +304,7 @@ export class AccountLimiter {
     const [was, is] = [before, after].map(({ fronts }) => fronts?.[this.#deps.front]);
     if (was === undefined || is === undefined) return was !== is;
     const isOld = was[3] - now <= leaseTtlMs - renewIntervalMs / 2;
-    return isOld || [0, 1, 2].some((index) => was[index] !== is[index]);
+    return isOld || [0, 1, 2, 5].some((index) => (was[index] ?? 0) !== is[index]);
   }
 
   /** Whether what was last written, or that another writer was met, is likely to be so still. */
@@ -319,10 +322,15 @@ export class AccountLimiter {
    * all. Before a request is refused for want of quota or room, those by name which the ledger has are sorted out: what
    * is counted twice, and what a front that has died has left.
    */
-  async #decide(state: AdmissionState, limits: AccountLimits, requests: readonly AdmissionRequest[]) {
+  async #decide(state: AdmissionState, limits: AdmissionLimits, requests: readonly AdmissionRequest[]) {
     const now = state.at ?? 0;
-    const usage = await this.#readUsage(state, limits, requests);
-    const decision = admit(state, limits, usage, requests, now, this.#own);
+    let usage = await this.#readUsage(state, limits, requests);
+    let decision = admit(state, limits, usage, requests, now, this.#own);
+    if (decision.verdicts.some(({ refused }) => refused === 'bytes')) {
+      // What was deleted since the last reading makes room.
+      usage = await this.#deps.usage.read(this.#account, this.#deps.now(), 'exact');
+      decision = admit(state, limits, usage, requests, now, this.#own);
+    }
     const isNear = isNearLimit(state, limits, usage, requests) || isNearCap(decision.state, limits, usage);
     this.#farUntil = isNear ? -Infinity : performance.now() + farMs;
     const isSettled = decision.verdicts.every(({ refused }) => refused === null || refused === 'rate');
@@ -335,7 +343,7 @@ export class AccountLimiter {
   /** The ledger as it was a moment ago: who is far from every limit cannot reach one meanwhile. Near one, as it is. */
   async #readUsage(
     state: AdmissionState,
-    limits: AccountLimits,
+    limits: AdmissionLimits,
     requests: readonly AdmissionRequest[],
   ): Promise<UsageSum> {
     const { usage, now } = this.#deps;

@@ -1,12 +1,12 @@
+import { maxLifetimeSeconds } from '../api/capture-request.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { captureKey } from '../captures/captures.ts';
 import { backgroundWaitMs, monthOf, periodOf } from '../captures/times.ts';
 import { isOpen } from '../captures/transitions.ts';
-import { noUsage, sum, type Usage, usageShards } from '../captures/usage.ts';
+import { noUsage, persistedPeriod, sum, type Usage, usageShards } from '../captures/usage.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { readMany } from '../nats/read-many.ts';
-import type { UsageSum } from './limits.ts';
 
 /**
  * `rough`: in one request, of any replica, so perhaps a moment behind. `exact`: as the leader knows it, in one request
@@ -14,7 +14,7 @@ import type { UsageSum } from './limits.ts';
  */
 type Precision = 'rough' | 'exact';
 
-/** What an account has used: the sum of the shards of the usage ledger of a month. */
+/** What an account has used and stores: the sum of the shards of the usage ledger. */
 export class AccountUsage {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -24,24 +24,49 @@ export class AccountUsage {
     this.#db = new Entries(session, 'db');
   }
 
-  /** The usage of the month, in UTC, that `now` (Unix ms) lies in. */
-  async read(account: string, now: number, precision: Precision): Promise<UsageSum> {
-    const { start } = periodOf(now);
-    const month = await this.#month(account, start, precision);
+  /**
+   * The tokens and captures of the month, in UTC, that `now` (Unix ms) lies in, and what is queued and stored now. The bytes of
+   * persisted files, and of files of earlier months, are always `rough`.
+   */
+  async read(account: string, now: number, precision: Precision): Promise<Usage> {
+    const [month = '', ...earlier] = monthsOfFiles(now);
     // What was queued in the last hours of a month is charged to it, but waits in this one.
-    if (now - start > 2 * backgroundWaitMs) return month;
-    const before = await this.#month(account, start - 1, precision);
-    return { ...month, queued: month.queued + before.queued };
+    const queuedSince = now - periodOf(now).start > 2 * backgroundWaitMs ? [] : earlier.slice(0, 1);
+    const exact = precision === 'exact' ? [month, ...queuedSince] : [];
+    const rough = [month, ...earlier, persistedPeriod].filter((period) => !exact.includes(period));
+    const shards = await this.#shards(account, { exact, rough });
+    const sumOf = (periods: readonly string[]) =>
+      periods.flatMap((period) => shards.get(period) ?? []).reduce(sum, noUsage);
+    const current = sumOf([month]);
+    const waiting = sumOf([month, ...queuedSince]);
+    const files = sumOf([month, ...earlier]);
+    const persisted = sumOf([persistedPeriod]);
+    return {
+      ...current,
+      queued: waiting.queued,
+      queuedBytes: atLeastNone(waiting.queuedBytes),
+      storedBytes: atLeastNone(files.storedBytes),
+      persistedBytes: atLeastNone(persisted.persistedBytes),
+      keptHtmlBytes: atLeastNone(persisted.keptHtmlBytes),
+    };
   }
 
-  async #month(account: string, time: number, precision: Precision): Promise<Usage> {
-    const prefix = `usage.${account}.${monthOf(time)}.`;
-    const keys = Array.from({ length: usageShards }, (_, shard) => prefix + shard);
-    const shards =
-      precision === 'rough'
-        ? [...(await readMany<Usage>(this.#session, 'db', keys)).values()]
-        : (await Promise.all(keys.map((key) => this.#db.get<Usage>(key)))).map((entry) => entry?.value ?? noUsage);
-    return shards.map((shard) => ({ ...noUsage, ...shard })).reduce(sum, noUsage);
+  /** The shards of some periods: as the leader knows them, or all in one request, of any replica. */
+  async #shards(
+    account: string,
+    { exact, rough }: { readonly exact: readonly string[]; readonly rough: readonly string[] },
+  ): Promise<ReadonlyMap<string, readonly Usage[]>> {
+    const keysOf = (period: string) =>
+      Array.from({ length: usageShards }, (_, shard) => `usage.${account}.${period}.${shard}`);
+    const [roughly, ...exactly] = await Promise.all([
+      readMany<Partial<Usage>>(this.#session, 'db', rough.flatMap(keysOf)),
+      ...exact.map((period) => Promise.all(keysOf(period).map((key) => this.#db.get<Partial<Usage>>(key)))),
+    ]);
+    const filled = (shard: Partial<Usage> | undefined) => ({ ...noUsage, ...shard });
+    return new Map([
+      ...rough.map((period) => [period, keysOf(period).map((key) => filled(roughly.get(key)))] as const),
+      ...exact.map((period, index) => [period, (exactly[index] ?? []).map((entry) => filled(entry?.value))] as const),
+    ]);
   }
 
   /**
@@ -65,6 +90,20 @@ export class AccountUsage {
     });
   }
 }
+
+/** A file that expires lives for 30 days at most from its end, and its capture may wait for a day. */
+const maxFileAgeMs = 1000 * maxLifetimeSeconds + backgroundWaitMs;
+
+/** The months in which the captures of all files that expire were accepted: this one first, then one or two before it. */
+function monthsOfFiles(now: number): readonly string[] {
+  const months: string[] = [];
+  for (let time = now; time >= periodOf(now - maxFileAgeMs).start; time = periodOf(time).start - 1)
+    months.push(monthOf(time));
+  return months;
+}
+
+/** A front of version 0.1 that writes a shard during an upgrade drops its bytes: until the month is over the sum may be too low. */
+const atLeastNone = (bytes: number) => Math.max(0, bytes);
 
 /** The name of the reservation of a refresh; that of a capture is its uuid. */
 export const refreshReservation = (uuid: string, refreshNumber: number) => `${uuid}:${refreshNumber}`;

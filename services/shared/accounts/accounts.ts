@@ -1,4 +1,4 @@
-import type { Isolation } from '../api/account.ts';
+import { type Isolation, maxByteLimit } from '../api/account.ts';
 import type { PageQuery } from '../api/capture-list.ts';
 import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -106,7 +106,35 @@ export const defaultLimitVariables = {
     max: 1e7,
     meaning: 'Background captures of an account that may be queued at the same time.',
   }),
+  maxQueuedBytes: bytesVariable('WEBCAPTURE_DEFAULT_MAX_QUEUED_BYTES', {
+    defaultGibibytes: 1,
+    meaning:
+      'HTML of the background captures of an account that have not ended. It is stored in NATS, also with a bucket.',
+  }),
+  maxStoredBytes: bytesVariable('WEBCAPTURE_DEFAULT_MAX_STORED_BYTES', {
+    defaultGibibytes: 100,
+    meaning: 'Files of an account that expire.',
+  }),
+  maxPersistedBytes: bytesVariable('WEBCAPTURE_DEFAULT_MAX_PERSISTED_BYTES', {
+    defaultGibibytes: 100,
+    meaning: 'Files of an account that `persistence` keeps, and the HTML that is kept with them.',
+  }),
 };
+
+function bytesVariable(
+  name: string,
+  { defaultGibibytes, meaning }: { readonly defaultGibibytes: number; readonly meaning: string },
+) {
+  const defaultText = `${defaultGibibytes} GiB`;
+  return integerVariable(name, {
+    default: defaultGibibytes * 2 ** 30,
+    defaultText,
+    min: 0,
+    max: maxByteLimit,
+    unit: 'bytes',
+    meaning,
+  });
+}
 
 /** Limits of an account for which none were chosen: fronts and controllers must be told the same. */
 export function readDefaultLimits(env: EnvReader): AccountLimits {
@@ -117,5 +145,8 @@ export function readDefaultLimits(env: EnvReader): AccountLimits {
     burst: defaultLimitVariables.burst.read(env, ratePerMinute),
     maxInFlight: defaultLimitVariables.maxInFlight.read(env),
     maxQueued: defaultLimitVariables.maxQueued.read(env),
+    maxQueuedBytes: defaultLimitVariables.maxQueuedBytes.read(env),
+    maxStoredBytes: defaultLimitVariables.maxStoredBytes.read(env),
+    maxPersistedBytes: defaultLimitVariables.maxPersistedBytes.read(env),
   };
 }

@@ -3,7 +3,7 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { AccountLimiter, limitKey, renewIntervalMs, type UsageReader } from './account-limiter.ts';
 import {
-  type AccountLimits,
+  type AdmissionLimits,
   type AdmissionRequest,
   type AdmissionState,
   type AdmissionVerdict,
@@ -35,7 +35,7 @@ export class Limiter {
   }
 
   /** Reserves what the request needs, if the limits allow it. The same request again is not counted again. */
-  admit(account: string, limits: AccountLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
+  admit(account: string, limits: AdmissionLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
     return this.#of(account).admit(limits, request);
   }
 

@@ -1,7 +1,15 @@
+import type { StoredBytes } from '../captures/capture-record.ts';
 import type { Priority } from '../nats/streams.ts';
+import {
+  type AddedBytes,
+  type ByteLimits,
+  type EmbeddedLimit,
+  type ExceededLimit,
+  exceededLimit,
+} from './byte-limits.ts';
 
 /** What an account may do. */
-export interface AccountLimits {
+export interface AccountLimits extends ByteLimits {
   /** Tokens of a calendar month. */
   readonly tokenQuota: number;
   readonly ratePerMinute: number;
@@ -13,8 +21,13 @@ export interface AccountLimits {
   readonly maxQueued: number;
 }
 
+/** The limits of an account, with the one that the store sets. */
+export interface AdmissionLimits extends AccountLimits {
+  readonly embedded?: EmbeddedLimit | undefined;
+}
+
 /** What the usage ledger says of the account this month, over all shards. */
-export interface UsageSum {
+export interface UsageSum extends StoredBytes {
   readonly tokens: number;
   /** Tokens of background captures that have not ended. */
   readonly reserved: number;
@@ -22,8 +35,11 @@ export interface UsageSum {
   readonly queued: number;
 }
 
-/** A reservation under its own name: its tokens, and when it lapses (Unix ms) should it never be released. */
-type NamedReservation = readonly [tokens: number, until: number, priority: Priority];
+/**
+ * A reservation under its own name: its tokens, when it lapses (Unix ms) should it never be released, and the bytes of HTML that it
+ * queues (absent: none).
+ */
+type NamedReservation = readonly [tokens: number, until: number, priority: Priority, queuedBytes?: number];
 
 /**
  * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
@@ -36,6 +52,7 @@ type FrontReservations = readonly [
   tokens: number,
   expires: number,
   write: number,
+  queuedBytes?: number,
 ];
 
 /**
@@ -70,10 +87,14 @@ export interface AdmissionRequest {
   readonly unrated?: boolean;
   /** When the reservation lapses by itself, Unix ms. */
   readonly until: number;
+  /** What the capture stores. Of it, `queuedBytes` are reserved. */
+  readonly adds?: AddedBytes | undefined;
 }
 
 export interface AdmissionVerdict {
-  readonly refused: 'rate' | 'quota' | 'in-flight' | 'queued' | null;
+  readonly refused: 'rate' | 'quota' | 'bytes' | 'in-flight' | 'queued' | null;
+  /** Of a request that was refused for its bytes. */
+  readonly exceeded?: ExceededLimit | undefined;
   /** Requests that would pass the rate limit right now. */
   readonly remaining: number;
   /** Until `remaining` is the whole burst again. */
@@ -87,18 +108,21 @@ interface Reserved {
   interactive: number;
   background: number;
   tokens: number;
+  queuedBytes: number;
 }
 
 function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
-  const reserved = { interactive: 0, background: 0, tokens: 0 };
-  for (const [tokens, , priority] of Object.values(named)) {
+  const reserved = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
+  for (const [tokens, , priority, queuedBytes = 0] of Object.values(named)) {
     reserved[priority]++;
     reserved.tokens += tokens;
+    reserved.queuedBytes += queuedBytes;
   }
-  for (const [interactive, background, tokens] of Object.values(fronts)) {
+  for (const [interactive, background, tokens, , , queuedBytes = 0] of Object.values(fronts)) {
     reserved.interactive += interactive;
     reserved.background += background;
     reserved.tokens += tokens;
+    reserved.queuedBytes += queuedBytes;
   }
   return reserved;
 }
@@ -113,14 +137,14 @@ function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
 /**
  * Decides on requests in their order and returns the state with reservations, by name, for those that were admitted.
  * The rate limit is GCRA (the virtual scheduling algorithm of ITU-T I.371): a request passes when its theoretical
- * arrival time is at most `burst` intervals ahead. Quota is checked after it, then the caps.
+ * arrival time is at most `burst` intervals ahead. Quota is checked after it, then the bytes, then the caps.
  *
  * @param now by the clock of the account
  * @param admitted ids that have a reservation among those which the state only counts
  */
 export function admit(
   state: AdmissionState,
-  limits: AccountLimits,
+  limits: AdmissionLimits,
   usage: UsageSum,
   requests: readonly AdmissionRequest[],
   now: number,
@@ -136,10 +160,11 @@ export function admit(
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
   let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {
-    const refused = refusal(request);
+    const [refused, exceeded] = refusal(request);
     const aheadMs = Math.max(0, tat - now);
     return {
       refused,
+      ...(exceeded === undefined ? {} : { exceeded }),
       remaining: Math.max(0, Math.floor((windowMs - aheadMs) / intervalMs + 1e-9)),
       resetMs: aheadMs,
       retryAfterMs: refused === 'rate' ? Math.max(0, tat + intervalMs - windowMs - now) : 0,
@@ -147,24 +172,33 @@ export function admit(
   });
   return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(named) }, verdicts };
 
-  function refusal(request: AdmissionRequest): AdmissionVerdict['refused'] {
+  function refusal(request: AdmissionRequest): [AdmissionVerdict['refused'], ExceededLimit?] {
     // An earlier attempt, whose answer was lost, has admitted it.
-    if (named.has(request.id) || admitted.has(request.id)) return null;
+    if (named.has(request.id) || admitted.has(request.id)) return [null];
     if (request.unrated !== true) {
-      if (tat + intervalMs - now > windowMs + 1e-6) return 'rate';
+      if (tat + intervalMs - now > windowMs + 1e-6) return ['rate'];
       tat += intervalMs;
       isChanged = true;
     }
-    const { priority, tokens, until } = request;
-    if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return 'quota';
-    if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return 'in-flight';
-    if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return 'queued';
-    named.set(request.id, [tokens, until, priority]);
+    const { priority, tokens, until, adds = {} } = request;
+    if (usage.tokens + usage.reserved + reserved.tokens + tokens > limits.tokenQuota) return ['quota'];
+    const exceeded = exceededLimit(withReserved(usage, reserved), adds, limits);
+    if (exceeded !== null) return ['bytes', exceeded];
+    if (priority === 'interactive' && reserved.interactive >= limits.maxInFlight) return ['in-flight'];
+    if (priority === 'background' && usage.queued + reserved.background >= limits.maxQueued) return ['queued'];
+    const { queuedBytes = 0 } = adds;
+    named.set(request.id, queuedBytes === 0 ? [tokens, until, priority] : [tokens, until, priority, queuedBytes]);
     reserved[priority]++;
     reserved.tokens += tokens;
-    return null;
+    reserved.queuedBytes += queuedBytes;
+    return [null];
   }
 }
+
+const withReserved = (usage: UsageSum, { queuedBytes }: Reserved): StoredBytes => ({
+  ...usage,
+  queuedBytes: usage.queuedBytes + queuedBytes,
+});
 
 /** Refreshes by interval, which no rate limits, that a fleet may queue for one account within a moment. */
 const refreshesAtOnce = 100;
@@ -188,8 +222,22 @@ export function isNearLimit(
   const minute = minuteOf(limits);
   const soon = 2 * (minute + limits.maxInFlight);
   if (usage.tokens + usage.reserved + reserved.tokens + asked + soon > limits.tokenQuota) return true;
+  if (isNearQueuedBytes(usage.queuedBytes + reserved.queuedBytes, limits, requests)) return true;
   const later = requests.filter(({ priority }) => priority === 'background').length;
   return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
+}
+
+/** HTML that the fronts cannot receive for one account within the quarter of a second that a rough usage serves: 64 MiB. */
+const farBytes = 64 * 1024 * 1024;
+
+/** Whether the HTML that is queued comes near its limit: less than `farBytes`, or less than half of the limit, is left. */
+function isNearQueuedBytes(
+  queuedBytes: number,
+  { maxQueuedBytes }: AccountLimits,
+  requests: readonly AdmissionRequest[],
+): boolean {
+  const asked = requests.reduce((sum, { adds }) => sum + (adds?.queuedBytes ?? 0), 0);
+  return asked > 0 && maxQueuedBytes - queuedBytes - asked < Math.max(farBytes, maxQueuedBytes / 2);
 }
 
 /**

@@ -1,15 +1,15 @@
 import type { AdmissionRequest } from './limits.ts';
 
-type Reservation = Pick<AdmissionRequest, 'tokens' | 'priority' | 'until'> & { readonly isNamed: boolean };
+type Reservation = Pick<AdmissionRequest, 'tokens' | 'priority' | 'until' | 'adds'> & { readonly isNamed: boolean };
 
-/** Captures and tokens of reservations that are counted and not named. */
-export type Counts = readonly [interactive: number, background: number, tokens: number];
+/** Captures, tokens and bytes of queued HTML of reservations that are counted and not named. */
+export type Counts = readonly [interactive: number, background: number, tokens: number, queuedBytes: number];
 
 /** What this process has reserved for one account: the detail of what the account's value only counts. */
 export class OwnReservations {
   readonly #byId = new Map<string, Reservation>();
   readonly #released = new Set<string>();
-  readonly #counted = { interactive: 0, background: 0, tokens: 0 };
+  readonly #counted = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
   /** No reservation lapses before this, Unix ms. */
   #lapsesAt = Infinity;
   #version = 0;
@@ -40,11 +40,12 @@ export class OwnReservations {
   /** With requests that are about to be counted. */
   countsWith(requests: readonly AdmissionRequest[]): Counts {
     const sum = { ...this.#counted };
-    for (const { priority, tokens } of requests) {
+    for (const { priority, tokens, adds } of requests) {
       sum[priority]++;
       sum.tokens += tokens;
+      sum.queuedBytes += adds?.queuedBytes ?? 0;
     }
-    return [sum.interactive, sum.background, sum.tokens];
+    return [sum.interactive, sum.background, sum.tokens, sum.queuedBytes];
   }
 
   /** Names that were released and perhaps stand in the value still. */
@@ -53,11 +54,12 @@ export class OwnReservations {
   }
 
   /** Takes in what the value says already. */
-  add({ id, tokens, priority, until }: AdmissionRequest, isNamed: boolean): void {
+  add({ id, tokens, priority, until, adds }: AdmissionRequest, isNamed: boolean): void {
     if (this.#byId.has(id)) return;
-    this.#byId.set(id, { tokens, priority, until, isNamed });
+    const reservation = { tokens, priority, until, adds, isNamed };
+    this.#byId.set(id, reservation);
     this.#lapsesAt = Math.min(this.#lapsesAt, until);
-    if (!isNamed) this.#count(priority, tokens, 1);
+    if (!isNamed) this.#count(reservation, 1);
   }
 
   /** False when there is no such reservation here. */
@@ -66,7 +68,7 @@ export class OwnReservations {
     if (reservation === undefined) return false;
     this.#byId.delete(id);
     if (reservation.isNamed) this.#released.add(id);
-    else this.#count(reservation.priority, reservation.tokens, -1);
+    else this.#count(reservation, -1);
     this.#version++;
     this.#isWritten = false;
     return true;
@@ -93,8 +95,9 @@ export class OwnReservations {
     this.#isWritten = false;
   }
 
-  #count(priority: AdmissionRequest['priority'], tokens: number, sign: 1 | -1): void {
+  #count({ priority, tokens, adds }: Reservation, sign: 1 | -1): void {
     this.#counted[priority] += sign;
     this.#counted.tokens += sign * tokens;
+    this.#counted.queuedBytes += sign * (adds?.queuedBytes ?? 0);
   }
 }

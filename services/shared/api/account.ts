@@ -8,6 +8,11 @@ import { type Static, Type } from 'typebox';
 const isolations = ['context', 'browser', 'account'] as const;
 export type Isolation = (typeof isolations)[number];
 
+/** The highest limit for bytes: 1 PB. */
+export const maxByteLimit = 1e15;
+
+const byteLimit = (description: string) => Type.Integer({ minimum: 0, maximum: maxByteLimit, description });
+
 const limitSchemas = {
   tokenQuota: Type.Integer({
     minimum: 0,
@@ -30,6 +35,11 @@ const limitSchemas = {
     maximum: 1e7,
     description: 'Maximum number of background captures that have not ended.',
   }),
+  maxQueuedBytes: byteLimit('Maximum bytes of HTML of background captures that have not ended.'),
+  maxStoredBytes: byteLimit('Maximum bytes of files that expire.'),
+  maxPersistedBytes: byteLimit(
+    'Maximum bytes of files of captures with persistence, and of the HTML that is kept with them.',
+  ),
 };
 
 const isolationSchema = Type.Unsafe<Isolation>({
@@ -47,6 +57,9 @@ const optionalLimits = {
   burst: Type.Optional(limitSchemas.burst),
   maxInFlight: Type.Optional(limitSchemas.maxInFlight),
   maxQueued: Type.Optional(limitSchemas.maxQueued),
+  maxQueuedBytes: Type.Optional(limitSchemas.maxQueuedBytes),
+  maxStoredBytes: Type.Optional(limitSchemas.maxStoredBytes),
+  maxPersistedBytes: Type.Optional(limitSchemas.maxPersistedBytes),
 };
 
 /** The body of POST /admin/accounts; limits that are left out are the operator's defaults. */
@@ -109,6 +122,23 @@ export const usageSchema = Type.Object({
   ratePerMinute: limitSchemas.ratePerMinute,
   inFlight: Type.Integer({ minimum: 0, description: 'Captures that clients are waiting for.' }),
   queued: Type.Integer({ minimum: 0, description: 'Background captures and refreshes that have not ended.' }),
+  queuedBytes: Type.Integer({ minimum: 0, description: 'Bytes of HTML of background captures that have not ended.' }),
+  maxQueuedBytes: limitSchemas.maxQueuedBytes,
+  storedBytes: Type.Integer({ minimum: 0, description: 'Bytes of files that expire.' }),
+  maxStoredBytes: limitSchemas.maxStoredBytes,
+  persistedBytes: Type.Integer({
+    minimum: 0,
+    description: 'Bytes of files of captures with persistence, and of the HTML that is kept with them.',
+  }),
+  maxPersistedBytes: limitSchemas.maxPersistedBytes,
+  embeddedBytes: Type.Integer({
+    minimum: 0,
+    description:
+      'Bytes that the account stores in NATS: all of the above, or only HTML where the service keeps files in a bucket.',
+  }),
+  maxEmbeddedBytes: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Maximum of embeddedBytes: the share of the store that one account may use. Null: there is none.',
+  }),
 });
 
 export type UsageView = Static<typeof usageSchema>;

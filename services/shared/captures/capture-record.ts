@@ -104,6 +104,18 @@ export interface DeliveryEntry {
   readonly durationMs?: number;
 }
 
+/** Bytes that a record, a shard or an account takes in the store. */
+export interface StoredBytes {
+  /** HTML of background captures that have not ended. */
+  readonly queuedBytes: number;
+  /** Files that expire. */
+  readonly storedBytes: number;
+  /** Files of captures with persistence. */
+  readonly persistedBytes: number;
+  /** HTML that is kept with a persisted file, to render it again. It lies in NATS even where files lie in a bucket. */
+  readonly keptHtmlBytes: number;
+}
+
 /** Tokens and captures that were charged. */
 interface Charge {
   readonly tokens: number;
@@ -122,6 +134,10 @@ export interface CaptureRecord {
   readonly url: string;
   /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
   readonly html?: string;
+  /** Size of that html. Absent in records of version 0.1. */
+  readonly htmlBytes?: number;
+  /** Bytes that the usage ledger counts for this record. Absent: none. */
+  readonly bytes?: Partial<StoredBytes>;
   readonly options: RenderOptions;
   /** Absent, with `options.secrets`: they were not kept, so that it cannot be rendered again. */
   readonly secrets?: SealedSecrets;

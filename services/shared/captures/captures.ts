@@ -7,7 +7,7 @@ import { compareAndSet, type CallLimits } from '../nats/retry.ts';
 import { UsageLedger } from './ledger.ts';
 import { dayOf } from './times.ts';
 import { fail, type Transition } from './transitions.ts';
-import { difference, usageKey, usageOf } from './usage.ts';
+import { difference, hasWrongBytes, usageKey, usageOf, withStoredBytes } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
 
 /** A capture, or with a `revision` its refresh of that number: a job or a record is one too. */
@@ -49,7 +49,7 @@ export class Captures {
   async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
     await compareAndSet(async (timeoutMs) => {
       try {
-        await this.#write(null, record, timeoutMs);
+        await this.#write(null, withStoredBytes(record), timeoutMs);
       } catch (error) {
         // Nobody else has this uuid: an earlier attempt, whose answer was lost, has written it.
         if (!isWriteConflict(error) || (await this.get(record.account, record.uuid)) === null) throw error;
@@ -93,6 +93,11 @@ export class Captures {
     return this.#change(ref, transition, { ...limits, draft: ref.draft });
   }
 
+  /** Corrects the bytes that a record of version 0.1 says, and with them the usage ledger. */
+  async correctBytes(ref: CaptureRef): Promise<void> {
+    await this.change(ref, (record) => (hasWrongBytes(record) ? record : null));
+  }
+
   #change(
     { account, uuid }: CaptureRef,
     transition: Transition,
@@ -100,8 +105,10 @@ export class Captures {
   ): Promise<Changed> {
     const { known, draft, ...limits } = options;
     const wantedOf = (found: Entry<CaptureRecord> | null) => {
-      const stands = found?.value ?? draft;
-      return stands === undefined ? null : transition(stands, this.#session.now());
+      const current = found?.value ?? draft;
+      if (current === undefined) return null;
+      const wanted = transition(current, this.#session.now());
+      return wanted && withStoredBytes(wanted);
     };
     // What is known may no longer stand, and a draft may have a record by now: a conflict tells.
     let guess = known ?? (draft === undefined ? undefined : null);
@@ -154,7 +161,7 @@ export class Captures {
     await this.#ledger.write(
       {
         record: { ...this.#db.writing(key, wanted, revision), ...ttl },
-        changes: changes.map(({ month, change }) => ({ shard: usageKey(account, month, uuid), change })),
+        changes: changes.map(({ period, change }) => ({ shard: usageKey(account, period, uuid), change })),
       },
       timeoutMs,
     );

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { CaptureRecord } from './capture-record.ts';
+import type { CaptureRecord, StoredBytes } from './capture-record.ts';
 import { monthOf } from './times.ts';
 import { isOpen } from './transitions.ts';
 
-/** What an account has used in a month, and what is set aside: of one record, one shard, or all. */
-export interface Usage {
+/** What an account has used in a month, what is set aside, and what it stores: of one record, one shard, or all. */
+export interface Usage extends StoredBytes {
   /** Of completed captures and refreshes. */
   readonly tokens: number;
   readonly captures: number;
@@ -14,17 +14,69 @@ export interface Usage {
   readonly queued: number;
 }
 
-export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0 };
+export const noBytes: StoredBytes = { queuedBytes: 0, storedBytes: 0, persistedBytes: 0, keptHtmlBytes: 0 };
+
+export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0, ...noBytes };
+
+/** Replaces the month in the keys of the shards that count persisted files, which are kept for years. */
+export const persistedPeriod = 'persisted';
 
 /**
- * What one record stands for in the usage ledger, by month (`yyyymm`): an account's usage is the sum over its records. A
- * capture counts for the month in which it was accepted, and so does each refresh.
+ * The record with the bytes that it takes now. The usage ledger counts what the record says in `bytes`, and nothing else: so the two
+ * agree although version 0.1 wrote records without it.
+ */
+export function withStoredBytes(record: CaptureRecord): CaptureRecord {
+  const { bytes: _former, ...rest } = record;
+  const bytes = bytesOf(record);
+  return bytes === null ? rest : { ...rest, bytes };
+}
+
+/** Whether `bytes` of a record differs from the bytes that it takes, as in records of version 0.1. */
+export function hasWrongBytes(record: CaptureRecord): boolean {
+  const [said, wanted] = [
+    { ...noBytes, ...record.bytes },
+    { ...noBytes, ...bytesOf(record) },
+  ];
+  return byteNames.some((name) => said[name] !== wanted[name]);
+}
+
+const byteNames = Object.keys(noBytes) as readonly (keyof StoredBytes)[];
+
+/** Null: none. */
+function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {
+  const { status, lane, outcome, htmlBytes = 0 } = record;
+  if (status === 'completed' && outcome !== undefined) {
+    return bytesWithFile(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0));
+  }
+  return lane === 'background' && isOpen(record) && htmlBytes > 0 ? { queuedBytes: htmlBytes } : null;
+}
+
+function bytesWithFile({ persistence, htmlBytes = 0 }: CaptureRecord, fileBytes: number): Partial<StoredBytes> {
+  if (persistence === undefined) return { storedBytes: fileBytes };
+  return { persistedBytes: fileBytes, ...(htmlBytes === 0 ? {} : { keptHtmlBytes: htmlBytes }) };
+}
+
+/** Bytes that a capture, or its refresh, adds when it completes with a file of that size; negative where it takes fewer than before. */
+export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredBytes {
+  const before = { ...noUsage, ...bytesOf(record) };
+  const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = combined(
+    { ...noUsage, ...bytesWithFile(record, fileBytes) },
+    before,
+    -1,
+  );
+  return { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes };
+}
+
+/**
+ * What the usage ledger counts for one record, by period: a month (`yyyymm`), or `persisted`. An account's usage is the sum over
+ * its records. A capture counts for the month in which it was accepted, and so does each refresh.
  */
 export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
   const { tokenCost, refresh } = record;
-  const months = new Map<string, Usage>();
-  const add = (month: string, usage: Partial<Usage>) =>
-    months.set(month, sum(months.get(month) ?? noUsage, { ...noUsage, ...usage }));
+  const { persistedBytes = 0, keptHtmlBytes = 0, ...expiring } = record.bytes ?? {};
+  const periods = new Map<string, Usage>();
+  const add = (period: string, usage: Partial<Usage>) =>
+    periods.set(period, sum(periods.get(period) ?? noUsage, { ...noUsage, ...usage }));
   const month = monthOf(record.acceptedAt);
   if (record.outcome !== undefined) add(month, { tokens: tokenCost, captures: 1 });
   if (record.lane === 'background' && isOpen(record)) add(month, { reserved: tokenCost, queued: 1 });
@@ -32,41 +84,42 @@ export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
   if (refresh !== undefined && isOpen(record, refresh.revision)) {
     add(monthOf(refresh.acceptedAt), { reserved: tokenCost, queued: 1 });
   }
-  return months;
+  if (Object.keys(expiring).length > 0) add(month, expiring);
+  if (persistedBytes + keptHtmlBytes > 0) add(persistedPeriod, { persistedBytes, keptHtmlBytes });
+  return periods;
 }
 
-export function sum(a: Usage, b: Usage): Usage {
-  return {
-    tokens: a.tokens + b.tokens,
-    captures: a.captures + b.captures,
-    reserved: a.reserved + b.reserved,
-    queued: a.queued + b.queued,
-  };
-}
+export const sum = (a: Usage, b: Usage): Usage => combined(a, b, 1);
 
-/** `a - b` of each month in which they differ. */
+/** `a - b` of each period in which they differ. */
 export function difference(
   a: ReadonlyMap<string, Usage>,
   b: ReadonlyMap<string, Usage>,
-): readonly { readonly month: string; readonly change: Usage }[] {
-  return [...new Set([...a.keys(), ...b.keys()])].flatMap((month) => {
-    const change = sum(a.get(month) ?? noUsage, negative(b.get(month) ?? noUsage));
-    return Object.values(change).every((number) => number === 0) ? [] : { month, change };
+): readonly { readonly period: string; readonly change: Usage }[] {
+  return [...new Set([...a.keys(), ...b.keys()])].flatMap((period) => {
+    const change = combined(a.get(period) ?? noUsage, b.get(period) ?? noUsage, -1);
+    return Object.values(change).every((number) => number === 0) ? [] : { period, change };
   });
 }
 
-const negative = ({ tokens, captures, reserved, queued }: Usage): Usage => ({
-  tokens: -tokens,
-  captures: -captures,
-  reserved: -reserved,
-  queued: -queued,
-});
+function combined(a: Usage, b: Usage, sign: 1 | -1): Usage {
+  return {
+    tokens: a.tokens + sign * b.tokens,
+    captures: a.captures + sign * b.captures,
+    reserved: a.reserved + sign * b.reserved,
+    queued: a.queued + sign * b.queued,
+    queuedBytes: a.queuedBytes + sign * b.queuedBytes,
+    storedBytes: a.storedBytes + sign * b.storedBytes,
+    persistedBytes: a.persistedBytes + sign * b.persistedBytes,
+    keptHtmlBytes: a.keptHtmlBytes + sign * b.keptHtmlBytes,
+  };
+}
 
 /** One key would be contended at 150 captures a second of one account; sixteen are not. */
 export const usageShards = 16;
 
-/** `usage.<account>.<yyyymm>.<shard>`: the shard by the capture's uuid. */
-export function usageKey(account: string, month: string, uuid: string): string {
+/** `usage.<account>.<period>.<shard>`: the shard by the capture's uuid. */
+export function usageKey(account: string, period: string, uuid: string): string {
   const shard = createHash('sha256').update(uuid).digest().readUInt8(0) % usageShards;
-  return `usage.${account}.${month}.${shard}`;
+  return `usage.${account}.${period}.${shard}`;
 }

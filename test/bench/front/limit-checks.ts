@@ -4,10 +4,11 @@ import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { loadOf, percentilesOf } from '../http-load.ts';
 import { startPeer, startQueue } from './parts.ts';
 import { printRows, type Row } from './print-rows.ts';
+import { wideBytes } from '../../harness/limits.ts';
 
 const seconds = 3;
 const account = 'bench';
-const limits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6 };
+const limits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6, ...wideBytes };
 
 /** What it costs to ask whether a capture is within the limits of its account, and to give its place back. */
 export async function benchLimitChecks(): Promise<void> {

@@ -10,6 +10,7 @@ import { benchKey, type BenchFront } from '../front/parts.ts';
 import { percentilesOf } from '../http-load.ts';
 import { round, type Goals } from './goals.ts';
 import { benchAccount, startService } from './service.ts';
+import { wideBytes } from '../../harness/limits.ts';
 
 const inFlight = 5000;
 const maxInFlight = 10_000;
@@ -116,6 +117,7 @@ async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ 
     burst: 1e6,
     maxInFlight: allowed,
     maxQueued: 1e6,
+    ...wideBytes,
   };
   const [busy, quiet] = [`busy-${allowed}`, `quiet-${allowed}`];
   const admit = async (account: string) => {

@@ -323,8 +323,8 @@ describe.concurrent.each([
     const charged = left.filter(({ record }) => record.account === account).length;
     // The capture that was refreshed had been charged before.
     const usageCheck = { tokens: charged + 1, captures: charged + 1, reserved: 0, queued: 0 };
-    expect(await usage.read(account, Date.now(), 'exact')).toEqual(usageCheck);
-    expect(await usage.read('orphan', Date.now(), 'exact')).toEqual({
+    expect(await usage.read(account, Date.now(), 'exact')).toMatchObject(usageCheck);
+    expect(await usage.read('orphan', Date.now(), 'exact')).toMatchObject({
       tokens: 1,
       captures: 1,
       reserved: 0,

@@ -147,6 +147,14 @@ describe('GET /usage', () => {
       ratePerMinute: 60,
       inFlight: 0,
       queued: 0,
+      queuedBytes: 0,
+      maxQueuedBytes: 2 ** 30,
+      storedBytes: 110,
+      maxStoredBytes: 100 * 2 ** 30,
+      persistedBytes: 0,
+      maxPersistedBytes: 100 * 2 ** 30,
+      embeddedBytes: 110,
+      maxEmbeddedBytes: null,
     });
     clock.aheadMs = 32 * 86_400_000;
     expect(dataOf(await own(first.key, '/usage'))).toMatchObject({ tokensUsed: 0 });

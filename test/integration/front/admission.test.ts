@@ -25,6 +25,7 @@ async function headersOf(
 ): Promise<Record<string, string | undefined>> {
   const admission = new Admission({
     limiter: { admit: async () => verdict, release: async () => undefined },
+    embeddedShare: { limit: () => undefined },
     captures: { get: async () => null },
     log: silentLog,
     signal: new AbortController().signal,
@@ -93,6 +94,7 @@ describe('admission', () => {
         admit: deps.admit ?? (async () => passed),
         release: async (_account, id) => void released.push(id),
       },
+      embeddedShare: { limit: () => undefined },
       captures: { get: async () => null },
       log: silentLog,
       signal: new AbortController().signal,

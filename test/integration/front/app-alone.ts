@@ -164,6 +164,7 @@ export function buildAppAlone(
       authenticator,
       usage: { read: beyond },
       limiter: { inFlight: beyond },
+      embeddedShare: { limit: beyond, holdsFiles: true },
       usageHistory: { read: beyond },
       keys: { names: beyond },
       now,

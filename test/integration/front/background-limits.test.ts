@@ -7,6 +7,7 @@ import { until } from '../../harness/until.ts';
 import type { Answer } from './accounts.ts';
 import { completeJobs, holdJobs, openHolder, startBackgroundFront, tally, type Holder } from './background.ts';
 import type { TestFront } from './test-front.ts';
+import { chargesOf } from '../../harness/limits.ts';
 
 let testFront: TestFront;
 let fronts: string[];
@@ -31,10 +32,10 @@ const hammer = (holder: Holder, count: number) =>
 
 /** What the account has used, by the shards, by the records and by what its holder is told: all the same. */
 async function agreedUsage(holder: Holder) {
-  const usage = await holder.usage();
+  const usage = await holder.ledger();
   expect(usage).toEqual(await holder.sumOfRecords());
   expect(await holder.tokensUsed()).toBe(usage.tokens);
-  return usage;
+  return chargesOf(usage);
 }
 
 describe('four fronts hammered at once let through exactly what is allowed', () => {

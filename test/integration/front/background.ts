@@ -5,13 +5,14 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { monthOf } from '@webcapture/shared/captures/times.ts';
-import { noUsage, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
+import { noUsage, persistedPeriod, sum, usageOf, type Usage } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
 import { startTestFront, type TestFront } from './test-front.ts';
 import type { StandInRenderer } from '../../harness/stand-in-renderer.ts';
+import { chargesOf, wideBytes } from '../../harness/limits.ts';
 
-export const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5, maxQueued: 1e5 };
+export const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5, maxQueued: 1e5, ...wideBytes };
 
 /** One account on a stand, as its holder and as the usage ledger sees it. */
 export interface Holder {
@@ -26,9 +27,10 @@ export interface Holder {
   refresh(uuid: string, front?: string): Promise<Answer>;
   remove(uuid: string, front?: string): Promise<Answer>;
   record(uuid: string): Promise<CaptureRecord>;
-  /** What the usage shards of this month say. */
-  usage(): Promise<Usage>;
-  /** What the records add up to for this month: what the shards must say. */
+  /** What the usage shards of this month say of tokens and captures. */
+  usage(): Promise<ReturnType<typeof chargesOf>>;
+  /** What all of the usage shards say, and what the records add up to: the two must agree. */
+  ledger(): Promise<Usage>;
   sumOfRecords(): Promise<Usage>;
   tokensUsed(): Promise<number>;
 }
@@ -62,12 +64,14 @@ export async function openHolder(front: TestFront, limits: object = {}): Promise
       if (found === null) throw new Error(`no record of ${uuid}`);
       return found.value;
     },
-    usage: async () => ({ ...noUsage, ...(await new AccountUsage(session).read(account, Date.now(), 'exact')) }),
+    usage: async () => chargesOf(await holder.ledger()),
+    ledger: () => new AccountUsage(session).read(account, Date.now(), 'exact'),
     async sumOfRecords() {
       const keys = await keysMatching(session, 'db', `capture.${account}.>`);
       const records = await readMany<CaptureRecord>(session, 'db', keys);
-      const month = monthOf(Date.now());
-      return [...records.values()].map((record) => usageOf(record).get(month) ?? noUsage).reduce(sum, noUsage);
+      const periods = [monthOf(Date.now()), persistedPeriod];
+      const usages = [...records.values()].map(usageOf);
+      return usages.flatMap((usage) => periods.map((period) => usage.get(period) ?? noUsage)).reduce(sum, noUsage);
     },
     tokensUsed: async () => dataOf<UsageView>(await send(`${front.url}/usage`, key)).tokensUsed,
   };

@@ -11,7 +11,7 @@ import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { complete, fail, remove, startRefresh, type RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
-import { noUsage } from '@webcapture/shared/captures/usage.ts';
+import { chargesOf } from '../../harness/limits.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { defaultOptions, newOutcome, newRecord } from '../../harness/records.ts';
 import { completedBy, resultOf, SettlingParts } from '../../harness/settling.ts';
@@ -27,10 +27,8 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const usageOf = async (account: string) => ({
-  ...noUsage,
-  ...(await new AccountUsage(nats.session).read(account, Date.now(), 'exact')),
-});
+const usageOf = async (account: string) =>
+  chargesOf(await new AccountUsage(nats.session).read(account, Date.now(), 'exact'));
 
 const orderOf = (revision: number): RefreshOrder => ({
   revision,

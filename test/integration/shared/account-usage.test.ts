@@ -8,6 +8,8 @@ import { periodOf } from '@webcapture/shared/captures/times.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newRecord } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
+import { wideBytes } from '../../harness/limits.ts';
+import { noUsage } from '@webcapture/shared/captures/usage.ts';
 
 let nats: TestNats;
 let db: Entries;
@@ -35,6 +37,7 @@ describe('the usage of a month', () => {
     await db.put('usage.sum.202612.0', { tokens: 1000, captures: 1 });
     for (const precision of ['rough', 'exact'] as const) {
       expect(await usage.read('sum', lastOfNovember, precision)).toEqual({
+        ...noUsage,
         tokens: 25,
         captures: 3,
         reserved: 0,
@@ -48,7 +51,7 @@ describe('the usage of a month', () => {
     await db.put('usage.month.202611.3', { tokens: 10, captures: 10 });
     let now = lastOfNovember;
     const limiter = new Limiter(nats.session, usage, () => now);
-    const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
+    const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0, ...wideBytes };
     const ask = async (id: string) => {
       const request = { id, tokens: 1, priority: 'interactive', until: now + 1000 } as const;
       return (await limiter.admit('month', limits, request)).refused;
@@ -67,11 +70,11 @@ test('near the quota the books are read to the last entry, far from it quickly',
   const limiter = new Limiter(nats.session, {
     read: async (_account, _now, precision) => {
       asked.push(precision);
-      return { tokens: 0, reserved: 0, queued: 0 };
+      return noUsage;
     },
     inLedger: async () => [],
   });
-  const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0 };
+  const limits = { tokenQuota: 1000, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 0, ...wideBytes };
   const request = { tokens: 1, priority: 'interactive', until: Date.now() + 1000 } as const;
   await limiter.admit('far', limits, { ...request, id: 'far' });
   expect(asked).toEqual(['rough']);
@@ -84,11 +87,11 @@ test('far from every limit the books are read once in a while, and each account 
   const limiter = new Limiter(nats.session, {
     read: async (account, _now, precision) => {
       asked.push(`${account} ${precision}`);
-      return { tokens: 0, reserved: 0, queued: 0 };
+      return noUsage;
     },
     inLedger: async () => [],
   });
-  const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6 };
+  const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6, ...wideBytes };
   const request = { tokens: 1, priority: 'background', until: Date.now() + 1000 } as const;
   // However long it takes here, no time passes.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
@@ -108,10 +111,10 @@ test('far from every limit the books are read once in a while, and each account 
 
 test('an admission that is given up while it is under way leaves no reservation behind', async () => {
   const limiter = new Limiter(nats.session, {
-    read: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    read: async () => noUsage,
     inLedger: async () => [],
   });
-  const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0 };
+  const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0, ...wideBytes };
   const request = (id: string) => ({ id, tokens: 1, priority: 'interactive', until: Date.now() + 60_000 }) as const;
   // The first is under way; the second and its release go along with the next change.
   await Promise.all([
@@ -124,10 +127,10 @@ test('an admission that is given up while it is under way leaves no reservation 
 
 test('an admission whose answer was lost is not counted again', async () => {
   const limiter = new Limiter(nats.session, {
-    read: async () => ({ tokens: 0, reserved: 0, queued: 0 }),
+    read: async () => noUsage,
     inLedger: async () => [],
   });
-  const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0 };
+  const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 0, ...wideBytes };
   const request = { id: 'same', tokens: 1, priority: 'interactive', until: Date.now() + 60_000 } as const;
   for (let attempt = 0; attempt < 3; attempt++) {
     expect((await limiter.admit('again', limits, request)).refused).toBe(null);

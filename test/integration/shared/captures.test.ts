@@ -19,6 +19,7 @@ import {
 import { noUsage, sum, usageOf as booksOf } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
+import { chargesOf } from '../../harness/limits.ts';
 
 let nats: TestNats;
 beforeAll(async () => {
@@ -154,16 +155,16 @@ describe('what is set aside', () => {
     const [done, failed, deleted] = [background('aside'), background('aside'), background('aside')];
     for (const record of [done, failed, deleted]) await Promise.all([captures.create(record), captures.create(record)]);
     const aside = { tokens: 0, captures: 0, reserved: 6, queued: 3 };
-    expect(await usageOf('aside')).toEqual(aside);
+    expect(chargesOf(await usageOf('aside'))).toEqual(aside);
     await Promise.all([done, failed, deleted].map((record) => captures.create(record)));
     await captures.change(done, begin(0));
-    expect(await usageOf('aside')).toEqual(aside);
+    expect(chargesOf(await usageOf('aside'))).toEqual(aside);
 
     await end(captures, done, done.expiresAt);
-    expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 4, queued: 2 });
+    expect(chargesOf(await usageOf('aside'))).toEqual({ tokens: 2, captures: 1, reserved: 4, queued: 2 });
     await captures.fail(failed, lost);
     await captures.change(deleted, remove);
-    expect(await usageOf('aside')).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
+    expect(chargesOf(await usageOf('aside'))).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
   });
 
   test('a refresh that races a deletion is never left open, and gives back what it set aside', async () => {
@@ -191,7 +192,7 @@ describe('what is set aside', () => {
     ways.add((await remover.change(record, remove))?.refresh?.state);
     ways.delete(undefined);
     expect([...ways]).toEqual(['failed']);
-    expect(await usageOf('raced')).toEqual({ tokens: 42, captures: 21, reserved: 0, queued: 0 });
+    expect(chargesOf(await usageOf('raced'))).toEqual({ tokens: 42, captures: 21, reserved: 0, queued: 0 });
   });
 
   test('the record and what it sets aside are there together or not at all', async () => {
@@ -199,12 +200,12 @@ describe('what is set aside', () => {
     // Somebody else's record of that uuid: the batch as a whole is refused.
     await new Entries(nats.session, 'db').put(captureKey('batch', record.uuid), { ...record, lane: 'interactive' });
     await new Captures(nats.session).create(record);
-    expect(await usageOf('batch')).toEqual(noUsage);
+    expect(chargesOf(await usageOf('batch'))).toEqual(chargesOf(noUsage));
   });
 
   test('an interactive capture sets nothing aside in the books', async () => {
     await new Captures(nats.session).create(recordOf('waits'));
-    expect(await usageOf('waits')).toEqual(noUsage);
+    expect(chargesOf(await usageOf('waits'))).toEqual(chargesOf(noUsage));
   });
 
   test('a refresh that four services end at once is charged once', async () => {
@@ -214,10 +215,10 @@ describe('what is set aside', () => {
     await end(captures, record, record.expiresAt);
     const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
     await Promise.all(sessions.map((session) => new Captures(session).change(record, startRefresh(orderOf(1)))));
-    expect(await usageOf('refreshed')).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
+    expect(chargesOf(await usageOf('refreshed'))).toEqual({ tokens: 2, captures: 1, reserved: 2, queued: 1 });
     const job = { account: 'refreshed', uuid: record.uuid, revision: 1 };
     await Promise.all(sessions.map(async (session) => end(new Captures(session), job, record.expiresAt)));
-    expect(await usageOf('refreshed')).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
+    expect(chargesOf(await usageOf('refreshed'))).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
     expect(await end(captures, job, record.expiresAt)).toMatchObject({ refresh: { state: 'completed' } });
     expect(await usageOf('refreshed')).toMatchObject({ tokens: 4, captures: 2 });
   });
@@ -262,7 +263,7 @@ describe('what is set aside', () => {
         .reduce(sum, noUsage);
       expect(await usageOf('sum')).toEqual(wanted);
       // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
-      expect(wanted).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
+      expect(chargesOf(wanted)).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
     },
   );
 });

@@ -5,6 +5,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { UsageLedger, type LedgerWrite } from '@webcapture/shared/captures/ledger.ts';
 import type { Usage } from '@webcapture/shared/captures/usage.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
+import { noUsage } from '@webcapture/shared/captures/usage.ts';
 
 let nats: TestNats;
 let db: Entries;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const one: Usage = { tokens: 1, captures: 1, reserved: 0, queued: 0 };
+const one: Usage = { ...noUsage, tokens: 1, captures: 1 };
 const newShard = () => `usage.${randomUUID()}.202611.0`;
 
 function newWrite(shard: string, key = `capture.${randomUUID()}`, expectedSequence = 0): LedgerWrite {

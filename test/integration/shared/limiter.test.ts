@@ -7,6 +7,8 @@ import { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import type { AccountLimits, AdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
+import { wideBytes } from '../../harness/limits.ts';
+import { noUsage } from '@webcapture/shared/captures/usage.ts';
 
 let nats: TestNats;
 let fronts: Limiter[];
@@ -14,7 +16,7 @@ let fronts: Limiter[];
 /** A front of the account, as another process would be. */
 const frontOn = (session: NatsSession, { now }: { now?: () => number } = {}) => {
   const usage = {
-    read: () => Promise.resolve({ tokens: 0, reserved: 0, queued: 0 }),
+    read: () => Promise.resolve(noUsage),
     inLedger: () => Promise.resolve([]),
   };
   return new Limiter(session, usage, now);
@@ -27,7 +29,14 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const wide: AccountLimits = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6 };
+const wide: AccountLimits = {
+  tokenQuota: 1e6,
+  ratePerMinute: 1e6,
+  burst: 1e6,
+  maxInFlight: 1e6,
+  maxQueued: 1e6,
+  ...wideBytes,
+};
 
 /** `count` requests, spread over four fronts, all at once; how many were admitted. */
 async function hammer(account: string, limits: AccountLimits, count: number): Promise<number> {

@@ -8,6 +8,7 @@ import {
   toServiceError,
 } from '@webcapture/shared/runtime/errors.ts';
 import { refusalOf } from '../../../services/front/admission.ts';
+import { wideBytes } from '../../harness/limits.ts';
 
 const causes = {
   VALIDATION_ERROR: ['client'],
@@ -59,7 +60,7 @@ test('what is thrown by accident is the fault of the service', () => {
 });
 
 describe('a refusal for a limit of the account', () => {
-  const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 1 };
+  const limits = { tokenQuota: 1, ratePerMinute: 1, burst: 1, maxInFlight: 1, maxQueued: 1, ...wideBytes };
   test.each(['rate', 'quota', 'in-flight', 'queued'] as const)('%s is caused by the client', (refused) => {
     const verdict = { refused, retryAfterMs: 0, remaining: 0, resetMs: 0 };
     expect(refusalOf(verdict, limits, { tokens: 1, now: 0, waitSeconds: null })?.causedBy).toBe('client');

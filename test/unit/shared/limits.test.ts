@@ -11,9 +11,18 @@ import {
   isNearLimit,
   type UsageSum,
 } from '@webcapture/shared/accounts/limits.ts';
+import { wideBytes } from '../../harness/limits.ts';
+import { noBytes } from '@webcapture/shared/captures/usage.ts';
 
-const limits: AccountLimits = { tokenQuota: 100, ratePerMinute: 60, burst: 3, maxInFlight: 5, maxQueued: 4 };
-const unused = { tokens: 0, reserved: 0, queued: 0 };
+const limits: AccountLimits = {
+  tokenQuota: 100,
+  ratePerMinute: 60,
+  burst: 3,
+  maxInFlight: 5,
+  maxQueued: 4,
+  ...wideBytes,
+};
+const unused = { ...noBytes, tokens: 0, reserved: 0, queued: 0 };
 const start = Date.UTC(2026, 0, 1);
 
 let serial = 0;
@@ -65,28 +74,71 @@ describe('quota', () => {
   const fast = { ...limits, burst: 1000, maxInFlight: 1000 };
 
   test.each([
-    [{ tokens: 98, reserved: 0, queued: 0 }, 1, [null, null, 'quota']],
-    [{ tokens: 98, reserved: 1, queued: 1 }, 1, [null, 'quota', 'quota']],
-    [{ tokens: 97, reserved: 0, queued: 0 }, 2, [null, 'quota', 'quota']],
-    [{ tokens: 100, reserved: 0, queued: 0 }, 1, ['quota', 'quota', 'quota']],
+    [{ ...noBytes, tokens: 98, reserved: 0, queued: 0 }, 1, [null, null, 'quota']],
+    [{ ...noBytes, tokens: 98, reserved: 1, queued: 1 }, 1, [null, 'quota', 'quota']],
+    [{ ...noBytes, tokens: 97, reserved: 0, queued: 0 }, 2, [null, 'quota', 'quota']],
+    [{ ...noBytes, tokens: 100, reserved: 0, queued: 0 }, 1, ['quota', 'quota', 'quota']],
   ])('usage %o, captures of %i tokens', (usage, tokens, expected) => {
     const { verdicts } = admit(freshAdmissionState, fast, usage, requests(3, { tokens }), start);
     expect(refusals(verdicts)).toEqual(expected);
   });
 
   test('a small capture still fits where a large one did not', () => {
-    const usage = { tokens: 99, reserved: 0, queued: 0 };
+    const usage = { ...noBytes, tokens: 99, reserved: 0, queued: 0 };
     const { verdicts } = admit(freshAdmissionState, fast, usage, [request({ tokens: 2 }), request()], start);
     expect(refusals(verdicts)).toEqual(['quota', null]);
   });
 
   test('what is in flight counts until it is released or lapses', () => {
-    const usage = { tokens: 99, reserved: 0, queued: 0 };
+    const usage = { ...noBytes, tokens: 99, reserved: 0, queued: 0 };
     const first = request({ until: start + 5000 });
     const { state } = admit(freshAdmissionState, fast, usage, [first], start);
     expect(refusals(admit(state, fast, usage, requests(1), start + 4999).verdicts)).toEqual(['quota']);
     expect(refusals(admit(state, fast, usage, requests(1), start + 5000).verdicts)).toEqual([null]);
     expect(refusals(admit(release(state, [first.id]), fast, usage, requests(1), start + 1).verdicts)).toEqual([null]);
+  });
+});
+
+describe('bytes', () => {
+  const fast = { ...limits, burst: 1000, maxInFlight: 1000, maxQueued: 1000, maxQueuedBytes: 100, maxStoredBytes: 50 };
+  const html = (queuedBytes: number) => request({ priority: 'background', adds: { queuedBytes } });
+
+  test('of queued HTML count from the admission on, until they are released', () => {
+    const usage = { ...unused, queuedBytes: 30 };
+    const first = html(60);
+    const { state, verdicts } = admit(freshAdmissionState, fast, usage, [first, html(11), html(10)], start);
+    expect(refusals(verdicts)).toEqual([null, 'bytes', null]);
+    expect(verdicts[1]?.exceeded).toEqual({ name: 'maxQueuedBytes', used: 90, max: 100, added: 11 });
+    const released = release(state, [first.id]);
+    expect(refusals(admit(released, fast, usage, [html(60)], start + 1).verdicts)).toEqual([null]);
+  });
+
+  test('that another front has reserved count too', () => {
+    const fronts = { other: [0, 1, 1, start + 10_000, 1, 95] as const };
+    const { verdicts } = admit({ ...freshAdmissionState, fronts }, fast, unused, [html(6), html(5)], start);
+    expect(refusals(verdicts)).toEqual(['bytes', null]);
+  });
+
+  test('of files are refused after the quota, and not for a refresh', () => {
+    const usage = { ...unused, storedBytes: 50 };
+    const adds = { storedBytes: 1, isFileUnknown: true };
+    const { verdicts } = admit(freshAdmissionState, fast, usage, [request({ adds }), request()], start);
+    expect(refusals(verdicts)).toEqual(['bytes', null]);
+    const poor = { ...fast, tokenQuota: 0 };
+    expect(refusals(admit(freshAdmissionState, poor, usage, [request({ adds })], start).verdicts)).toEqual(['quota']);
+  });
+
+  test.each([
+    ['far from the limit', 400, 10, false],
+    ['beyond half of it', 500, 10, true],
+    ['of a small limit', 0, 10, true],
+    ['with no HTML', 999, 0, false],
+  ])('are read exactly near the limit: %s', (what, queuedMiB, addedMiB, isNear) => {
+    const mebibyte = 2 ** 20;
+    const roomy = { ...fast, tokenQuota: 1e9, maxQueuedBytes: (what === 'of a small limit' ? 60 : 1000) * mebibyte };
+    const usage = { ...unused, queuedBytes: queuedMiB * mebibyte };
+    const asked = [request({ adds: { queuedBytes: addedMiB * mebibyte } })];
+    expect(isNearLimit(freshAdmissionState, roomy, usage, asked)).toBe(isNear);
   });
 });
 
@@ -99,7 +151,7 @@ describe('caps', () => {
   });
 
   test('background captures that have not ended, by the books and on their way there', () => {
-    const usage = { tokens: 0, reserved: 2, queued: 2 };
+    const usage = { ...noBytes, tokens: 0, reserved: 2, queued: 2 };
     const { verdicts } = admit(freshAdmissionState, fast, usage, requests(4, { priority: 'background' }), start);
     expect(refusals(verdicts)).toEqual([null, null, 'queued', 'queued']);
   });
@@ -122,9 +174,9 @@ test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
   ['just far enough from the quota', { tokens: 9000, reserved: 739 }, 'interactive', false],
   ['just near the quota', { tokens: 9000, reserved: 740 }, 'interactive', true],
 ])('%s', (_name, usage, priority, near) => {
-  const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
+  const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
   const request = { id: 'x', tokens: 1, priority, until: 1 };
-  const sum = { tokens: 0, reserved: 0, queued: 0, ...usage };
+  const sum = { ...noBytes, tokens: 0, reserved: 0, queued: 0, ...usage };
   expect(isNearLimit(freshAdmissionState, wide, sum, [request])).toBe(near);
 });
 
@@ -192,7 +244,7 @@ describe('reservations', () => {
   });
 
   test('are near a cap from a quarter of the captures in flight on, and where the queue may fill up within a minute', () => {
-    const wide = { tokenQuota: 1000, ratePerMinute: 10, burst: 10, maxInFlight: 40, maxQueued: 1000 };
+    const wide = { tokenQuota: 1000, ratePerMinute: 10, burst: 10, maxInFlight: 40, maxQueued: 1000, ...wideBytes };
     const near = (interactive: number, background: number, queued = 0, cap = wide) =>
       isNearCap({ ...freshAdmissionState, fronts: { a: front(interactive, background, 0, start) } }, cap, {
         ...unused,
@@ -206,7 +258,7 @@ describe('reservations', () => {
   });
 
   test('count when the distance to the limits is asked', () => {
-    const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000 };
+    const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
     const later = [request({ priority: 'background' })];
     const near = (background: number, tokens: number, asked = later) =>
       isNearLimit({ ...freshAdmissionState, fronts: { a: front(0, background, tokens, start) } }, wide, unused, asked);

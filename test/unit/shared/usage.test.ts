@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureRecord, StoredBytes } from '@webcapture/shared/captures/capture-record.ts';
 import {
   begin,
   cancelQueued,
@@ -14,12 +14,17 @@ import {
 } from '@webcapture/shared/captures/transitions.ts';
 import {
   difference,
+  bytesAdded,
+  hasWrongBytes,
+  noBytes,
   noUsage,
+  persistedPeriod,
   sum,
   type Usage,
   usageKey,
   usageOf,
   usageShards,
+  withStoredBytes,
 } from '@webcapture/shared/captures/usage.ts';
 import {
   accepted,
@@ -47,8 +52,8 @@ test('refreshes are charged to the month in which each was accepted', () => {
     '202612': { tokens: 3, captures: 1 },
   });
   expect(Object.fromEntries(usageOf(record))).toEqual({
-    '202611': { tokens: 9, captures: 3, reserved: 0, queued: 0 },
-    '202612': { tokens: 3, captures: 1, reserved: 0, queued: 0 },
+    '202611': { ...noUsage, tokens: 9, captures: 3 },
+    '202612': { ...noUsage, tokens: 3, captures: 1 },
   });
 });
 
@@ -69,6 +74,19 @@ function randomOf(seed: number): () => number {
   };
 }
 
+/** What lies in the store for a record: a file while it is completed, and HTML that has still to be rendered. */
+function bytesThatLie(record: CaptureRecord): StoredBytes {
+  const { status, outcome: shown, persistence, htmlBytes = 0 } = record;
+  const file = status === 'completed' ? (shown?.fileSizeBytes ?? 0) + (shown?.extracted?.bytes ?? 0) : 0;
+  const isKept = persistence !== undefined;
+  return {
+    queuedBytes: record.lane === 'background' && isOpen(record) ? htmlBytes : 0,
+    storedBytes: isKept ? 0 : file,
+    persistedBytes: isKept ? file : 0,
+    keptHtmlBytes: isKept && status === 'completed' ? htmlBytes : 0,
+  };
+}
+
 const totalOf = (record: CaptureRecord): Usage => [...usageOf(record).values()].reduce(sum, noUsage);
 
 test('whatever happens in whatever order, the books never go below zero, and tokens are never given back', () => {
@@ -79,8 +97,10 @@ test('whatever happens in whatever order, the books never go below zero, and tok
     let time = accepted;
     let record: CaptureRecord = background({
       lane: pick(['interactive', 'background']),
-      persistence: { refreshIntervalMs: pick([0, day]) },
+      ...(random() < 0.5 ? { persistence: { refreshIntervalMs: pick([0, day]) } } : {}),
+      ...(random() < 0.5 ? { html: 'page', htmlBytes: 40 } : {}),
     });
+    record = withStoredBytes(record);
     for (let step = 0; step < 60; step++) {
       time += Math.floor(random() * day * 0.2);
       const revision = pick([
@@ -94,8 +114,8 @@ test('whatever happens in whatever order, the books never go below zero, and tok
       const transition = pick([
         begin(revision),
         begin(revision),
-        complete(revision, outcome, time + day),
-        complete(revision, outcome, time + day),
+        complete(revision, { ...outcome, fileSizeBytes: pick([10, 20, 30]) }, time + day),
+        complete(revision, { ...outcome, extracted: { parts: ['text'], bytes: 5 } }, time + day),
         fail(revision, failure),
         cancelQueued(revision, failure),
         startRefresh(orderOf(revision, time), time + day),
@@ -105,7 +125,7 @@ test('whatever happens in whatever order, the books never go below zero, and tok
         ...(random() < 0.1 ? [remove] : []),
       ]);
       const before = totalOf(record);
-      record = transition(record, time) ?? record;
+      record = withStoredBytes(transition(record, time) ?? record);
       const after = totalOf(record);
       const openTurns =
         (record.lane === 'background' && isOpen(record) ? 1 : 0) +
@@ -117,7 +137,8 @@ test('whatever happens in whatever order, the books never go below zero, and tok
       expect(after.tokens, where).toBeGreaterThanOrEqual(before.tokens);
       expect(after.captures - before.captures, where).toBeLessThanOrEqual(1);
       expect(after.tokens, where).toBe(after.captures * record.tokenCost);
-      expect([after.queued, after.reserved], where).toEqual([openTurns, openTurns * record.tokenCost]);
+      const reserved = { queued: openTurns, reserved: openTurns * record.tokenCost };
+      expect(after, where).toMatchObject({ ...reserved, ...bytesThatLie(record) });
       seen.add([record.status, record.refresh?.state].join('/'));
     }
   }
@@ -131,7 +152,7 @@ test('whatever happens in whatever order, the books never go below zero, and tok
 describe('the ledger', () => {
   const use = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
 
-  test('tells by month what one has and the other has not', () => {
+  test('shows by period what one has and the other has not', () => {
     const before = new Map([
       ['202611', use({ reserved: 3, queued: 1 })],
       ['202610', use({ tokens: 5, captures: 5 })],
@@ -142,11 +163,11 @@ describe('the ledger', () => {
       ['202612', use({ tokens: 2, captures: 1 })],
     ]);
     expect(difference(after, before)).toEqual([
-      { month: '202611', change: use({ tokens: 3, captures: 1, reserved: -3, queued: -1 }) },
-      { month: '202612', change: use({ tokens: 2, captures: 1 }) },
+      { period: '202611', change: use({ tokens: 3, captures: 1, reserved: -3, queued: -1 }) },
+      { period: '202612', change: use({ tokens: 2, captures: 1 }) },
     ]);
     expect(difference(new Map(), new Map([['202611', use({ tokens: 3 })]]))).toEqual([
-      { month: '202611', change: use({ tokens: -3 }) },
+      { period: '202611', change: use({ tokens: -3 }) },
     ]);
   });
 
@@ -160,5 +181,46 @@ describe('the ledger', () => {
   test('counts what was shown once, however it ended, and nothing without a file', () => {
     expect(usageOf(background({ status: 'failed', failure })).size).toBe(0);
     expect([...usageOf(completed({ status: 'deleted' })).values()]).toEqual([use({ tokens: 3, captures: 1 })]);
+  });
+});
+
+describe('the bytes of a record', () => {
+  const html = { html: 'page', htmlBytes: 40 };
+  const kept = { persistence: { refreshIntervalMs: 0 } };
+  const size = outcome.fileSizeBytes;
+
+  test('of HTML count in the month of the capture while it is queued', () => {
+    const [[period, usage] = []] = usageOf(withStoredBytes(background(html)));
+    expect([period, usage?.queuedBytes]).toEqual(['202611', 40]);
+  });
+
+  test('of a file that expires count in the month of the capture, those of a persisted one in no month', () => {
+    expect(usageOf(withStoredBytes(completed())).get('202611')?.storedBytes).toBe(size);
+    const persisted = usageOf(withStoredBytes(completed({ ...kept, ...html })));
+    expect(persisted.get('202611')).toMatchObject(noBytes);
+    expect(persisted.get(persistedPeriod)).toEqual({ ...noUsage, persistedBytes: size, keptHtmlBytes: 40 });
+  });
+
+  test('that version 0.1 did not write down are not in the ledger until they are corrected', () => {
+    const old = completed();
+    expect(usageOf(old).get('202611')).toMatchObject(noBytes);
+    expect([hasWrongBytes(old), hasWrongBytes(withStoredBytes(old))]).toEqual([true, false]);
+    expect(hasWrongBytes(background())).toBe(false);
+    // A controller of version 0.1 lets it expire and leaves the bytes.
+    expect(hasWrongBytes({ ...withStoredBytes(old), status: 'expired' })).toBe(true);
+  });
+
+  test.each<[string, CaptureRecord, Partial<StoredBytes>]>([
+    ['a capture', background(), { storedBytes: 100 }],
+    ['a capture of HTML', background(html), { storedBytes: 100, queuedBytes: -40 }],
+    [
+      'a capture of HTML that is kept',
+      background({ ...html, ...kept }),
+      { persistedBytes: 100, keptHtmlBytes: 40, queuedBytes: -40 },
+    ],
+    ['a refresh', completed(), { storedBytes: 100 - size }],
+    ['a refresh of a persisted file', completed({ ...kept, ...html }), { persistedBytes: 100 - size }],
+  ])('that completing adds: %s', (_what, record, added) => {
+    expect(bytesAdded(record, 100)).toEqual({ ...noBytes, ...added });
   });
 });

@@ -1,6 +1,6 @@
 import type { Account, CreateAccount, NewApiKey } from '@webcapture/client';
 import { useState } from 'preact/hooks';
-import { formatNumber } from '../../shell/format.ts';
+import { formatBytes, formatNumber } from '../../shell/format.ts';
 import { useQuery } from '../../shell/query.ts';
 import { client } from '../../shell/session.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
@@ -107,6 +107,15 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
     render: ({ maxInFlight, maxQueued }) => `${formatNumber(maxInFlight)}, queued ${formatNumber(maxQueued)}`,
   },
   {
+    key: 'bytes',
+    title: 'Stored',
+    align: 'end',
+    isMinor: true,
+    sortBy: ({ maxStoredBytes }) => maxStoredBytes,
+    render: ({ maxStoredBytes, maxPersistedBytes }) =>
+      `${formatBytes(maxStoredBytes)}, persisted ${formatBytes(maxPersistedBytes)}`,
+  },
+  {
     key: 'created',
     title: 'Created',
     isMinor: true,
@@ -175,6 +184,9 @@ const limits = [
   { name: 'burst', title: 'At once (burst)', min: 1, max: 1e6 },
   { name: 'maxInFlight', title: 'Waited for at a time', min: 1, max: 1e6 },
   { name: 'maxQueued', title: 'Queued in the background', min: 0, max: 1e7 },
+  { name: 'maxQueuedBytes', title: 'Bytes of queued HTML', min: 0, max: 1e15 },
+  { name: 'maxStoredBytes', title: 'Bytes of files that expire', min: 0, max: 1e15 },
+  { name: 'maxPersistedBytes', title: 'Bytes of persisted files', min: 0, max: 1e15 },
 ] as const;
 
 function AccountFields({ account }: { readonly account?: Account }) {

@@ -16,8 +16,9 @@ import type { RefreshDeps } from '../../../../services/controller/jobs/refresh.t
 import { queuedJobs, taskDueAt } from '../../../harness/queues.ts';
 import { newFile, newOutcome, newRecord } from '../../../harness/records.ts';
 import { completeCapture, type Settling } from './settling.ts';
+import { chargesOf, wideBytes } from '../../../harness/limits.ts';
 
-const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100 };
+const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100, ...wideBytes };
 
 /** What the leader does tasks with, on a real server, and what a test looks at. */
 export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'failCapture'>) {
@@ -49,7 +50,7 @@ export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'fa
     cache,
     dueAt: (kind: TaskKind, record: CaptureRecord, revision = 0) => taskDueAt(session, kind, record, revision),
     queue: () => queuedJobs(session),
-    usage: (account: string) => usage.read(account, Date.now(), 'exact'),
+    usage: async (account: string) => chargesOf(await usage.read(account, Date.now(), 'exact')),
     stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
     /** A capture that was made in the background and has its file. */
     completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
