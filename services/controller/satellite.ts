@@ -91,6 +91,7 @@ export async function startSatellite(
     settings: config.kubernetes,
     holder: `${config.pod}/${randomUUID()}`,
     pod: config.pod,
+    home,
     live,
     reportKey: (uid: string) => satelliteKey(home, uid),
     identify: () => undefined,

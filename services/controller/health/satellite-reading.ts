@@ -1,4 +1,4 @@
-import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { olderThan } from '@webcapture/shared/nats/connect.ts';
 import type { ConnectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
@@ -52,13 +52,14 @@ export function readSatellite(
     at: now,
     queue: { kind: 'unreachable', why: 'no answer' },
     storage: null,
-    strangers: [],
+    clusters: [],
     regions: regions.map(({ region, minRenderers }) => {
       const depths = problems.has(region) ? undefined : report?.waiting?.[region];
       return {
         region,
         wanted: minRenderers,
         backgroundSlots: view.backgroundSlots?.get(region),
+        isPending: false,
         fleetKnown: view.isConnected && view.connection === null,
         pods: view.fleet.fresh(region),
         silent: view.fleet.silent(region),
@@ -131,8 +132,8 @@ function componentOf(
   problem: FleetProblem | undefined,
   now: number,
 ): ComponentStatus | null {
-  const name = `engine.${region}`;
-  const told = report?.components.find((component) => component.name === name);
+  const name = regionComponent(region);
+  const told = [...(report?.components ?? []), ...(report?.pending ?? [])].find((component) => component.name === name);
   if (problem === undefined) return told ?? null;
   if (told !== undefined && problem.reason === 'ConfigurationDiffers') {
     return { ...told, message: `${problem.message}; ${told.message ?? ''}` };

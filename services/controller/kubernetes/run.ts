@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { clusterReportIntervalMs } from '../health/cluster-reports.ts';
 import type { LatestReading } from '../health/facts.ts';
 import { type ElectionOptions, runElection, type Term } from '../leader/election.ts';
@@ -14,13 +15,15 @@ import { Inventory } from './inventory.ts';
 import { kubernetesLeaseStore } from './lease.ts';
 import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
-import type { KubernetesSettings } from './settings.ts';
+import { clusterNameOf, type KubernetesSettings } from './settings.ts';
 
 export interface KubernetesParts {
   readonly settings: KubernetesSettings;
   /** Unique to this process. */
   readonly holder: string;
   readonly pod: string;
+  /** The first region of the release. */
+  readonly home: Region;
   readonly live: Pick<Entries, 'put'>;
   /** Where the report of the cluster goes in it, by the uid of the Lease. */
   readonly reportKey: (uid: string) => string;
@@ -87,7 +90,8 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
     await changed.wait(clusterReportIntervalMs, signal);
     await delay(burstMs, signal);
     if (signal.aborted) return;
-    await publishClusterReport({ client, inventory, lease, live, reportKey: parts.reportKey });
+    const cluster = clusterNameOf(settings, { namespace: client.namespace, home: parts.home });
+    await publishClusterReport({ client, inventory, lease, live, cluster, reportKey: parts.reportKey });
     await delay(restMs, signal);
   };
   await Promise.all([
@@ -109,10 +113,12 @@ export async function publishClusterReport(parts: {
   readonly inventory: Inventory;
   readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
   readonly live: Pick<Entries, 'put'>;
+  /** The name of the cluster. */
+  readonly cluster: string;
   readonly reportKey: (uid: string) => string;
 }): Promise<void> {
-  const { client, inventory, lease, live, reportKey } = parts;
-  const report = inventory.report(client.namespace);
+  const { client, inventory, lease, live, cluster, reportKey } = parts;
+  const report = inventory.report({ cluster, namespace: client.namespace });
   if (report === null || !lease.holds() || lease.held === null) return;
   const published = live.put(reportKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
   await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');

@@ -377,6 +377,7 @@ export const overviewExample: Overview = {
   regions: [
     {
       region: 'us-east',
+      installed: true,
       renderers: 1,
       slots: 4,
       busy: 3,
@@ -384,6 +385,16 @@ export const overviewExample: Overview = {
       status: 'operational',
       meanRenderMs: 1380,
       pods: [{ pod: 'webcapture-us-east-7d9c-x2x4k', slots: 4, busy: 3, version: '0.1.0', ageMs: 840 }],
+    },
+  ],
+  clusters: [
+    {
+      name: 'webcapture/webcapture/us-east',
+      namespace: 'webcapture',
+      version: '0.1.0',
+      regions: ['us-east'],
+      silentForMs: null,
+      problems: [],
     },
   ],
 };
