@@ -34,7 +34,7 @@ import { type ElectionOptions, HungTerms, runElection } from './leader/election.
 import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
-import { repeat } from './loops.ts';
+import { repeat, skipped } from './loops.ts';
 import { addDurables, bootstrap, provision } from './streams.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
@@ -274,7 +274,9 @@ async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<
   const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
   const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
   const readCanaryResults = async () => {
-    if (!lease.holds()) await canaryResults.load(regions);
+    if (lease.holds()) return skipped;
+    await canaryResults.load(regions);
+    return undefined;
   };
   await Promise.all([
     fleet.follow(session, { log, signal }),

@@ -17,6 +17,8 @@ export interface SatelliteView {
   readonly isConnected: boolean;
   /** As the hub has written it; null: it has written none; undefined before it was read. */
   readonly fleetConfig: FleetConfig | null | undefined;
+  /** Since NATS answered last; null before the first answer. */
+  readonly unreadForMs: number | null;
   /** The status of the fleet as last written by the hub. */
   readonly status: { readonly report: StatusReport; readonly ageMs: number } | null;
   /** Since the start. */
@@ -27,6 +29,9 @@ export interface SatelliteView {
   readonly clusters: Pick<ClusterReports, 'of'>;
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
 }
+
+/** NATS is asked every two seconds. */
+const unreadMs = 10_000;
 
 interface Installation {
   readonly regions: readonly InstalledRegion[];
@@ -121,8 +126,14 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
     return { reason: 'ConfigurationDiffers', message };
   }
   if (status === null ? upForMs < startMs : status.ageMs <= staleMs) return null;
+  // An old status that cannot be read again says nothing about the hub.
+  if (view.unreadForMs !== null && view.unreadForMs > unreadMs) {
+    const message = `this satellite is connected to NATS, but NATS has not answered it for ${duration(view.unreadForMs)}`;
+    return { reason: 'FleetUnreachable', message };
+  }
   const silence = status === null ? 'has written no status' : `has written no status for ${duration(status.ageMs)}`;
-  return { reason: 'FleetUnreachable', message: `the hub ${hub.name} ${silence}` };
+  const message = `this satellite is connected to NATS, but the hub ${hub.name} ${silence}; check the controllers of the hub`;
+  return { reason: 'FleetUnreachable', message };
 }
 
 /** Null while there is nothing to say. */
