@@ -179,7 +179,11 @@ describe('a satellite', () => {
       { nats: { url: 'tls://hub:4222' } },
       /satellite-us-east-password, and renderer-<region>-password/,
     ],
-    ['no key for the secrets of captures', { nats: satellite.nats }, /auth\.existingSecret: name the Secret with the secrets-key/],
+    [
+      'no key for the secrets of captures',
+      { nats: satellite.nats },
+      /auth\.existingSecret: name the Secret with the secrets-key/,
+    ],
     ['an Ingress', { ...satellite, ingress: { enabled: true, hosts: ['a.example'] } }, /a satellite has no fronts/],
     ['other regions', { ...satellite, otherRegions: [{ name: 'us-west', replicas: 1 }] }, /otherRegions: only the hub/],
     ['another role', { role: 'spoke' }, /role/],

@@ -83,7 +83,12 @@ describe('a satellite', () => {
   });
 
   test('shows what the hub says of a region that is not installed yet', () => {
-    const component = { name: 'engine.eu-west', status: 'major_outage' as const, message: 'not installed yet', lastCheckedAt };
+    const component = {
+      name: 'engine.eu-west',
+      status: 'major_outage' as const,
+      message: 'not installed yet',
+      lastCheckedAt,
+    };
     const { report } = statusOf('us-east') ?? {};
     const status = { report: { ...(report as StatusReport), pending: [component] }, ageMs: 0 };
     expect(read({ ...joined, status }).report?.components).toEqual([component]);
