@@ -5,6 +5,7 @@
 //   --format conf          a part of the configuration file of a server
 //   --format nsc           commands for servers in operator mode (JWT)
 //   --domain <name>        the accounts of a leaf node; <name> is the JetStream domain of the fleet
+//   --second <service>=<name>   second users beside those of a service, for a rotation: renderer=renderer2
 //   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
 // The configuration file reads the passwords from variables.
 import { parseArgs } from 'node:util';
@@ -15,6 +16,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     satellite: { type: 'string', multiple: true, default: [] },
+    second: { type: 'string', multiple: true, default: [] },
     secret: { type: 'string', default: 'webcapture-nats' },
     domain: { type: 'string' },
     format: { type: 'string', default: 'chart' },
@@ -28,19 +30,35 @@ if (regions.length === 0 || unknown !== undefined) {
 }
 if (!['chart', 'conf', 'nsc'].includes(values.format)) fail('--format must be chart, conf or nsc.');
 
+const seconds = values.second.map((option) => {
+  const [, service, name] = /^(renderer|satellite|front|controller)=([a-z][a-z0-9-]*)$/.exec(option) ?? [];
+  if (service === undefined || name === undefined || service === name) {
+    fail(`--second must be a service and another name, such as renderer=renderer2, not ${option}.`);
+  }
+  return { service, name };
+});
+
 const ofFleet = (['backup', 'controller', 'front'] as const).map((service) => ({ service }));
 const users = [
   // Those of the main account are users of the hub; a leaf node only passes on what its renderers and satellites do.
   ...(values.domain === undefined ? ofFleet : []),
   ...regions.filter(isRegion).map((region) => ({ service: 'renderer', region }) as const),
   ...values.satellite.filter(isRegion).map((region) => ({ service: 'satellite', region }) as const),
-].map((user): NatsUser & { readonly variable: string } => {
-  const id = nameOf(user.service, 'region' in user ? user.region : undefined);
-  const variable = `${id.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
-  // The official chart takes the quotes off, so that the server reads a variable.
-  return { ...user, user: id, password: `<< $${variable} >>`, variable };
-});
+].map((user): NatsUser => ({ ...user, ...loginOf(nameOf(user.service, 'region' in user ? user.region : undefined)) }));
 const accounts = accountsOf(users, { domain: values.domain });
+// A second user has the rights of the first one, in the same account.
+const added = users.flatMap(({ service, region, user }) =>
+  seconds
+    .filter((second) => second.service === service)
+    .map(({ name }) => {
+      const login = loginOf(region === undefined ? name : `${name}-${region}`);
+      for (const account of Object.values(accounts)) {
+        const first = account.users.find((each) => each.user === user);
+        if (first !== undefined) account.users.push({ ...first, ...login });
+      }
+      return login;
+    }),
+);
 
 process.stdout.write(
   `# Made by deploy/chart/nats-users.ts; run it again when regions come or go, or after an upgrade of webcapture.\n`,
@@ -51,13 +69,22 @@ if (values.format === 'conf') {
 } else if (values.format === 'nsc') {
   process.stdout.write(`${nscCommands().join('\n')}\n`);
 } else {
-  const env = users.map(({ user, variable }) => [
-    variable,
+  const env = [...users, ...added].map(({ user }) => [
+    variableOf(user),
     { valueFrom: { secretKeyRef: { name: values.secret, key: `${user}-password` } } },
   ]);
   // JSON is YAML.
   const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
   process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
+}
+
+/** The official chart takes the quotes off, so that the server reads a variable. */
+function loginOf(user: string): { readonly user: string; readonly password: string } {
+  return { user, password: `<< $${variableOf(user)} >>` };
+}
+
+function variableOf(user: string): string {
+  return `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
 }
 
 /** Private exports, so that no other account of the operator can import them. */

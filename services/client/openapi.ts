@@ -1535,6 +1535,21 @@ export interface components {
                     captures: number;
                 }[];
             };
+            /** @description Clusters that have reported within the last 15 minutes, by name, as of the last status of the controller. */
+            clusters: {
+                /** @description Name of the cluster: `cluster.name` of the chart, or `WEBCAPTURE_CLUSTER_NAME`. */
+                name: string;
+                /** @description Namespace of the release. */
+                namespace: string;
+                /** @description Version of its controller; null for version 0.1. */
+                version: string | null;
+                /** @description Regions that have renderers in the cluster. */
+                regions: ("us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast")[];
+                /** @description Milliseconds since its last report; null while it reports every two seconds. */
+                silentForMs: number | null;
+                /** @description What keeps it from working with this fleet, and what to do. */
+                problems: string[];
+            }[];
         };
         PastRefresh: {
             /** @description Refreshes of a capture are numbered from 1. */
@@ -1670,6 +1685,8 @@ export interface components {
         RegionOverview: {
             /** @enum {string} */
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
+            /** @description False for a region of another cluster that has never worked; it is outside of GET /status. */
+            installed: boolean;
             /** @description Renderers that accept captures. */
             renderers: number;
             /** @description Slots of these renderers. */
@@ -2369,6 +2386,8 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
+                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
                     /** @description Requests that are allowed right now. */
@@ -2496,6 +2515,8 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
+                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
                     /** @description Requests that are allowed right now. */
@@ -2785,6 +2806,8 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
+                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
                     /** @description Requests that are allowed right now. */
@@ -3401,6 +3424,8 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
+                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    "retry-after"?: number;
                     [name: string]: unknown;
                 };
                 content: {

@@ -31,6 +31,8 @@ export const drainMs = 8000;
 export interface ControllerConfig extends CommonConfig {
   readonly role: (typeof roles)[number];
   readonly storage: StorageConfig;
+  /** Those of the regions whose renderers run in other clusters. */
+  readonly otherRegions: readonly Region[];
   readonly streams: StreamSettings;
   /** How often each region is tried out with a capture of our own; 0 for never. */
   readonly canaryIntervalMs: number;
@@ -67,6 +69,14 @@ const variables = {
     default: 'hub',
     meaning:
       '`hub`: the controller takes part in the election of the leader, which runs the fleet. `satellite`: it reports the renderers of its cluster to the hub and shows their state there; it needs Kubernetes.',
+  }),
+  otherRegions: parsedVariable('WEBCAPTURE_OTHER_REGIONS', {
+    type: 'list such as `asia-east,asia-southeast`',
+    default: '',
+    defaultText: 'none',
+    parse: parseOtherRegions,
+    meaning:
+      'The regions of `WEBCAPTURE_REGIONS` whose renderers run in other clusters. Such a region is outside of `GET /status`, and its captures fail with `REGION_UNAVAILABLE`, until it has worked for the first time.',
   }),
   natsReplicas: choiceVariable('WEBCAPTURE_NATS_REPLICAS', ['1', '3'], {
     default: '1',
@@ -129,6 +139,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
   variables.role,
+  variables.otherRegions,
   variables.natsReplicas,
   ...Object.values(variables.maxBytes),
   variables.backgroundSlots,
@@ -150,6 +161,11 @@ export function readControllerConfig(environment: Environment): ControllerConfig
     env.problem('WEBCAPTURE_RECONCILE_INTERVAL', `must be 0 (off) or at least ${minReconcileSeconds}`);
   }
   const role = variables.role.read(env);
+  const otherRegions = variables.otherRegions.read(env);
+  const unknown = otherRegions.find((region) => !common.regions.some((each) => each.region === region));
+  if (unknown !== undefined) {
+    env.problem('WEBCAPTURE_OTHER_REGIONS', `names ${unknown}, which WEBCAPTURE_REGIONS does not contain`);
+  }
   return env.finish(() => {
     const kubernetes = readKubernetesSettings(env);
     if (role === 'satellite' && kubernetes === null) {
@@ -159,6 +175,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
       ...common,
       role,
       storage: readStorage(env),
+      otherRegions,
       streams: Object.freeze({ replicas, maxBytes }),
       canaryIntervalMs: canarySeconds * 1000,
       reconcileIntervalMs: reconcileSeconds * 1000,
@@ -170,6 +187,13 @@ export function readControllerConfig(environment: Environment): ControllerConfig
       kubernetes,
     };
   });
+}
+
+function parseOtherRegions(value: string): readonly Region[] {
+  const names = value.split(',').map((name) => name.trim());
+  const named = names.filter((name) => name !== '');
+  if (!named.every(isRegion)) throw new Error('must be a list of regions, such as asia-east,asia-southeast');
+  return named;
 }
 
 function parseBackgroundSlots(value: string): ReadonlyMap<Region, number> {

@@ -20,7 +20,7 @@ import type { Shutdown } from '@webcapture/shared/runtime/shutdown.ts';
 import type { ControllerConfig } from './config.ts';
 import { clusterKey, ClusterReports } from './health/cluster-reports.ts';
 import { Collector } from './health/collector.ts';
-import { Decider } from './health/decider.ts';
+import { Decider, hasJoined } from './health/decider.ts';
 import { LatestReading } from './health/facts.ts';
 import { createControllerMetrics } from './health/metrics.ts';
 import { Publisher, StatusWriter } from './health/publisher.ts';
@@ -34,7 +34,7 @@ import { type ElectionOptions, HungTerms, runElection } from './leader/election.
 import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
-import { repeat } from './loops.ts';
+import { repeat, skipped } from './loops.ts';
 import { addDurables, bootstrap, provision } from './streams.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
@@ -129,7 +129,9 @@ function buildParts(
   const own = fleetValuesOf(config);
   const { namespace = '', release = config.pod } = config.kubernetes ?? {};
   const name = [namespace, release].filter((part) => part !== '').join('/');
-  const record = new FleetRecord({ live, own, name, check: new FleetConfigCheck(own, { registry, log }) });
+  const { otherRegions } = config;
+  const check = new FleetConfigCheck(own, { registry, log });
+  const record = new FleetRecord({ live, own, name, otherRegions, check });
   if (config.kubernetes === null) record.identify(idWithoutCluster);
   return {
     ...shared,
@@ -154,6 +156,7 @@ function buildParts(
       streams,
       regions: config.regions,
       backgroundSlots: config.backgroundSlots,
+      pending: () => record.pending,
       canaries: canaryResults,
     }),
     publisher: new Publisher({ lease, writer, history, metrics, log, statusMs: times.statusMs }),
@@ -200,7 +203,8 @@ async function runOthers(
   await history.readStatus().catch(() => undefined);
   const provisioned = untilProvisioned(parts, signal);
   const runInCluster = async () => {
-    if (config.kubernetes === null || signal.aborted) return;
+    const [{ region: home } = { region: null }] = config.regions;
+    if (config.kubernetes === null || home === null || signal.aborted) return;
     // Loaded only with a cluster: its client library takes 50 MB of memory, and a second.
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
@@ -211,6 +215,7 @@ async function runOthers(
         settings,
         identify,
         pod: config.pod,
+        home,
         reportKey: clusterKey,
         onHang,
         times: times.kubernetes,
@@ -269,7 +274,9 @@ async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<
   const intervalMs = config.storage.bucket === undefined ? times.storageProbeMs : times.bucketProbeMs;
   const probeMs = () => (storage.facts?.kind === 'fails' ? times.storageRetryMs : intervalMs);
   const readCanaryResults = async () => {
-    if (!lease.holds()) await canaryResults.load(regions);
+    if (lease.holds()) return skipped;
+    await canaryResults.load(regions);
+    return undefined;
   };
   await Promise.all([
     fleet.follow(session, { log, signal }),
@@ -307,6 +314,9 @@ class Ticker {
       provisioner.heal(facts.queue, { leads: lease.holds() && mayLead, mayAdd: mayLead, mayBootstrap });
       this.#deciding ||= provisioner.complete || performance.now() - this.#startedAt > provisioningMs;
       const report = this.#deciding ? this.#decider.next(facts) : null;
+      for (const region of facts.regions) {
+        if (report !== null && hasJoined(region, report)) record.join(region.region);
+      }
       latest.set({ facts, report });
       await publisher.publish(facts, report);
     } finally {

@@ -1,9 +1,12 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
+/** Returned by work that had nothing to do or could not begin: neither a success nor a failure. */
+export const skipped = Symbol('skipped');
+
 /**
  * Does the work again and again, one at a time, until the signal aborts. Never throws: a failure is logged, once until
- * the work succeeds again, and the next turn tries anew.
+ * the work succeeds again, and the next turn tries anew. Work that was {@link skipped} is no success.
  *
  * @param options.what is done, for the log: "reading the state of the service"
  * @param options.everyMs from one start to the next, by how often the work has failed in a row; when the work took longer, the
@@ -23,9 +26,11 @@ export async function repeat(
   while (!signal.aborted) {
     const started = performance.now();
     try {
-      await work();
-      if (failures > 0) log.info(`${what} succeeded again`);
-      failures = 0;
+      const result = await work();
+      if (result !== skipped) {
+        if (failures > 0) log.info(`${what} succeeded again`);
+        failures = 0;
+      }
     } catch (error) {
       if (failures === 0 && !signal.aborted) log.warn({ err: error }, `${what} failed; retrying`);
       failures++;

@@ -22,9 +22,10 @@ import { type ClusterReport, ClusterReports, satelliteKey } from './health/clust
 import { type FleetProblem, type FleetReason, fleetReasons, LatestReading } from './health/facts.ts';
 import { createControllerMetrics } from './health/metrics.ts';
 import { notJoined, readSatellite, type SatelliteView } from './health/satellite-reading.ts';
+import { duration } from './health/verdict.ts';
 import { answerScale } from './health/scale.ts';
 import { HungTerms } from './leader/election.ts';
-import { repeat } from './loops.ts';
+import { repeat, skipped } from './loops.ts';
 import { gaugeOf } from './metrics.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
@@ -84,13 +85,14 @@ export async function startSatellite(
     put: async (key: string, report: unknown, options: { ttlSeconds?: number } = {}) => {
       // What this cluster sees is shown here whether or not the hub can be told.
       clusters.receive(key, report as ClusterReport);
-      return link.connected ? link.put(key, report, options) : 0;
+      return link.connected ? link.put(key, report, options) : skipped;
     },
   };
   const inCluster = {
     settings: config.kubernetes,
     holder: `${config.pod}/${randomUUID()}`,
     pod: config.pod,
+    home,
     live,
     reportKey: (uid: string) => satelliteKey(home, uid),
     identify: () => undefined,
@@ -150,6 +152,8 @@ class FleetLink {
   #live: Entries | null = null;
   #problem: ConnectionProblem | null = null;
   #lostAt: number | null = null;
+  /** When NATS answered last. */
+  #readAt: number | null = null;
   #refusedSince: number | null = null;
   #fleetConfig: FleetConfig | null | undefined;
   #status: { readonly report: StatusReport; readonly at: number } | null = null;
@@ -174,14 +178,14 @@ class FleetLink {
   view() {
     const now = performance.now();
     const lostForMs = this.#lostAt === null ? 0 : now - this.#lostAt;
+    const why = `this satellite lost its connection ${duration(lostForMs)} ago`;
     const lost: ConnectionProblem | null =
-      lostForMs > lostMs
-        ? (this.#problem ?? connectionProblem(new Error('the connection was lost'), this.#config.nats))
-        : null;
+      lostForMs > lostMs ? (this.#problem ?? connectionProblem(new Error(why), this.#config.nats)) : null;
     return {
       connection: this.#session === null ? this.#problem : lost,
       isConnected: this.#session !== null,
       fleetConfig: this.#fleetConfig,
+      unreadForMs: this.#readAt === null ? null : now - this.#readAt,
       status: this.#status === null ? null : { report: this.#status.report, ageMs: now - this.#status.at },
       upForMs: now - this.#startedAt,
       staleMs: statusStaleMs,
@@ -227,20 +231,23 @@ class FleetLink {
     return this.#live.put(key, value, options);
   }
 
-  /** Reads what the hub has written. Throws when NATS does not answer. */
-  async read(): Promise<void> {
-    if (this.#live === null || !this.connected) return;
+  /** Reads what the hub has written, if there is a connection. Throws when NATS does not answer. */
+  async read(): Promise<typeof skipped | undefined> {
+    if (this.#live === null || !this.connected) return skipped;
     const [config, status] = await withDeadline(
       Promise.all([this.#live.get<FleetConfig>(fleetConfigKey), this.#live.get<StatusReport>('status')]),
       readMs,
       'reading the configuration and status of the hub',
     );
+    this.#readAt = performance.now();
+    this.#lostAt = null;
     this.#fleetConfig = config?.value ?? null;
     this.#check.compare(this.#fleetConfig);
     // One that is read once more has grown older: by this clock, since that of the hub may differ.
     if (status !== null && status.value.at !== this.#status?.report.at) {
       this.#status = { report: status.value, at: performance.now() };
     }
+    return undefined;
   }
 
   #follow(status: Status): void {
@@ -248,10 +255,8 @@ class FleetLink {
     if (status.type === 'error' && status.error instanceof AuthorizationError) {
       this.#note(connectionProblem(status.error, this.#config.nats));
     }
-    if (status.type === 'reconnect') {
-      this.#lostAt = null;
-      this.#note(null);
-    }
+    // What was lost is over with the first answer: until then, the last status is old because of this side.
+    if (status.type === 'reconnect') this.#note(null);
   }
 
   #note(problem: ConnectionProblem | null): void {

@@ -64,9 +64,14 @@ export class RetryLaterError extends ServiceError {
   readonly retryAfterSeconds: number;
 
   constructor(code: 'RATE_LIMIT_EXCEEDED', message: string, retryAfterSeconds: number);
-  constructor(code: 'QUEUE_FULL', message: string, retryAfterSeconds: number, options: RetryLaterOptions);
   constructor(
-    code: 'RATE_LIMIT_EXCEEDED' | 'QUEUE_FULL',
+    code: 'QUEUE_FULL' | 'REGION_UNAVAILABLE',
+    message: string,
+    retryAfterSeconds: number,
+    options: RetryLaterOptions,
+  );
+  constructor(
+    code: 'RATE_LIMIT_EXCEEDED' | 'QUEUE_FULL' | 'REGION_UNAVAILABLE',
     message: string,
     retryAfterSeconds: number,
     options: RetryLaterOptions = { causedBy: 'client' },

@@ -124,6 +124,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     queues,
     inFlight,
     queued: () => board.queued(),
+    isPending: (region) => board.isPending(region),
     link,
   });
   const tickets = new Tickets(session);

@@ -1,6 +1,7 @@
 import {
   type ComponentStatus,
   type OverallStatus,
+  regionComponent,
   statusIntervalMs,
   type StatusReport,
   statusStaleMs,
@@ -61,6 +62,11 @@ export class StatusBoard {
   /** Captures that wait, by region, as last reported. */
   queued(): Readonly<Record<string, number>> {
     return this.#report?.queued ?? {};
+  }
+
+  /** Whether the region has never worked, as last reported. */
+  isPending(region: Region): boolean {
+    return this.#report?.pending?.some(({ name }) => name === regionComponent(region)) ?? false;
   }
 
   /** How old the last report is; null before the first. */

@@ -173,6 +173,7 @@ export const joining = (url: string) => ({
     existingSecret: 'webcapture-nats',
     tls: { caSecret: 'webcapture-nats-ca', serverName: 'nats.test' },
   },
+  auth: { acceptNoSecretsKey: true },
   networkPolicy: { natsPort: Number(new URL(url).port) },
   renderRegions: 'always',
 });

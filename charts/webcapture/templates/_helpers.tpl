@@ -185,6 +185,14 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- join "," $parts -}}
 {{- end -}}
 
+{{/*
+The regions that a pod is told of, as "webcapture.regions". A renderer needs its own one only, so that a new region restarts no renderer.
+Usage: as "webcapture.commonEnv"
+*/}}
+{{- define "webcapture.ownRegions" -}}
+{{- if eq .service "renderer" -}}{{ .region }}{{- else -}}{{ include "webcapture.regions" .root }}{{- end -}}
+{{- end -}}
+
 {{/* What every pod of ours is told. Usage: dict "root" $ "service" "front"; of a renderer with its "region". */}}
 {{- define "webcapture.commonEnv" -}}
 {{- $root := .root -}}
@@ -217,7 +225,7 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 - { name: WEBCAPTURE_NATS_DOMAIN, value: {{ . | quote }} }
 {{- end }}
 - name: WEBCAPTURE_REGIONS
-  value: {{ include "webcapture.regions" $root | quote }}
+  value: {{ include "webcapture.ownRegions" . | quote }}
 - name: WEBCAPTURE_LOG_LEVEL
   value: {{ $root.Values.logLevel }}
 {{- with $root.Values.egress.allow }}

@@ -1,3 +1,4 @@
+import type { ReportedCluster } from '@webcapture/shared/api/status.ts';
 import { isRegion, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { type NatsSession, olderThan } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
@@ -31,7 +32,8 @@ export interface RegionPod {
  * `cluster.<region>.<uid>` from a satellite: the fleet's leader may sit in another cluster than the pods.
  */
 export interface ClusterReport {
-  /** The namespace, for people who look. */
+  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`); version 0.1 did not report it. */
+  readonly cluster?: string;
   readonly namespace: string;
   /** Of the software that reports; version 0.1 did not report it. */
   readonly version?: string;
@@ -53,6 +55,12 @@ export const satelliteKey = (region: Region, cluster: string) => `cluster.${regi
 export interface RegionInClusters extends RegionReport {
   /** For how long a cluster has been silent, the longest of them; null while all are heard. */
   readonly silentForMs: number | null;
+  /** The names of the silent clusters. */
+  readonly silentClusters: readonly string[];
+  /** Names of the pods in the last reports of the silent clusters. */
+  readonly silentPods: readonly string[];
+  /** Names that two clusters of the region use at the same time, in words. */
+  readonly conflicts: readonly string[];
 }
 
 /** Scaling up is no outage for so long. */
@@ -100,14 +108,38 @@ const startTimeoutMs = 15_000;
 /** A watch that has brought nothing for so long has died. */
 const maxSilenceMs = 3500;
 
+/** What was heard of one installation in one cluster. */
+interface Heard {
+  readonly name: string;
+  /** Of the Lease, which a cluster or an installation that was built anew creates anew. */
+  readonly uid: string;
+  readonly report: ClusterReport;
+  /** The first and the last of its reports, in the order in which reports arrived. */
+  readonly first: number;
+  readonly last: number;
+  readonly count: number;
+  readonly at: number;
+}
+
+/**
+ * Whether `next` is what became of `before`: a cluster or an installation that was built anew reports under the same name once the
+ * former one has fallen silent. Two reports of `next` prove that the reports of both do not alternate.
+ */
+const replaces = (next: Heard, before: Heard): boolean =>
+  isSameCluster(next, before) && next.count > 1 && before.last < next.first;
+
+/** The same Lease: the first region of a satellite, under which it reports, has changed. */
+const isSameCluster = (a: Heard, b: Heard): boolean => a.name === b.name || a.uid === b.uid;
+
 /** The last reports of all clusters of the fleet, kept in memory. Freshness is judged on this process's own clock. */
 export class ClusterReports {
-  readonly #received = new Map<string, { readonly report: ClusterReport; readonly at: number }>();
+  readonly #received = new Map<string, Heard>();
   /** When each region was last reported, by whichever cluster. */
   readonly #reportedAt = new Map<Region, number>();
   readonly #expected: boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
+  #order = 0;
 
   /** `expected`: this controller has a cluster, so that it is odd when none reports at all. */
   constructor(expected: boolean, now: () => number = () => performance.now()) {
@@ -126,11 +158,23 @@ export class ClusterReports {
 
   /** Takes in a report. One that has expired stays remembered as the last. */
   receive(key: string, report: ClusterReport | null): void {
+    const known = this.#received.get(key);
     // A watch that starts again brings the last report once more, which is no news.
-    if (report === null || this.#received.get(key)?.report.at === report.at) return;
-    this.#received.set(key, { report, at: this.#now() });
+    if (report === null || known?.report.at === report.at) return;
+    const now = this.#now();
+    const order = ++this.#order;
+    this.#received.set(key, {
+      // Without a name, only the same Lease is the same cluster.
+      name: report.cluster ?? key,
+      uid: key.slice(key.lastIndexOf('.') + 1),
+      report,
+      first: known?.first ?? order,
+      last: order,
+      count: (known?.count ?? 0) + 1,
+      at: now,
+    });
     for (const region of Object.keys(report.regions)) {
-      if (isRegion(region)) this.#reportedAt.set(region, this.#now());
+      if (isRegion(region)) this.#reportedAt.set(region, now);
     }
   }
 
@@ -141,32 +185,38 @@ export class ClusterReports {
     return isHeard && forMs >= startTimeoutMs ? forMs : null;
   }
 
-  /** What clusters report that does not belong to this fleet, or cannot work with it, in words. */
-  strangers(installed: readonly Region[], minVersion: string): readonly string[] {
-    const now = this.#now();
-    return [...this.#received.values()].flatMap(({ report, at }) => {
-      if (now - at > clusterReportFreshMs) return [];
-      const { namespace, version } = report;
-      const unknown = Object.keys(report.regions).filter((region) => !installed.some((each) => each === region));
-      return [
-        ...unknown.map((region) => `a cluster (${namespace}) has renderers of ${region}, which is not installed here`),
-        ...(version !== undefined && olderThan(version, minVersion)
-          ? [`a cluster (${namespace}) runs version ${version}; ${minVersion} is the oldest that works with this hub`]
-          : []),
-      ];
-    });
+  /** All clusters of the fleet, with what keeps each from working with it. */
+  list(installed: readonly Region[], minVersion: string): readonly ReportedCluster[] {
+    const clusters = this.#clusters();
+    return clusters
+      .map((heard): ReportedCluster => {
+        const { namespace, version = null, regions } = heard.report;
+        const ageMs = this.#now() - heard.at;
+        const isSilent = ageMs > clusterReportFreshMs;
+        const conflict = this.#conflictOf(heard, clusters);
+        return {
+          name: nameOf(heard),
+          namespace,
+          version,
+          regions: Object.keys(regions).filter(isRegion),
+          silentForMs: isSilent ? ageMs : null,
+          problems: isSilent ? [] : [...misfitsOf(heard, installed, minVersion), ...(conflict ?? [])],
+        };
+      })
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** What they report of a region; null when none has reported it for long. */
   of(region: Region): RegionInClusters | null {
     const now = this.#now();
-    for (const [key, { at }] of this.#received) if (now - at > memoryMs) this.#received.delete(key);
-    const reports = [...this.#received.values()].flatMap(({ report, at }) => {
-      const reported = report.regions[region];
-      return reported === undefined ? [] : [{ reported, ageMs: now - at }];
+    const clusters = this.#clusters();
+    const reports = clusters.flatMap((heard) => {
+      const reported = heard.report.regions[region];
+      return reported === undefined ? [] : [{ heard, reported, ageMs: now - heard.at }];
     });
     if (reports.length === 0) return this.#withoutReports();
     const fresh = reports.filter(({ ageMs }) => ageMs <= clusterReportFreshMs);
+    const silent = reports.filter(({ ageMs }) => ageMs > clusterReportFreshMs);
     // What was asked for within the window counts, whether or not its cluster can be heard now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
     const wanted = counting.flatMap(({ reported }) => reported.wanted ?? []);
@@ -179,13 +229,58 @@ export class ClusterReports {
       refused: fresh.flatMap(({ reported }) => reported.refused ?? []),
       pods: fresh.flatMap(({ reported }) => reported.pods),
       missing: fresh.flatMap(({ reported }) => reported.missing),
-      silentForMs: fresh.length === reports.length ? null : Math.max(...reports.map(({ ageMs }) => ageMs)),
+      silentForMs: silent.length === 0 ? null : Math.max(...silent.map(({ ageMs }) => ageMs)),
+      silentClusters: silent.map(({ heard }) => nameOf(heard)),
+      silentPods: silent.flatMap(({ reported }) => reported.pods.map(({ name }) => name)),
+      conflicts: [...new Set(fresh.flatMap(({ heard }) => this.#conflictOf(heard, clusters) ?? []))],
     };
+  }
+
+  /** All but those that have expired, and those that another one has replaced. */
+  #clusters(): readonly Heard[] {
+    const now = this.#now();
+    for (const [key, { at }] of this.#received) if (now - at > memoryMs) this.#received.delete(key);
+    const all = [...this.#received.values()];
+    return all.filter((each) => !all.some((other) => replaces(other, each)));
+  }
+
+  /** Another cluster reports under the same name at the same time. Null when none does. */
+  #conflictOf(heard: Heard, clusters: readonly Heard[]): readonly string[] | null {
+    const now = this.#now();
+    const namesakes = clusters.filter(
+      ({ name, count, at }) => name === heard.name && count > 1 && now - at <= clusterReportFreshMs,
+    );
+    if (!namesakes.includes(heard) || namesakes.length < 2) return null;
+    const where = namesakes.map(
+      ({ report, uid }) => `in the namespace ${report.namespace} with the Lease ${uid.slice(0, 8)}`,
+    );
+    return [
+      `${namesakes.length} clusters report under the name ${heard.name} (${where.toSorted().join(', and ')}); ` +
+        'set another cluster.name (WEBCAPTURE_CLUSTER_NAME) in all but one of them',
+    ];
   }
 
   #withoutReports(): RegionInClusters | null {
     const silentForMs = this.#now() - this.#startedAt;
     if (!this.#expected || this.#received.size > 0 || silentForMs < startTimeoutMs) return null;
-    return { wanted: null, pods: [], missing: [], silentForMs };
+    return { wanted: null, pods: [], missing: [], silentForMs, silentClusters: [], silentPods: [], conflicts: [] };
   }
+}
+
+const nameOf = ({ report }: Heard): string => report.cluster ?? `in the namespace ${report.namespace}`;
+
+/** What a cluster reports that does not belong to this fleet, or cannot work with it, in words. */
+function misfitsOf(heard: Heard, installed: readonly Region[], minVersion: string): readonly string[] {
+  const { version, regions } = heard.report;
+  const cluster = `the cluster ${nameOf(heard)}`;
+  const unknown = Object.keys(regions).filter((region) => !installed.some((each) => each === region));
+  return [
+    ...unknown.map(
+      (region) =>
+        `${cluster} has renderers of ${region}, which is not installed here; add it to otherRegions of the hub, or remove it there`,
+    ),
+    ...(version !== undefined && olderThan(version, minVersion)
+      ? [`${cluster} runs version ${version}; ${minVersion} is the oldest that works with this hub; upgrade it`]
+      : []),
+  ];
 }

@@ -18,7 +18,9 @@ export interface CollectorParts {
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
-  readonly clusters: Pick<ClusterReports, 'of' | 'unreportedForMs' | 'strangers'>;
+  readonly clusters: Pick<ClusterReports, 'of' | 'unreportedForMs' | 'list'>;
+  /** Regions that are not installed yet. */
+  readonly pending: () => ReadonlySet<Region>;
   readonly canaries: { of(region: Region): CanaryFacts | null };
   /** A monotonic clock. */
   readonly now?: () => number;
@@ -47,7 +49,7 @@ export class Collector {
       queue,
       storage: storage.facts,
       regions: regions.map((region) => this.#readRegion(region, queue, fleetKnown)),
-      strangers: this.#parts.clusters.strangers(names, minSatelliteVersion),
+      clusters: this.#parts.clusters.list(names, minSatelliteVersion),
     };
   }
 
@@ -56,6 +58,7 @@ export class Collector {
       region,
       wanted: minRenderers,
       backgroundSlots: this.#parts.backgroundSlots?.get(region),
+      isPending: this.#parts.pending().has(region),
       fleetKnown,
       pods: this.#parts.fleet.fresh(region),
       silent: this.#parts.fleet.silent(region),

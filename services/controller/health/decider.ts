@@ -1,4 +1,4 @@
-import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent, type StatusReport } from '@webcapture/shared/api/status.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { CanaryFacts, Facts, PriorityDepths, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
@@ -20,7 +20,7 @@ export class Decider {
     this.#take('queue', decideQueue(facts.queue), facts.at);
     this.#take('storage', decideStorage(facts.storage), facts.storage?.at ?? facts.at);
     // What is heard of renderers comes by way of the queue.
-    for (const region of facts.regions) this.#take(nameOf(region.region), decideRegion(region), facts.at);
+    for (const region of facts.regions) this.#take(regionComponent(region.region), decideRegion(region), facts.at);
     return this.#report(facts);
   }
 
@@ -32,7 +32,11 @@ export class Decider {
   #report(facts: Facts): StatusReport | null {
     const queue = this.#components.get('queue');
     const storage = this.#components.get('storage');
-    const regions = facts.regions.map(({ region }) => ({ region, component: this.#components.get(nameOf(region)) }));
+    const regions = facts.regions.map(({ region, isPending }) => ({
+      region,
+      isPending,
+      component: this.#components.get(regionComponent(region)),
+    }));
     if (queue === undefined || storage === undefined) return null;
     const shown: Partial<Record<Region, Verdict>> = {};
     const components = [
@@ -40,33 +44,57 @@ export class Decider {
       describe('storage', storage.damped.shown, storage.at),
     ];
     const described: ComponentStatus[] = [];
-    for (const { region, component } of regions) {
-      if (component === undefined) return null;
-      shown[region] = component.damped.shown;
-      described.push(describe(nameOf(region), component.damped.shown, component.at));
+    const pending: ComponentStatus[] = [];
+    for (const { region, isPending, component } of regions) {
+      if (component === undefined) {
+        if (isPending) continue;
+        return null;
+      }
+      const verdict = component.damped.shown;
+      if (isPending) {
+        const message = `not installed yet: ${verdict.message}`;
+        pending.push(describe(regionComponent(region), { ...verdict, message }, component.at));
+        continue;
+      }
+      shown[region] = verdict;
+      described.push(describe(regionComponent(region), verdict, component.at));
     }
+    const waited = regions.flatMap(({ region, isPending }) => (isPending ? [`${region} is not installed yet`] : []));
     // Of damped regions: the engine is not damped once more.
-    const engine = withStrangers(decideEngine(shown), facts.strangers);
+    const engine = withProblems(withPending(decideEngine(shown), waited), facts.clusters);
     components.push(describe('engine', engine, facts.at), ...described);
     return {
       components,
+      pending,
       queued: Object.fromEntries(facts.regions.map(({ region, waiting }) => [region, total(waiting)])),
+      clusters: facts.clusters,
       overall: worstStatus(components.map(({ status }) => status)),
       at: facts.at,
     };
   }
 }
 
-/** So many are told of in a message. */
-const maxStrangers = 3;
+/** So many problems are named in a message. */
+const maxProblems = 3;
 
 /** A satellite of another fleet, or of an old version, is no outage of this one; but this is where its operator looks. */
-function withStrangers(verdict: Verdict, strangers: readonly string[]): Verdict {
-  const message = [verdict.message, ...strangers.slice(0, maxStrangers)].join('; ');
-  return { ...verdict, message };
+function withProblems(verdict: Verdict, clusters: Facts['clusters']): Verdict {
+  const problems = [...new Set(clusters.flatMap((cluster) => cluster.problems))];
+  return { ...verdict, message: [verdict.message, ...problems.slice(0, maxProblems)].join('; ') };
 }
 
-const nameOf = (region: Region) => `engine.${region}`;
+/** A region that is not installed yet is no outage, unless there is no other one. */
+function withPending(verdict: Verdict, pending: readonly string[]): Verdict {
+  if (pending.length === 0) return verdict;
+  return { ...verdict, message: [verdict.message, ...pending].join('; ') };
+}
+
+/** Whether a region that was not installed yet works now. One that may scale to zero needs a cluster, but no renderer. */
+export function hasJoined({ region, wanted, isPending, pods, clusters }: RegionFacts, report: StatusReport): boolean {
+  const status = report.pending?.find(({ name }) => name === regionComponent(region))?.status;
+  const isThere = pods.length > 0 || (wanted === 0 && clusters !== null);
+  return isPending && isThere && (status === 'operational' || status === 'degraded_performance');
+}
 
 const total = (waiting: { interactive: number; background: number } | null) =>
   waiting === null ? 0 : waiting.interactive + waiting.background;
@@ -222,6 +250,7 @@ function judgeCanary(canary: CanaryFacts | null): Verdict | null {
  */
 export function decideEngine(regions: Readonly<Partial<Record<Region, Verdict>>>): Verdict {
   const named = Object.entries(regions);
+  if (named.length === 0) return { status: 'major_outage', message: 'no region is installed yet' };
   const verdicts = named.map(([, verdict]) => verdict);
   const down = verdicts.filter(({ status }) => status === 'major_outage').length;
   const worst = worstStatus(verdicts.map(({ status }) => status));

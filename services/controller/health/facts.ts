@@ -2,7 +2,7 @@ import { connectionReasons } from '@webcapture/shared/nats/connection-problem.ts
 import type { Priority } from '@webcapture/shared/nats/streams.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { StatusReport } from '@webcapture/shared/api/status.ts';
+import type { ReportedCluster, StatusReport } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters } from './cluster-reports.ts';
 
 /** Everything that a decision is made from, read at one moment. A reading that failed is a fact too. */
@@ -13,8 +13,8 @@ export interface Facts {
   /** Null until the store was tried for the first time. */
   readonly storage: StorageFacts | null;
   readonly regions: readonly RegionFacts[];
-  /** Clusters that report what does not belong to this fleet, in words. */
-  readonly strangers: readonly string[];
+  /** The clusters that have reported, also those that do not belong to this fleet. */
+  readonly clusters: readonly ReportedCluster[];
 }
 
 export type QueueFacts =
@@ -67,6 +67,8 @@ export interface RegionFacts {
   readonly wanted: number;
   /** For how many slots background captures count at most in the load of the region; undefined for all of them. */
   readonly backgroundSlots?: number | undefined;
+  /** The region is in another cluster, and has never worked: it is not installed yet, and outside of the status. */
+  readonly isPending: boolean;
   /** False while heartbeats cannot have been heard: then nothing is said about the renderers. */
   readonly fleetKnown: boolean;
   /** Renderers with a fresh heartbeat. */

@@ -23,11 +23,13 @@ export interface PublisherParts {
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #changes: ChangeLog;
+  readonly #problems: ClusterProblemLog;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: PublisherParts) {
     this.#parts = parts;
     this.#changes = new ChangeLog(parts.log);
+    this.#problems = new ClusterProblemLog(parts.log);
   }
 
   /** Throws when the status could not be written. */
@@ -40,11 +42,13 @@ export class Publisher {
     if (report !== null) this.#parts.history.observe(report);
     if (!leading) {
       this.#changes.forget();
+      this.#problems.take([]);
       writer.forget();
       this.#writtenAt = Number.NEGATIVE_INFINITY;
       return;
     }
     if (report === null) return;
+    this.#problems.take(facts.clusters);
     const changed = this.#changes.take(report.components);
     // Ticks come a little early or late: the due one is not put off to the next.
     const due = performance.now() - this.#writtenAt >= this.#parts.statusMs - 100;
@@ -92,6 +96,22 @@ export class ChangeLog {
   /** Begins anew: the next states are all news. */
   forget(): void {
     this.#states.clear();
+  }
+}
+
+/** Logs the problems of each cluster once, until they are gone. */
+class ClusterProblemLog {
+  readonly #log: Logger;
+  #known = new Set<string>();
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  take(clusters: Facts['clusters']): void {
+    const problems = new Map(clusters.flatMap(({ name, problems: each }) => each.map((text) => [text, name])));
+    for (const [text, cluster] of problems) if (!this.#known.has(text)) this.#log.warn({ cluster }, text);
+    this.#known = new Set(problems.keys());
   }
 }
 

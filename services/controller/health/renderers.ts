@@ -16,10 +16,14 @@ export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'sil
   const wanted = facts.wanted > 0 ? facts.wanted : wantedOfElastic(facts.pods);
   if (wanted === 0) return { status: 'operational', message: 'scaled to zero' };
   const status = byShare(healthy, wanted);
-  const count = `${healthy} of ${wanted} renderers healthy`;
+  const count = countText({ healthy, wanted });
   const reasons = healthy < wanted ? whyMissing(facts, wanted - healthy) : [];
   return { status, message: reasons.length === 0 ? count : `${count}: ${reasons.join(', ')}` };
 }
+
+/** In a rolling update, and while a region scales up, more are healthy than were wanted all the time. */
+const countText = ({ healthy, wanted }: Count): string =>
+  healthy > wanted ? `${healthy} renderers healthy, ${wanted} wanted` : `${healthy} of ${wanted} renderers healthy`;
 
 /** The slots of renderers that take captures, and how many of them are busy. */
 export function capacityOf(pods: readonly RendererHeartbeat[]): { readonly slots: number; readonly busy: number } {
@@ -47,11 +51,14 @@ function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
 
 function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number): string[] {
   const { pods, silent } = facts;
+  const unhealthy = pods.filter((pod) => !isHealthy(pod));
+  // Those that are there before those that may be gone.
   const known = [
+    ...unhealthy.filter(({ draining }) => !draining).map(whyUnhealthy),
     ...silent
       .toSorted((a, b) => a.forMs - b.forMs)
       .map(({ pod, forMs }) => `${pod} has not been heard for ${duration(forMs)}`),
-    ...pods.filter((pod) => !isHealthy(pod)).map(whyUnhealthy),
+    ...unhealthy.filter(({ draining }) => draining).map(whyUnhealthy),
   ];
   return nameReasons(known, missing, facts.pods.length === 0 ? 'none is running' : null);
 }
@@ -89,12 +96,12 @@ export function judgeClusters(facts: ClusterFacts): Verdict | null {
   const silence = silenceOf(clusters);
   const count = countInClusters(facts);
   if (count === null) {
-    const alone = judgeRenderers(facts);
+    const alone = judgeRenderers({ ...facts, silent: silentPodsOf(facts, clusters) });
     return { ...alone, message: [alone.message, ...silence, ...obstaclesOf(clusters)].join('; ') };
   }
   const { healthy, wanted } = count;
   const status = wanted === 0 ? 'operational' : byShare(healthy, wanted);
-  const summary = wanted === 0 ? describeElastic(healthy) : `${healthy} of ${wanted} renderers healthy`;
+  const summary = wanted === 0 ? describeElastic(healthy) : countText(count);
   const reasons = [
     ...(healthy < wanted ? whyPodsMissing(facts, clusters, wanted - healthy) : []),
     ...straysOf(facts.pods, clusters),
@@ -122,9 +129,21 @@ function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'cluste
   return { healthy, wanted: clusters.wanted };
 }
 
-function whyPodsMissing({ pods, silent }: ClusterFacts, clusters: RegionInClusters, missing: number): string[] {
+/**
+ * The silent renderers whose pods may still be there. A pod that its cluster does not list is gone; one of a silent cluster is there if its last report
+ * lists it, or if it was heard after that report.
+ */
+function silentPodsOf({ silent }: Pick<RegionFacts, 'silent'>, clusters: RegionInClusters): RegionFacts['silent'] {
+  const listed = new Set([...clusters.pods.map(({ name }) => name), ...clusters.silentPods]);
+  const heardSince = clusters.silentForMs ?? 0;
+  return silent.filter(({ pod, forMs }) => listed.has(pod) || forMs < heardSince);
+}
+
+function whyPodsMissing(facts: ClusterFacts, clusters: RegionInClusters, missing: number): string[] {
+  const { pods } = facts;
   const heard = new Map(pods.map((heartbeat) => [heartbeat.pod, heartbeat]));
-  const silence = new Map(silent.map(({ pod, forMs }) => [pod, forMs]));
+  const recentFirst = silentPodsOf(facts, clusters).toSorted((a, b) => a.forMs - b.forMs);
+  const silence = new Map(recentFirst.map(({ pod, forMs }) => [pod, forMs]));
   const listed = new Set(clusters.pods.map(({ name }) => name));
   // While a cluster is silent, only heartbeats show its pods.
   const unlisted =
@@ -165,16 +184,19 @@ function straysOf(pods: readonly RendererHeartbeat[], clusters: RegionInClusters
   ];
 }
 
-function silenceOf({ silentForMs }: RegionInClusters): string[] {
-  return silentForMs === null
-    ? []
-    : [`Kubernetes has not been heard for ${duration(silentForMs)}, so heartbeats alone are counted`];
+function silenceOf({ silentForMs, silentClusters }: RegionInClusters): string[] {
+  if (silentForMs === null) return [];
+  const [first, ...others] = silentClusters;
+  const more = others.length === 0 ? '' : ` and ${others.length} more`;
+  const who = first === undefined ? 'no cluster has been heard' : `the cluster ${first}${more} has not been heard`;
+  return [`${who} for ${duration(silentForMs)}, so heartbeats alone are counted`];
 }
 
-/** What keeps Kubernetes from making renderers. */
-function obstaclesOf({ missing, refused = [] }: RegionInClusters): string[] {
+/** What keeps Kubernetes from making renderers, and clusters from being told apart. */
+function obstaclesOf({ missing, refused = [], conflicts }: RegionInClusters): string[] {
   return [
     ...missing.map((name) => `the Deployment ${name} is not there`),
     ...refused.map((words) => `Kubernetes refuses to create pods: ${words}`),
+    ...conflicts,
   ];
 }

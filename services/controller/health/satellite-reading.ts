@@ -1,4 +1,4 @@
-import type { ComponentStatus, StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { olderThan } from '@webcapture/shared/nats/connect.ts';
 import type { ConnectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
@@ -17,6 +17,8 @@ export interface SatelliteView {
   readonly isConnected: boolean;
   /** As the hub has written it; null: it has written none; undefined before it was read. */
   readonly fleetConfig: FleetConfig | null | undefined;
+  /** Since NATS answered last; null before the first answer. */
+  readonly unreadForMs: number | null;
   /** The status of the fleet as last written by the hub. */
   readonly status: { readonly report: StatusReport; readonly ageMs: number } | null;
   /** Since the start. */
@@ -27,6 +29,9 @@ export interface SatelliteView {
   readonly clusters: Pick<ClusterReports, 'of'>;
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
 }
+
+/** NATS is asked every two seconds. */
+const unreadMs = 10_000;
 
 interface Installation {
   readonly regions: readonly InstalledRegion[];
@@ -52,13 +57,14 @@ export function readSatellite(
     at: now,
     queue: { kind: 'unreachable', why: 'no answer' },
     storage: null,
-    strangers: [],
+    clusters: [],
     regions: regions.map(({ region, minRenderers }) => {
       const depths = problems.has(region) ? undefined : report?.waiting?.[region];
       return {
         region,
         wanted: minRenderers,
         backgroundSlots: view.backgroundSlots?.get(region),
+        isPending: false,
         fleetKnown: view.isConnected && view.connection === null,
         pods: view.fleet.fresh(region),
         silent: view.fleet.silent(region),
@@ -120,8 +126,14 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
     return { reason: 'ConfigurationDiffers', message };
   }
   if (status === null ? upForMs < startMs : status.ageMs <= staleMs) return null;
+  // An old status that cannot be read again says nothing about the hub.
+  if (view.unreadForMs !== null && view.unreadForMs > unreadMs) {
+    const message = `this satellite is connected to NATS, but NATS has not answered it for ${duration(view.unreadForMs)}`;
+    return { reason: 'FleetUnreachable', message };
+  }
   const silence = status === null ? 'has written no status' : `has written no status for ${duration(status.ageMs)}`;
-  return { reason: 'FleetUnreachable', message: `the hub ${hub.name} ${silence}` };
+  const message = `this satellite is connected to NATS, but the hub ${hub.name} ${silence}; check the controllers of the hub`;
+  return { reason: 'FleetUnreachable', message };
 }
 
 /** Null while there is nothing to say. */
@@ -131,8 +143,8 @@ function componentOf(
   problem: FleetProblem | undefined,
   now: number,
 ): ComponentStatus | null {
-  const name = `engine.${region}`;
-  const told = report?.components.find((component) => component.name === name);
+  const name = regionComponent(region);
+  const told = [...(report?.components ?? []), ...(report?.pending ?? [])].find((component) => component.name === name);
   if (problem === undefined) return told ?? null;
   if (told !== undefined && problem.reason === 'ConfigurationDiffers') {
     return { ...told, message: `${problem.message}; ${told.message ?? ''}` };

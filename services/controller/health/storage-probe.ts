@@ -15,6 +15,8 @@ const leftoverMs = 5 * 60_000;
 /** Of failures in a row, one of this many is logged. */
 const failuresPerLogLine = 30;
 
+const probe = 'the storage probe';
+
 type Step = 'write' | 'read' | 'remove';
 
 /** Tries the file store out: writes a tiny file, reads it back, removes it. */
@@ -24,7 +26,7 @@ export class StorageProbe {
   readonly #timeoutMs: number;
   readonly #now: () => number;
   #facts: StorageFacts | null = null;
-  #running: Promise<void> | null = null;
+  #running: { readonly started: number; readonly done: Promise<void> } | null = null;
   #step: Step = 'write';
 
   constructor(
@@ -44,11 +46,16 @@ export class StorageProbe {
 
   /** Probes once. Never throws: a store that fails is what it is there to find. */
   async run(): Promise<void> {
-    const started = performance.now();
     // One that is late is not joined by another: a store that hangs would gather them.
-    this.#running ??= this.#tryOut().finally(() => (this.#running = null));
+    this.#running ??= {
+      started: performance.now(),
+      done: this.#tryOut().finally(() => (this.#running = null)),
+    };
+    const { started, done } = this.#running;
     try {
-      await withDeadline(this.#running, this.#timeoutMs, 'the storage probe');
+      await withDeadline(done, this.#timeoutMs, probe);
+      // One that began before this call may have taken too long, and is no recovery.
+      if (performance.now() - started > this.#timeoutMs) throw new DeadlineError(probe, this.#timeoutMs);
       if (this.#facts?.kind === 'fails') this.#log.info('file store probe succeeded again');
       this.#facts = { kind: 'works', at: this.#now(), ms: performance.now() - started };
     } catch (error) {

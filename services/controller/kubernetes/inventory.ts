@@ -123,7 +123,7 @@ export class Inventory {
   }
 
   /** The report about this cluster; null while not enough is known. */
-  report(namespace: string): ClusterReport | null {
+  report({ cluster, namespace }: { readonly cluster: string; readonly namespace: string }): ClusterReport | null {
     if (!this.isCurrent) return null;
     this.#rememberWanted();
     const regions: Partial<Record<Region, RegionReport>> = {};
@@ -148,7 +148,7 @@ export class Inventory {
           .filter((deployment) => !this.#deployments.objects.has(deployment)),
       };
     }
-    return { namespace, version, regions, at: this.#now() };
+    return { cluster, namespace, version, regions, at: this.#now() };
   }
 
   /** What makes the renderers of each region: the Deployments that its RenderRegions name, else those with its label. */

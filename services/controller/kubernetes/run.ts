@@ -1,12 +1,12 @@
 import type { Registry } from 'prom-client';
-import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { clusterReportIntervalMs } from '../health/cluster-reports.ts';
 import type { LatestReading } from '../health/facts.ts';
 import { type ElectionOptions, runElection, type Term } from '../leader/election.ts';
 import { Lease } from '../leader/lease.ts';
-import { repeat, Wake } from '../loops.ts';
+import { repeat, skipped, Wake } from '../loops.ts';
 import type { ControllerTimes } from '../times.ts';
 import { KubernetesClient, loadInCluster, loadKubeconfig } from './client.ts';
 import { applyCosts, DeletionCosts } from './deletion-costs.ts';
@@ -14,14 +14,21 @@ import { Inventory } from './inventory.ts';
 import { kubernetesLeaseStore } from './lease.ts';
 import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
-import type { KubernetesSettings } from './settings.ts';
+import { clusterNameOf, type KubernetesSettings } from './settings.ts';
+
+/** Where reports go. A satellite without a connection skips them. */
+interface ReportStore {
+  put(key: string, report: unknown, options?: { readonly ttlSeconds?: number }): Promise<number | typeof skipped>;
+}
 
 export interface KubernetesParts {
   readonly settings: KubernetesSettings;
   /** Unique to this process. */
   readonly holder: string;
   readonly pod: string;
-  readonly live: Pick<Entries, 'put'>;
+  /** The first region of the release. */
+  readonly home: Region;
+  readonly live: ReportStore;
   /** Where the report of the cluster goes in it, by the uid of the Lease. */
   readonly reportKey: (uid: string) => string;
   /** Gets the uid of the Lease, which names this installation in its cluster as nothing else does. */
@@ -86,9 +93,12 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   const report = async () => {
     await changed.wait(clusterReportIntervalMs, signal);
     await delay(burstMs, signal);
-    if (signal.aborted) return;
-    await publishClusterReport({ client, inventory, lease, live, reportKey: parts.reportKey });
+    if (signal.aborted) return skipped;
+    const cluster = clusterNameOf(settings, { namespace: client.namespace, home: parts.home });
+    const { reportKey } = parts;
+    const result = await publishClusterReport({ client, inventory, lease, live, cluster, reportKey });
     await delay(restMs, signal);
+    return result;
   };
   await Promise.all([
     inventory.run(signal),
@@ -108,12 +118,15 @@ export async function publishClusterReport(parts: {
   readonly client: Pick<KubernetesClient, 'namespace'>;
   readonly inventory: Inventory;
   readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
-  readonly live: Pick<Entries, 'put'>;
+  readonly live: ReportStore;
+  /** The name of the cluster. */
+  readonly cluster: string;
   readonly reportKey: (uid: string) => string;
-}): Promise<void> {
-  const { client, inventory, lease, live, reportKey } = parts;
-  const report = inventory.report(client.namespace);
-  if (report === null || !lease.holds() || lease.held === null) return;
+}): Promise<typeof skipped | undefined> {
+  const { client, inventory, lease, live, cluster, reportKey } = parts;
+  const report = inventory.report({ cluster, namespace: client.namespace });
+  if (report === null || !lease.holds() || lease.held === null) return skipped;
   const published = live.put(reportKey(lease.held.uid), report, { ttlSeconds: reportTtlSeconds });
-  await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');
+  const result = await withDeadline(published, clusterReportIntervalMs, 'publishing the cluster report');
+  return result === skipped ? skipped : undefined;
 }

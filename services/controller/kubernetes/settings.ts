@@ -1,5 +1,6 @@
 import { delimiter } from 'node:path';
 import type { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { choiceVariable, optionalVariable, textVariable } from '@webcapture/shared/runtime/variables.ts';
 
 export interface InCluster {
@@ -19,11 +20,15 @@ export interface KubernetesSettings {
   readonly release: string;
   /** Name of the Lease by which the controllers of this cluster elect the one that acts. */
   readonly lease: string;
+  /** The operator's name of this cluster; see {@link clusterNameOf} for the default. */
+  readonly clusterName: string | undefined;
   /** Whether renderers' pods are annotated with their deletion cost. */
   readonly deletionCosts: boolean;
 }
 
 const dnsName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+const clusterNameForm = /^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$/;
 
 export const kubernetesVariables = {
   mode: choiceVariable('WEBCAPTURE_KUBERNETES', ['auto', 'on', 'off'], {
@@ -42,6 +47,11 @@ export const kubernetesVariables = {
   lease: textVariable('WEBCAPTURE_LEASE', {
     default: 'webcapture-controller',
     meaning: 'Name of the Lease by which the controllers of a cluster elect the one that acts on it.',
+  }),
+  clusterName: optionalVariable('WEBCAPTURE_CLUSTER_NAME', {
+    defaultText: '`<namespace>/<release>/<first region>`',
+    meaning:
+      'Name of this cluster in messages and in `GET /admin/overview`: up to 63 letters, digits, dots, slashes, hyphens and underscores. Each cluster of a fleet has another one. A cluster that is built anew keeps its name, so that its reports replace those of the former one.',
   }),
   deletionCosts: choiceVariable('WEBCAPTURE_DELETION_COSTS', ['on', 'off'], {
     default: 'on',
@@ -77,12 +87,31 @@ export function readKubernetesSettings(env: EnvReader): KubernetesSettings | nul
     if (value !== undefined && !dnsName.test(value))
       env.problem(name, `must be a name as Kubernetes has them, not "${value}"`);
   }
+  const clusterName = kubernetesVariables.clusterName.read(env);
+  if (clusterName !== undefined && !clusterNameForm.test(clusterName)) {
+    env.problem(
+      'WEBCAPTURE_CLUSTER_NAME',
+      `must have at most 63 letters, digits, dots, slashes, hyphens and underscores, with a letter or digit at both ends, not "${clusterName}"`,
+    );
+  }
   const port = env.string('KUBERNETES_SERVICE_PORT', '443');
   return Object.freeze({
     access: host === undefined ? { kubeconfig } : { host, port, accountDir: defaultAccountDir },
     namespace,
     release,
     lease,
+    clusterName,
     deletionCosts: kubernetesVariables.deletionCosts.read(env) === 'on',
   });
 }
+
+/**
+ * The name of this cluster. The default is the same for a cluster that is built anew with the same values, unlike anything that the API server could tell.
+ *
+ * @param at.namespace of the release
+ * @param at.home the first region of the release
+ */
+export const clusterNameOf = (
+  { clusterName, release }: Pick<KubernetesSettings, 'clusterName' | 'release'>,
+  { namespace, home }: { readonly namespace: string; readonly home: Region },
+): string => clusterName ?? `${namespace}/${release}/${home}`;

@@ -8,8 +8,10 @@ import {
   fleetConfigKey,
   type FleetValues,
   readFleetConfig,
+  regionsOf,
 } from '@webcapture/shared/queue/fleet-config.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 /** The oldest satellites that this version works with. */
@@ -26,6 +28,8 @@ export interface FleetRecordParts {
   /** Of this installation, for people. */
   readonly name: string;
   readonly check: FleetConfigCheck;
+  /** The regions whose renderers run in other clusters. */
+  readonly otherRegions: readonly Region[];
   readonly now?: () => number;
 }
 
@@ -68,6 +72,8 @@ export class FleetRecord {
   /** Generation of the last record with the values of this process; null if there was none. */
   #generation: number | null = null;
   #vanishedAt: number | null = null;
+  /** Regions of other clusters that have worked once. */
+  readonly #joined = new Set<Region>();
 
   constructor(parts: FleetRecordParts) {
     this.#parts = parts;
@@ -91,6 +97,16 @@ export class FleetRecord {
   /** Whether there was a first look. */
   get isKnown(): boolean {
     return this.#found !== undefined;
+  }
+
+  /** The regions of other clusters that have never worked; none before the first look. */
+  get pending(): ReadonlySet<Region> {
+    return new Set(this.isKnown ? this.#parts.otherRegions.filter((region) => !this.#joined.has(region)) : []);
+  }
+
+  /** A region works for the first time. The next claim writes that down. */
+  join(region: Region): void {
+    this.#joined.add(region);
   }
 
   /** Whether this controller may lead the fleet: it decides about the streams, or would not change them. */
@@ -132,7 +148,8 @@ export class FleetRecord {
       found?.format === fleetConfigFormat &&
       found.hub.version === version &&
       found.minSatelliteVersion === minSatelliteVersion &&
-      this.#standing === 'agrees';
+      this.#standing === 'agrees' &&
+      String(found.joined) === String(this.#joinedOfOwn());
     if (!isSame) await this.#write(entry);
   }
 
@@ -151,6 +168,7 @@ export class FleetRecord {
       hub: { id: this.#id, name, version },
       minSatelliteVersion,
       values: own,
+      joined: this.#joinedOfOwn(),
       generation: this.#standing === 'newer' ? before + 1 : Math.max(before, 1),
       at: Date.now(),
     };
@@ -165,6 +183,12 @@ export class FleetRecord {
     }
   }
 
+  /** A region that is removed and added again is a new one. */
+  #joinedOfOwn(): readonly Region[] {
+    const { own, otherRegions } = this.#parts;
+    return regionsOf({ values: own }).filter((region) => !otherRegions.includes(region) || this.#joined.has(region));
+  }
+
   #take(found: FleetConfig | null): void {
     if (found === null && this.#found !== undefined && this.#found !== null && !this.mayLead) {
       this.#vanishedAt ??= this.#now();
@@ -172,6 +196,7 @@ export class FleetRecord {
     }
     this.#vanishedAt = null;
     this.#found = found;
+    for (const region of found === null ? [] : (found.joined ?? regionsOf(found))) this.#joined.add(region);
     if (found !== null && differencesFrom(found, this.#parts.own).length === 0) {
       this.#generation = Math.max(this.#generation ?? 0, generationOf(found));
     }

@@ -88,7 +88,11 @@ export function failureAnswers(codes: readonly ErrorCode[]): Record<number, Answ
       status,
       {
         description: `${statusTexts[status] ?? 'A failure.'} Codes: ${group.join(', ')}.`,
-        headers: { ...requestIdHeader, ...extraHeaders[status] },
+        headers: {
+          ...requestIdHeader,
+          ...extraHeaders[status],
+          ...(group.includes('REGION_UNAVAILABLE') ? retryAfterOfRegions : {}),
+        },
         content: {
           'application/json': {
             schema: failureSchema(group),
@@ -103,6 +107,13 @@ export function failureAnswers(codes: readonly ErrorCode[]): Record<number, Answ
 const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> = {
   401: { 'www-authenticate': { type: 'string', description: 'Authentication scheme, always Bearer.' } },
   429: { 'retry-after': { type: 'integer', description: 'Seconds to wait before the request is retried.' } },
+};
+
+const retryAfterOfRegions = {
+  'retry-after': {
+    type: 'integer',
+    description: 'Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried.',
+  },
 };
 
 /** The path of one capture. No format: what is no uuid is simply not found. */

@@ -388,6 +388,7 @@ export const overviewExample: Overview = {
   regions: [
     {
       region: 'us-east',
+      installed: true,
       renderers: 1,
       slots: 4,
       busy: 3,
@@ -398,6 +399,16 @@ export const overviewExample: Overview = {
     },
   ],
   retired: { captures: 3, regions: [{ region: 'eu-west', captures: 3 }] },
+  clusters: [
+    {
+      name: 'webcapture/webcapture/us-east',
+      namespace: 'webcapture',
+      version: '0.1.0',
+      regions: ['us-east'],
+      silentForMs: null,
+      problems: [],
+    },
+  ],
 };
 
 export const captureEventExample: CaptureEvent = { uuid, status: 'completed', refresh: null };

@@ -6,6 +6,7 @@ import { heartbeatIntervalMs } from '@webcapture/shared/queue/heartbeat.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
+import { RetryLaterError } from '../admission.ts';
 import type { NatsLink } from '../nats.ts';
 
 /** When heartbeats have been heard again for so long, every renderer that lives has said so. */
@@ -16,6 +17,9 @@ const watchTimeoutMs = 10_000;
 
 const pollIntervalMs = 25;
 
+/** Kubernetes replaces a renderer within seconds, and a controller creates queues as fast. */
+const retrySeconds = 10;
+
 interface RegionBoardDeps {
   readonly installed: readonly InstalledRegion[];
   readonly home: Region;
@@ -24,6 +28,8 @@ interface RegionBoardDeps {
   readonly inFlight: InFlight;
   /** Captures that wait, by region. */
   readonly queued: () => Readonly<Record<string, number>>;
+  /** Whether the region has never worked, as far as the last status report tells. */
+  readonly isPending: (region: Region) => boolean;
   readonly link: Pick<NatsLink, 'upForMs'>;
 }
 
@@ -62,12 +68,13 @@ export class RegionBoard {
   }
 
   loads(): readonly RegionLoad[] {
-    const { installed, fleet, queues, inFlight, queued } = this.#deps;
+    const { installed, fleet, queues, inFlight, queued, isPending } = this.#deps;
     const waiting = queued();
     return installed.map(({ region, minRenderers }) => ({
       region,
       mayBeEmpty: minRenderers === 0,
       hasQueues: queues.has(region),
+      isPending: isPending(region),
       ...fleet.load(region),
       queued: waiting[region] ?? 0,
       inFlight: inFlight.of(region),
@@ -78,15 +85,18 @@ export class RegionBoard {
     const names = this.#deps.installed.map(({ region }) => region).join(', ');
     const messages = {
       'not-installed': `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
-      'no-queues': `The region ${asked} is being set up. Try again in a minute, or use auto.`,
+      pending: `The region ${asked} is not installed yet: none of its renderers has ever worked. Use another region, or auto.`,
+      'no-queues': `The region ${asked} is being set up. Try again in ${retrySeconds} s, or use auto.`,
       'no-renderer':
         asked === 'auto'
-          ? 'No renderer of any region is available now. Try again in a minute.'
-          : `No renderer of the region ${asked} is available now. Try again in a minute, or use auto.`,
+          ? `No renderer of any region is available now. Try again in ${retrySeconds} s.`
+          : `No renderer of the region ${asked} is available now. Try again in ${retrySeconds} s, or use auto.`,
     };
-    return new ServiceError('REGION_UNAVAILABLE', messages[reason], {
-      causedBy: reason === 'not-installed' ? 'client' : 'service',
-    });
+    // When an operator installs a region is not known.
+    if (reason === 'not-installed' || reason === 'pending') {
+      return new ServiceError('REGION_UNAVAILABLE', messages[reason], { causedBy: 'client' });
+    }
+    return new RetryLaterError('REGION_UNAVAILABLE', messages[reason], retrySeconds, { causedBy: 'service' });
   }
 }
 
@@ -166,6 +176,8 @@ export interface RegionLoad {
   readonly mayBeEmpty: boolean;
   /** Its queues exist. */
   readonly hasQueues: boolean;
+  /** It is in another cluster, and has never worked. */
+  readonly isPending: boolean;
   /** Renderers that take captures now, their slots, and how many of these were taken when they last said so. */
   readonly renderers: number;
   readonly slots: number;
@@ -178,7 +190,7 @@ export interface RegionLoad {
   readonly renderMs: number | null;
 }
 
-type RefusalReason = 'not-installed' | 'no-queues' | 'no-renderer';
+type RefusalReason = 'not-installed' | 'pending' | 'no-queues' | 'no-renderer';
 
 type RegionChoice = { readonly region: Region } | { readonly region: null; readonly reason: RefusalReason };
 
@@ -194,6 +206,7 @@ export function chooseRegion(asked: 'auto' | Region, home: Region, installed: re
     const load = installed.find(({ region }) => region === asked);
     if (load === undefined) return { region: null, reason: 'not-installed' };
     if (!load.hasQueues) return { region: null, reason: 'no-queues' };
+    if (load.isPending && load.renderers === 0) return { region: null, reason: 'pending' };
     return isOpen(load) ? { region: asked } : { region: null, reason: 'no-renderer' };
   }
   const queued = installed.filter(({ hasQueues }) => hasQueues);
@@ -211,7 +224,7 @@ export function chooseRegion(asked: 'auto' | Region, home: Region, installed: re
   return { region: shortest.region };
 }
 
-const isOpen = ({ renderers, mayBeEmpty }: RegionLoad) => renderers > 0 || mayBeEmpty;
+const isOpen = ({ renderers, mayBeEmpty, isPending }: RegionLoad) => renderers > 0 || (mayBeEmpty && !isPending);
 
 const freeSlots = ({ slots, busy, inFlight }: RegionLoad) => slots - Math.max(busy, inFlight);
 
@@ -225,7 +238,7 @@ const usualRenderMs = 3000;
  * region's slots, each as long as captures took there of late. Null when the region has no slots.
  */
 export function estimateWaitSeconds(
-  load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'hasQueues' | 'renderers'>,
+  load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'hasQueues' | 'isPending' | 'renderers'>,
 ): number | null {
   const { slots, busy, queued, inFlight, renderMs } = load;
   if (slots === 0) return null;

@@ -1,4 +1,5 @@
 import { maxListedPods, type Overview } from '@webcapture/shared/api/admin.ts';
+import { regionComponent } from '@webcapture/shared/api/status.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { overlayStatus, type StatusView } from '../status-board.ts';
@@ -54,13 +55,16 @@ function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
     const { renderers, slots, busy, renderMs } = fleet.load(region);
     const { interactive = view.report?.queued[region] ?? 0, background = 0 } = view.report?.waiting?.[region] ?? {};
     const pods = fleet.heard(region).toSorted((a, b) => (a.heartbeat.pod < b.heartbeat.pod ? -1 : 1));
+    const name = regionComponent(region);
+    const pending = view.report?.pending?.find((component) => component.name === name);
     return {
       region,
+      installed: pending === undefined,
       renderers,
       slots,
       busy,
       queued: { interactive, background },
-      status: components.find(({ name }) => name === `engine.${region}`)?.status ?? 'degraded_performance',
+      status: (pending ?? components.find((component) => component.name === name))?.status ?? 'degraded_performance',
       meanRenderMs: renderMs === null ? null : Math.round(renderMs),
       pods: pods.slice(0, maxListedPods).map(({ heartbeat, ageMs }) => {
         const { pod, slots: podSlots, busy: podBusy, version } = heartbeat;
@@ -68,11 +72,18 @@ function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
       }),
     };
   };
+  const clusters = (view.report?.clusters ?? []).map(({ silentForMs, ...cluster }) => ({
+    ...cluster,
+    regions: [...cluster.regions],
+    problems: [...cluster.problems],
+    silentForMs: silentForMs === null ? null : Math.round(silentForMs),
+  }));
   return {
     at: new Date(view.now).toISOString(),
     status,
     regions: view.installed.map(regionOf),
     retired: retiredOf(view),
+    clusters,
   };
 }
 

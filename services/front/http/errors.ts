@@ -30,10 +30,8 @@ export async function answerError(
 ): Promise<void> {
   const error = noteError(thrown, request);
   if (error.status === 401) void reply.header('www-authenticate', 'Bearer realm="webcapture"');
-  if (error.status === 429) {
-    const seconds = error instanceof RetryLaterError ? error.retryAfterSeconds : defaultRetrySeconds;
-    void reply.header('retry-after', seconds);
-  }
+  if (error instanceof RetryLaterError) void reply.header('retry-after', error.retryAfterSeconds);
+  else if (error.status === 429) void reply.header('retry-after', defaultRetrySeconds);
   if (error instanceof MethodNotAllowedError) void reply.header('allow', error.allowed.join(', '));
   void reply.code(error.status);
   if (request.routeOptions.config.picturesErrors === true && wantsPicture(request.headers.accept)) {

@@ -20,6 +20,9 @@ const podSchema = Type.Object({
 
 const regionOverviewSchema = Type.Object({
   region: enumOf(regions),
+  installed: Type.Boolean({
+    description: 'False for a region of another cluster that has never worked; it is outside of GET /status.',
+  }),
   renderers: count('Renderers that accept captures.'),
   slots: count('Slots of these renderers.'),
   busy: count('Slots in use.'),
@@ -34,6 +37,19 @@ const regionOverviewSchema = Type.Object({
   pods: Type.Array(podSchema, {
     description: `Renderers with a fresh heartbeat, by name; at most ${maxListedPods}.`,
   }),
+});
+
+const clusterOverviewSchema = Type.Object({
+  name: Type.String({ description: 'Name of the cluster: `cluster.name` of the chart, or `WEBCAPTURE_CLUSTER_NAME`.' }),
+  namespace: Type.String({ description: 'Namespace of the release.' }),
+  version: Type.Union([Type.String(), Type.Null()], {
+    description: 'Version of its controller; null for version 0.1.',
+  }),
+  regions: Type.Array(enumOf(regions), { description: 'Regions that have renderers in the cluster.' }),
+  silentForMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
+    description: 'Milliseconds since its last report; null while it reports every two seconds.',
+  }),
+  problems: Type.Array(Type.String(), { description: 'What keeps it from working with this fleet, and what to do.' }),
 });
 
 /** The `data` of GET /admin/overview, and of each event of GET /admin/events. */
@@ -51,6 +67,10 @@ export const overviewSchema = Type.Object({
         'Queues of regions that are no longer part of the installation, as of the last status of the controller. The controller fails their captures with REGION_UNAVAILABLE, unless renderers of the region still accept captures.',
     },
   ),
+  clusters: Type.Array(clusterOverviewSchema, {
+    description:
+      'Clusters that have reported within the last 15 minutes, by name, as of the last status of the controller.',
+  }),
 });
 export type Overview = Static<typeof overviewSchema>;
 /** Orders of GET /admin/captures. */

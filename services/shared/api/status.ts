@@ -1,5 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { type Static, Type } from 'typebox';
+import type { Region } from '../runtime/regions.ts';
 
 /** Status values of the interface, from best to worst. */
 export const statusValues = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'] as const;
@@ -25,6 +26,9 @@ export const overallStatusSchema = Type.Object({
 export type ComponentStatus = Static<typeof componentStatusSchema>;
 export type OverallStatus = Static<typeof overallStatusSchema>;
 
+/** The component of a region. */
+export const regionComponent = (region: Region) => `engine.${region}`;
+
 /** The worse of the two. */
 export function worse(a: StatusValue, b: StatusValue): StatusValue {
   return statusValues.indexOf(a) >= statusValues.indexOf(b) ? a : b;
@@ -37,6 +41,10 @@ export const statusKey = 'status';
 export interface StatusReport {
   /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
   readonly components: readonly ComponentStatus[];
+  /**
+   * Regions that have never worked, as components would show them; they are outside of the status. A version of before wrote none.
+   */
+  readonly pending?: readonly ComponentStatus[];
   /** Captures that wait, by region: what `auto` goes by when no slot is free. */
   readonly queued: Readonly<Record<string, number>>;
   /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
@@ -45,9 +53,24 @@ export interface StatusReport {
   >;
   /** Captures in queues of regions that are not installed, by region. */
   readonly retired?: Readonly<Record<string, number>>;
+  /** The clusters that have reported to the hub; version 0.1 did not write them. */
+  readonly clusters?: readonly ReportedCluster[];
   readonly overall: StatusValue;
   /** Unix milliseconds. */
   readonly at: number;
+}
+
+/** A cluster of the fleet, by its last report. */
+export interface ReportedCluster {
+  readonly name: string;
+  readonly namespace: string;
+  /** Version 0.1 did not report it. */
+  readonly version: string | null;
+  readonly regions: readonly Region[];
+  /** Null while it is heard. */
+  readonly silentForMs: number | null;
+  /** What keeps it from working with this fleet, in words for operators. */
+  readonly problems: readonly string[];
 }
 
 /** How often it is written, and how old it may be before a front says that it no longer knows. */

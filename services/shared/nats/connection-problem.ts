@@ -34,7 +34,7 @@ export function connectionProblem(
     return { reason: 'AuthenticationFailed', message };
   }
   if (certificateCode.test(code) || /\btls\b|certificate|doesn't exist$/i.test(text)) {
-    const message = `the TLS connection to NATS at ${server} failed (${text}); check the certificate of the server, WEBCAPTURE_NATS_CA_FILE and WEBCAPTURE_NATS_TLS_SERVER_NAME`;
+    const message = `the TLS connection to NATS at ${server} failed (${text}); check the certificate of the server, WEBCAPTURE_NATS_CA_FILE and WEBCAPTURE_NATS_TLS_SERVER_NAME (in the chart: nats.tls.caSecret and nats.tls.serverName)`;
     return { reason: 'CertificateInvalid', message };
   }
   return { reason: 'FleetUnreachable', message: `there is no connection to NATS at ${server} (${text})` };

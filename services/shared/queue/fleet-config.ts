@@ -36,6 +36,8 @@ export interface FleetConfig {
   /** The oldest version of satellites that the hub works with. */
   readonly minSatelliteVersion: string;
   readonly values: FleetValues;
+  /** The regions that have worked once; absent in a record of a version of before, whose regions all count. */
+  readonly joined?: readonly Region[];
   /** One more with each change of the values; absent in a record of version 0.1. */
   readonly generation?: number;
   /** Unix milliseconds. */
@@ -66,7 +68,7 @@ export const numbersText = (numbers: object): string =>
     .join(',');
 
 /** The regions that the hub has. */
-export function regionsOf({ values }: FleetConfig): readonly Region[] {
+export function regionsOf({ values }: Pick<FleetConfig, 'values'>): readonly Region[] {
   return values.regions
     .split(',')
     .map((entry) => entry.split(':')[0])

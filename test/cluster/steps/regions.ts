@@ -170,7 +170,16 @@ export const regionSteps: readonly Step[] = [
       check(fact.status === 200 && fact.region === near, JSON.stringify(fact));
       const refused = await capture(session, { html: '<h1>far</h1>', region: far });
       check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
-      return untilShown(session, /no cluster has reported it for \d+/);
+      return until(
+        'GET /status to leave the region out',
+        async () => {
+          const [status] = await act<StatusFact>(session, ['status', '0.1']);
+          const message = status?.messages?.['engine'] ?? '';
+          const isOut = status !== undefined && status.components?.[region] === undefined && stands(status.overall);
+          return isOut && message.includes(`${far} is not installed yet`) && message;
+        },
+        60_000,
+      );
     },
   },
   {
@@ -269,7 +278,7 @@ export const regionSteps: readonly Step[] = [
         async (from, statuses) => {
           const said = await untilShown(
             session,
-            /Kubernetes has not been heard for \d+ s, so heartbeats alone are counted/,
+            /the cluster \S+ has not been heard for \d+ s, so heartbeats alone are counted/,
           );
           const trouble = firstTrouble(statuses, region, from);
           check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
@@ -297,7 +306,7 @@ export const regionSteps: readonly Step[] = [
         async (from, statuses) => {
           const said = await untilShown(
             session,
-            /Kubernetes has not been heard for \d+ s, so heartbeats alone are counted/,
+            /the cluster \S+ has not been heard for \d+ s, so heartbeats alone are counted/,
           );
           const trouble = firstTrouble(statuses, region, from);
           check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
@@ -318,7 +327,7 @@ export const regionSteps: readonly Step[] = [
         async (from, statuses) => {
           const said = await outage(statuses, from);
           const { message } = await untilReason(session, 'FleetUnreachable');
-          const silent = await untilShown(session, /Kubernetes has not been heard for \d+ s/);
+          const silent = await untilShown(session, /the cluster \S+ has not been heard for \d+ s/);
           await until('30 s to pass', async () => Date.now() - from > 30_000, 40_000);
           return `${said}\nin the satellite: FleetUnreachable ("${message}")\n/status: ${silent}`;
         },

@@ -246,7 +246,7 @@ describe('for production', () => {
       expect(envOf(find(produced, 'Deployment', `wc-webcapture-${name}`))).toMatchObject({
         WEBCAPTURE_NATS_URL: 'nats://nats.nats.svc:4222',
         WEBCAPTURE_GCS_BUCKET: 'example-webcapture',
-        WEBCAPTURE_REGIONS: 'us-east:2,eu-west:2',
+        WEBCAPTURE_REGIONS: name === 'renderer-us-east' ? 'us-east' : 'us-east:2,eu-west:2',
       });
     }
     expect(produced.filter(({ kind }) => kind === 'Secret')).toEqual([]);

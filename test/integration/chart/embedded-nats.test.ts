@@ -72,6 +72,20 @@ describe('the users of NATS', () => {
     helmDeadlineMs,
   );
 
+  test(
+    'a new region of another cluster restarts no renderer, and the controllers know that it is elsewhere',
+    async () => {
+      const more = await render({ otherRegions: [{ name: 'asia-east', replicas: 1 }] });
+      const renderer = (of: readonly KubeObject[]) => find(of, 'Deployment', 'wc-webcapture-renderer-us-east');
+      expect(renderer(more)).toEqual(renderer(defaults));
+      expect(envOf(find(more, 'Deployment', 'wc-webcapture-controller'))).toMatchObject({
+        WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1,asia-east:1',
+        WEBCAPTURE_OTHER_REGIONS: 'asia-east',
+      });
+    },
+    helmDeadlineMs,
+  );
+
   describe('on a server with the configuration of the chart', () => {
     let nats: ChartNats;
     const open: NatsSession[] = [];

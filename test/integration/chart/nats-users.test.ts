@@ -122,3 +122,19 @@ test('the commands for servers in operator mode create the same accounts', async
 test('a region that does not exist is refused', async () => {
   await expect(run(process.execPath, [command, 'mars'])).rejects.toThrow(/There is no region mars/);
 });
+
+test('second users for a rotation have the rights and the account of the first ones', async () => {
+  const args = ['us-east', '--satellite', 'asia-southeast'];
+  const seconds = ['--second', 'renderer=renderer2', '--second', 'satellite=satellite2'];
+  const { config, container } = await print([...args, ...seconds]);
+  const { accounts } = config.merge;
+  for (const name of ['renderer-us-east', 'renderer-asia-southeast', 'satellite-asia-southeast']) {
+    const [first, second] = accounts[name]?.users ?? [];
+    const user = name.replace(/^(renderer|satellite)/, '$12');
+    const variable = `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
+    expect(second).toEqual({ ...first, user, password: `<< $${variable} >>` });
+    expect(container.env[variable]?.valueFrom.secretKeyRef.key).toBe(`${user}-password`);
+  }
+  expect(accounts['webcapture']).toEqual((await print(args)).config.merge.accounts['webcapture']);
+  await expect(print([...args, '--second', 'renderer'])).rejects.toThrow(/--second must be a service and another name/);
+});

@@ -17,6 +17,8 @@ import {
 
 const satellite = {
   role: 'satellite',
+  cluster: { name: 'asia' },
+  auth: { existingSecret: 'hub-auth' },
   regions: [{ name: 'asia-southeast', replicas: 2 }, { name: 'asia-east' }],
   nats: {
     url: 'tls://nats.hub.example:4222',
@@ -111,6 +113,7 @@ describe('a satellite', () => {
     expect(controller.role).toBe('satellite');
     expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user: 'satellite-asia-southeast', tls, domain: 'hub' });
     expect(controller.regions.map(({ region }) => region)).toEqual(['asia-southeast', 'asia-east']);
+    expect(controller.kubernetes?.clusterName).toBe('asia');
     const renderer = readRendererConfig({ ...envFor('renderer-asia-east'), ...added });
     expect([renderer.nats.user, renderer.nats.tls, renderer.nats.domain]).toEqual(['renderer-asia-east', tls, 'hub']);
     const keys = ['controller', 'renderer-asia-east'].flatMap((name) =>
@@ -121,7 +124,7 @@ describe('a satellite', () => {
     expect(keys).toEqual([
       { name: 'nats', key: 'satellite-asia-southeast-password' },
       { name: 'nats', key: 'renderer-asia-east-password' },
-      { name: 'wc-webcapture-auth', key: 'secrets-key', optional: true },
+      { name: 'hub-auth', key: 'secrets-key', optional: false },
     ]);
     for (const name of ['controller', 'renderer-asia-east']) {
       expect(podOf(find(objects, 'Deployment', `wc-webcapture-${name}`))?.volumes).toContainEqual({
@@ -142,6 +145,16 @@ describe('a satellite', () => {
         },
       });
     }
+  });
+
+  test('starts without a key for the secrets of captures where the operator accepts that', async () => {
+    const secretsKeyOf = (of: readonly KubeObject[]) =>
+      podOf(find(of, 'Deployment', 'wc-webcapture-renderer-asia-east'))?.containers[0]?.env?.find(
+        ({ name }) => name === 'WEBCAPTURE_SECRETS_KEY',
+      )?.valueFrom;
+    expect(secretsKeyOf(await render({ ...satellite, auth: { acceptNoSecretsKey: true } }))).toEqual({
+      secretKeyRef: { name: 'wc-webcapture-auth', key: 'secrets-key', optional: true },
+    });
   });
 
   test('replaces a controller that does not find its fleet, although its successor is not ready either', () => {
@@ -165,6 +178,11 @@ describe('a satellite', () => {
       'no credential',
       { nats: { url: 'tls://hub:4222' } },
       /satellite-us-east-password, and renderer-<region>-password/,
+    ],
+    [
+      'no key for the secrets of captures',
+      { nats: satellite.nats },
+      /auth\.existingSecret: name the Secret with the secrets-key/,
     ],
     ['an Ingress', { ...satellite, ingress: { enabled: true, hosts: ['a.example'] } }, /a satellite has no fronts/],
     ['other regions', { ...satellite, otherRegions: [{ name: 'us-west', replicas: 1 }] }, /otherRegions: only the hub/],

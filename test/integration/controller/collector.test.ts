@@ -112,7 +112,7 @@ test('counts the results that no front has settled, and the metrics show them fo
   const registry = createMetrics('test');
   const metrics = createControllerMetrics(registry);
   const shown = async (queue: QueueFacts) => {
-    metrics.showFacts({ at: 0, queue, storage: null, strangers: [], regions: [] });
+    metrics.showFacts({ at: 0, queue, storage: null, clusters: [], regions: [] });
     return Promise.all(
       ['webcapture_queue_results_waiting', 'webcapture_queue_results_oldest_age_seconds'].map(async (name) => {
         return (await registry.getSingleMetric(name)?.get())?.values.map(({ value }) => value);
@@ -221,6 +221,7 @@ test('nothing is known of the renderers right after a connection, and while ther
     fleet: { fresh: () => [], silent: () => [] },
     storage: { facts: null },
     clusters: new ClusterReports(false),
+    pending: () => new Set(),
     canaries: { of: () => null },
     now: () => link.now,
   });

@@ -194,6 +194,7 @@ describe('the load of a region', () => {
       queues: { has: () => true },
       inFlight: new InFlight(),
       queued: () => ({}),
+      isPending: () => false,
       link: { upForMs: () => 60_000 },
     });
     // Each pod that is looked at is one step of an iterator over the pods.
@@ -223,6 +224,7 @@ test('a region is refused only when its renderers could have been heard', async 
     queues: { has: () => true },
     inFlight: new InFlight(),
     queued: () => ({}),
+    isPending: () => false,
     link: { upForMs: () => 60_000 },
   });
   const choice = board.choose('auto');

@@ -5,6 +5,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import type { FileStore, NewFile } from '@webcapture/shared/files/file-store.ts';
 import { decideStorage } from '../../../services/controller/health/decider.ts';
+import { type LogLine, recordingLog } from './support/recording-log.ts';
 import { StorageProbe } from '../../../services/controller/health/storage-probe.ts';
 import { bucketSetUpMs, startTestBucket } from '../../harness/bucket.ts';
 import { googleError, startFaultProxy } from '../../harness/fault-proxy.ts';
@@ -96,6 +97,28 @@ test('a store that hangs is not asked over and over', async () => {
   for (let round = 0; round < 3; round++) await probe.run();
   expect(asked).toBe(1);
   expect(probe.facts).toMatchObject({ kind: 'fails', late: true, failures: 3 });
+});
+
+test('a probe that ends too late is no recovery, even if a later call waits for its end', async () => {
+  const isWritten = Promise.withResolvers<undefined>();
+  const create: FileStore['create'] = async (file) => {
+    await isWritten.promise;
+    return store.create({ ...file, deadline: Date.now() + 30_000 });
+  };
+  const lines: LogLine[] = [];
+  const probe = new StorageProbe(broken({ create }), { log: recordingLog(lines), timeoutMs: 1000 });
+  await probe.run();
+  const joined = probe.run();
+  isWritten.resolve(undefined);
+  await joined;
+  expect(probe.facts).toMatchObject({ kind: 'fails', late: true, failures: 2 });
+  await probe.run();
+  expect(probe.facts).toMatchObject({ kind: 'works' });
+  expect(lines.map(({ message }) => message)).toEqual([
+    'file store probe failed',
+    'file store probe failed',
+    'file store probe succeeded again',
+  ]);
 });
 
 async function* bytesOf(text: string): AsyncIterable<Uint8Array> {

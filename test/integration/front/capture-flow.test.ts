@@ -346,13 +346,20 @@ describe('regions', () => {
 
   test('one whose queues are not there yet is refused, and accepted as soon as they are', async () => {
     const { jsm } = front.nats.session;
-    const inBackground = async () => read(await front.capture({ url, region: 'us-west', background: true }));
+    const inBackground = async () => {
+      const answer = await front.capture({ url, region: 'us-west', background: true });
+      return { ...(await read(answer)), retryAfter: answer.headers.get('retry-after') };
+    };
     await jsm.consumers.delete(streamNames.captures, 'us-west-background-7');
-    const refusal = await until('it to be refused', async () => (await inBackground()).body.error);
-    expect(refusal).toMatchObject({
-      code: 'REGION_UNAVAILABLE',
-      message: 'The region us-west is being set up. Try again in a minute, or use auto.',
+    const { body, retryAfter } = await until('it to be refused', async () => {
+      const refused = await inBackground();
+      return refused.body.error === null ? undefined : refused;
     });
+    expect(body.error).toMatchObject({
+      code: 'REGION_UNAVAILABLE',
+      message: 'The region us-west is being set up. Try again in 10 s, or use auto.',
+    });
+    expect(retryAfter).toBe('10');
     await addDurables(jsm, ['us-west']);
     await until('it to be accepted', async () => (await inBackground()).status === 200);
   });

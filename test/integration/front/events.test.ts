@@ -163,9 +163,18 @@ describe('GET /events', () => {
 });
 
 describe('the overview of the operator', () => {
+  const cluster = {
+    name: 'asia',
+    namespace: 'webcapture',
+    version: null,
+    regions: ['us-east' as const],
+    silentForMs: 6000.4,
+    problems: ['2 clusters report under the name asia'],
+  };
   const report: StatusReport = {
     components: [{ name: 'engine.us-east', status: 'partial_outage', lastCheckedAt: new Date(0).toISOString() }],
     queued: { 'us-east': 7 },
+    clusters: [cluster],
     waiting: { 'us-east': { interactive: 3, background: 4, backgroundHeld: 1 } },
     retired: { 'asia-east': 1, 'eu-west': 2 },
     overall: 'partial_outage',
@@ -177,6 +186,7 @@ describe('the overview of the operator', () => {
     regions: [
       {
         region: 'us-east',
+        installed: true,
         renderers: 1,
         slots: 2,
         busy: 0,
@@ -193,6 +203,7 @@ describe('the overview of the operator', () => {
         { region: 'asia-east', captures: 1 },
       ],
     },
+    clusters: [{ ...cluster, silentForMs: 6000 }],
   });
 
   test('has regions, queues and pods, by a request and every two seconds by a stream', async () => {

@@ -283,10 +283,10 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       gate.cut();
       await untilMessage(
         'us-east',
-        /^2 of 2 renderers healthy; Kubernetes has not been heard for \d+ s, so heartbeats alone are counted$/,
+        /^2 of 2 renderers healthy; the cluster \S+ has not been heard for \d+ s, so heartbeats alone are counted$/,
       );
       await until('the Lease to be lost', async () => (await controller.metric('webcapture_kubernetes_leader')) === 0);
-      await untilMessage('us-east', /^2 of 2 renderers healthy; Kubernetes/);
+      await untilMessage('us-east', /^2 of 2 renderers healthy; the cluster/);
       gate.restore();
       await untilMessage('us-east', '2 of 2 renderers healthy');
       expect(controller.changes('engine.us-east')).toHaveLength(changes);

@@ -18,6 +18,8 @@ import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 
+const names = { cluster: 'c', namespace: 'n' };
+
 /** Like the real ones, a tenth as long; but a server that is busy is not silent, unless silence is what is tested. */
 const times = { watchMs: 2000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
 const usualSilenceMs = 60_000;
@@ -202,8 +204,8 @@ describe.concurrent('an informer of pods', () => {
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
     await namespace.addDeployment('us-east', 3);
-    await until('the Deployment to be seen', () => inventory.report('n')?.regions['us-east']?.wanted === 3);
-    expect(inventory.report('n')?.regions['us-east']).toEqual({
+    await until('the Deployment to be seen', () => inventory.report(names)?.regions['us-east']?.wanted === 3);
+    expect(inventory.report(names)?.regions['us-east']).toEqual({
       wanted: 3,
       asked: 3,
       pods: [{ name: 'a', state: 'ready' }],
@@ -229,7 +231,7 @@ describe.concurrent('an informer of pods', () => {
     const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
-    const { regions } = await until('a report', () => inventory.report('n'));
+    const { regions } = await until('a report', () => inventory.report(names));
     expect(regions['us-east']).toMatchObject({ wanted: 5, asked: 5, refused: [message], missing: [] });
     aborter.abort();
     await running;
@@ -245,7 +247,7 @@ describe.concurrent('an informer of pods', () => {
     const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const aborter = new AbortController();
     const running = inventory.run(aborter.signal);
-    expect((await until('a report', () => inventory.report('n'))).regions['us-east']?.wanted).toBe(2);
+    expect((await until('a report', () => inventory.report(names))).regions['us-east']?.wanted).toBe(2);
     aborter.abort();
     await running;
   });

@@ -41,7 +41,7 @@ describe('scaling down', () => {
     const latest = new LatestReading();
     const pods = names.map((name) => heartbeat(name, { busy: load(name) }));
     latest.set({
-      facts: { at: 0, queue: answered(), storage: null, strangers: [], regions: [region({ pods })] },
+      facts: { at: 0, queue: answered(), storage: null, clusters: [], regions: [region({ pods })] },
       report: null,
     });
     const metrics = { writes: { inc: () => undefined } } as never;

@@ -59,7 +59,7 @@ const facts = (at: number, fields: Partial<Facts> = {}): Facts => ({
   queue: answered(),
   storage: { kind: 'works', at: 500, ms: 3.4 },
   regions: [region(), region({ region: 'eu-west' })],
-  strangers: [],
+  clusters: [],
   ...fields,
 });
 
@@ -67,6 +67,8 @@ test('a report holds every component with the time of its reading', () => {
   const waiting = { ...idle, interactive: 2, background: 3 };
   const decider = new Decider();
   expect(decider.next(facts(1000, { regions: [region({ waiting }), region({ region: 'eu-west' })] }))).toEqual({
+    clusters: [],
+    pending: [],
     components: [
       expect.objectContaining({ name: 'queue', responseTimeMs: 2, lastCheckedAt: '1970-01-01T00:00:01.000Z' }),
       expect.objectContaining({ name: 'storage', responseTimeMs: 3, lastCheckedAt: '1970-01-01T00:00:00.500Z' }),
@@ -101,11 +103,14 @@ test('the engine follows its damped regions at once, and the overall state is th
   ]);
 });
 
-test('the engine tells of satellites that are no part of the fleet, three at the most', () => {
-  const engine = (strangers: readonly string[]) =>
-    new Decider().next(facts(0, { strangers }))?.components.find(({ name }) => name === 'engine')?.message;
+test('the engine names the problems of clusters once each, three at the most', () => {
+  const cluster = (problem: string) =>
+    ({ name: 'c', namespace: 'n', version: '0.2.0', regions: [], silentForMs: null, problems: [problem] }) as const;
+  const engine = (problems: readonly string[]) =>
+    new Decider().next(facts(0, { clusters: problems.map(cluster) }))?.components.find(({ name }) => name === 'engine')
+      ?.message;
   expect(engine([])).toBe('2 of 2 regions operational');
-  expect(engine(['a', 'b'])).toBe('2 of 2 regions operational; a; b');
+  expect(engine(['a', 'b', 'a'])).toBe('2 of 2 regions operational; a; b');
   expect(engine(['a', 'b', 'c', 'd'])).toBe('2 of 2 regions operational; a; b; c');
 });
 

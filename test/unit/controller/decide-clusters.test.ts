@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { decideRegion } from '../../../services/controller/health/decider.ts';
 import {
-  ClusterReports,
   LeastWanted,
-  type ClusterReport,
   type RegionInClusters,
   type RegionPod,
 } from '../../../services/controller/health/cluster-reports.ts';
@@ -19,7 +17,17 @@ const clusters = (fields: Partial<RegionInClusters> = {}): RegionInClusters => (
   pods: pods(2),
   missing: [],
   silentForMs: null,
+  silentClusters: [],
+  silentPods: [],
+  conflicts: [],
   ...fields,
+});
+
+/** Fields of a region whose cluster fell silent after it had reported these pods. */
+const silentFor = (silentForMs: number, ...silentPods: readonly string[]) => ({
+  silentForMs,
+  silentClusters: ['asia'],
+  silentPods,
 });
 
 const minutes = 60_000;
@@ -126,6 +134,59 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '2 of 2 renderers healthy',
     ],
     [
+      'a rolling update before the old pod drains',
+      {
+        pods: [...healthy(2), heartbeat('old')],
+        clusters: clusters({ pods: [...pods(2), pod('old')] }),
+      },
+      'operational',
+      '3 renderers healthy, 2 wanted',
+    ],
+    [
+      'a renderer that died long ago is no pod of the cluster, and a live one has no browser',
+      {
+        pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
+        silent: [{ pod: 'old', forMs: 9 * minutes }],
+        clusters: clusters({ pods: [...pods(1), pod('b')], ...silentFor(20_000, 'us-east-0') }),
+      },
+      'degraded_performance',
+      '1 of 2 renderers healthy: b has no working browser; ' +
+        'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
+    ],
+    [
+      'a silent cluster: those that its last report lists may be missing, and those that were heard after it',
+      {
+        pods: healthy(1),
+        silent: [
+          { pod: 'old', forMs: 9 * minutes },
+          { pod: 'listed', forMs: 60_000 },
+          { pod: 'newer', forMs: 10_000 },
+        ],
+        clusters: clusters({ wanted: 4, pods: [], ...silentFor(20_000, 'listed') }),
+      },
+      'partial_outage',
+      '1 of 4 renderers healthy: newer has not been heard for 10 s, listed has not been heard for 60 s, 1 more missing; ' +
+        'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
+    ],
+    [
+      'a silent cluster that no longer says how many are wanted: the same',
+      {
+        wanted: 2,
+        pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
+        silent: [{ pod: 'old', forMs: 9 * minutes }],
+        clusters: clusters({ wanted: null, pods: [], ...silentFor(7 * minutes) }),
+      },
+      'degraded_performance',
+      '1 of 2 renderers healthy: b has no working browser; ' +
+        'the cluster asia has not been heard for 7 min, so heartbeats alone are counted',
+    ],
+    [
+      'two clusters of one name: no outage, and both count',
+      { pods: healthy(2), clusters: clusters({ conflicts: ['2 clusters report under the name asia'] }) },
+      'operational',
+      '2 of 2 renderers healthy; 2 clusters report under the name asia',
+    ],
+    [
       'scaled to zero on purpose, whatever the configuration says',
       { wanted: 1, pods: [], clusters: clusters({ wanted: 0, pods: [] }) },
       'operational',
@@ -151,49 +212,49 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
     ],
     [
       'Kubernetes is away: what was wanted stays wanted, and heartbeats count',
-      { pods: healthy(2), clusters: clusters({ pods: [], silentForMs: 20_000 }) },
+      { pods: healthy(2), clusters: clusters({ pods: [], ...silentFor(20_000) }) },
       'operational',
-      '2 of 2 renderers healthy; Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+      '2 of 2 renderers healthy; the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
       'Kubernetes is away, and a renderer dies',
-      { pods: healthy(1), silent: [{ pod: 'b', forMs: 9000 }], clusters: clusters({ pods: [], silentForMs: 20_000 }) },
+      { pods: healthy(1), silent: [{ pod: 'b', forMs: 9000 }], clusters: clusters({ pods: [], ...silentFor(20_000) }) },
       'degraded_performance',
       '1 of 2 renderers healthy: b has not been heard for 9 s; ' +
-        'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+        'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
       'Kubernetes is away, and a renderer that it does not list has no browser',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
-        clusters: clusters({ pods: pods(1), silentForMs: 20_000 }),
+        clusters: clusters({ pods: pods(1), ...silentFor(20_000) }),
       },
       'degraded_performance',
       '1 of 2 renderers healthy: b has no working browser; ' +
-        'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+        'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
       'Kubernetes is away, and a renderer that it lists has no browser, which is told once',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
-        clusters: clusters({ wanted: 3, pods: [...pods(1), pod('b')], silentForMs: 20_000 }),
+        clusters: clusters({ wanted: 3, pods: [...pods(1), pod('b')], ...silentFor(20_000) }),
       },
       'partial_outage',
       '1 of 3 renderers healthy: b has no working browser, 1 more missing; ' +
-        'Kubernetes has not been heard for 20 s, so heartbeats alone are counted',
+        'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
       'Kubernetes is away for long: the configuration says what is wanted',
-      { wanted: 1, pods: healthy(1), clusters: clusters({ wanted: null, pods: [], silentForMs: 7 * minutes }) },
+      { wanted: 1, pods: healthy(1), clusters: clusters({ wanted: null, pods: [], ...silentFor(7 * minutes) }) },
       'operational',
-      '1 of 1 renderers healthy; Kubernetes has not been heard for 7 min, so heartbeats alone are counted',
+      '1 of 1 renderers healthy; the cluster asia has not been heard for 7 min, so heartbeats alone are counted',
     ],
     [
       'one of two clusters is away: its renderers count by their heartbeats',
-      { pods: healthy(3), clusters: clusters({ wanted: 4, pods: pods(2), silentForMs: 8000 }) },
+      { pods: healthy(3), clusters: clusters({ wanted: 4, pods: pods(2), ...silentFor(8000) }) },
       'operational',
       '3 of 4 renderers healthy: 1 not running; ' +
-        'Kubernetes has not been heard for 8 s, so heartbeats alone are counted',
+        'the cluster asia has not been heard for 8 s, so heartbeats alone are counted',
     ],
   ] as const)('%s', (_, fields, status, message) => {
     expect(decideRegion(region(fields))).toEqual({ status, message });
@@ -279,60 +340,5 @@ describe('the least that was asked for in five minutes', () => {
     least.remember('us-east', 1, 0);
     least.remember('eu-west', 1, 6 * minutes);
     expect([least.note('us-east', 8), least.note('eu-west', 3)]).toEqual([8, 3]);
-  });
-});
-
-describe('the reports of the clusters of a fleet', () => {
-  const report = (at: number, wanted: number | null, names: readonly string[]): ClusterReport => ({
-    namespace: 'n',
-    at,
-    regions: { 'us-east': { wanted, pods: names.map((name) => pod(name)), missing: [] } },
-  });
-  const reported = (clusters: ClusterReports) => {
-    const found = clusters.of('us-east');
-    return found === null ? null : [found.wanted, found.pods.map(({ name }) => name), found.silentForMs];
-  };
-
-  test('is added up; one that falls silent is known for five minutes, remembered for fifteen, and told all the time', () => {
-    let now = 0;
-    const clusters = new ClusterReports(false, () => now);
-    expect(reported(clusters)).toBeNull();
-    clusters.receive('cluster.a', report(1, 2, ['a1', 'a2']));
-    clusters.receive('cluster.b', report(1, 3, ['b1']));
-    expect(clusters.of('eu-west')).toBeNull();
-    expect(reported(clusters)).toEqual([5, ['a1', 'a2', 'b1'], null]);
-    now = 5000;
-    clusters.receive('cluster.a', report(2, 2, ['a1']));
-    expect(reported(clusters)).toEqual([5, ['a1', 'b1'], null]);
-    now = 6000;
-    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
-    // Neither its expiry nor the same word once more is news.
-    clusters.receive('cluster.b', null);
-    clusters.receive('cluster.b', report(1, 3, ['b1']));
-    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
-    now = 6 * minutes;
-    clusters.receive('cluster.a', report(3, 2, ['a1']));
-    expect(reported(clusters)).toEqual([2, ['a1'], 6 * minutes]);
-    now = 7 * minutes;
-    expect(reported(clusters)).toEqual([2, [], 7 * minutes]);
-    now = 16 * minutes;
-    expect(reported(clusters)).toEqual([null, [], 10 * minutes]);
-    now = 22 * minutes;
-    expect(reported(clusters)).toBeNull();
-  });
-
-  test('a controller that has a cluster says so when none has ever spoken', () => {
-    let now = 0;
-    const clusters = new ClusterReports(true, () => now);
-    now = 14_999;
-    expect(reported(clusters)).toBeNull();
-    now = 15_000;
-    expect(reported(clusters)).toEqual([null, [], 15_000]);
-    expect(decideRegion(region({ clusters: clusters.of('us-east') }))).toEqual({
-      status: 'operational',
-      message: '1 of 1 renderers healthy; Kubernetes has not been heard for 15 s, so heartbeats alone are counted',
-    });
-    clusters.receive('cluster.a', { ...report(1, 2, []), regions: {} });
-    expect(reported(clusters)).toBeNull();
   });
 });

@@ -24,7 +24,15 @@ const resource = (status?: RenderRegionStatus): RenderRegion => ({
   ...(status === undefined ? {} : { status }),
 });
 
-const clusters = { wanted: 2, pods: [], missing: [], silentForMs: null };
+const clusters = {
+  wanted: 2,
+  pods: [],
+  missing: [],
+  silentForMs: null,
+  silentClusters: [],
+  silentPods: [],
+  conflicts: [],
+};
 const facts = region({ pods: healthy(2, { busy: 1 }), clusters: { ...clusters, pods: [] } });
 
 const statusAt = (
@@ -285,7 +293,7 @@ describe('deletion costs', () => {
 describe('the scale endpoint', () => {
   const latest = (fields: Partial<RegionFacts>) => {
     const reading = new LatestReading();
-    const read = { at: 0, queue: answered(), storage: null, strangers: [], regions: [region(fields)] };
+    const read = { at: 0, queue: answered(), storage: null, clusters: [], regions: [region(fields)] };
     reading.set({ facts: read, report: null });
     return reading;
   };
@@ -357,7 +365,7 @@ describe('the scale endpoint', () => {
     }
     const both = new LatestReading();
     const regions = [region(), region({ region: 'eu-west' })];
-    both.set({ facts: { at: 0, queue: answered(), storage: null, strangers: [], regions }, report: null });
+    both.set({ facts: { at: 0, queue: answered(), storage: null, clusters: [], regions }, report: null });
     expect(answerScale('/scale/mars', both)?.body).toEqual({
       message: 'no region mars is installed; there are: us-east, eu-west',
     });

@@ -28,6 +28,7 @@ const joined: SatelliteView = {
   connection: null,
   isConnected: true,
   fleetConfig: hubWith('us-east:1,eu-west:1'),
+  unreadForMs: 2000,
   status: statusOf('us-east', 'eu-west'),
   upForMs: 500,
   staleMs: 30_000,
@@ -58,6 +59,39 @@ describe('a satellite', () => {
     ],
   ])('has not joined while it %s', (_, changes, why) => {
     expect(notJoined(read({ ...joined, ...changes }))).toMatch(why);
+  });
+
+  const old = { ...joined.status, ageMs: 112_000 } as NonNullable<SatelliteView['status']>;
+  test.each<[string, Partial<SatelliteView>, string]>([
+    [
+      'its hub, when it reads the same status again and again',
+      { status: old },
+      'this satellite is connected to NATS, but the hub webcapture/wc has written no status for 112 s; check the controllers of the hub',
+    ],
+    [
+      'NATS, when it gets no answer',
+      { status: old, unreadForMs: 111_000 },
+      'this satellite is connected to NATS, but NATS has not answered it for 111 s',
+    ],
+    [
+      'its own connection, when that was lost',
+      { status: old, unreadForMs: 111_000, connection: { reason: 'FleetUnreachable', message: 'the connection' } },
+      'the connection',
+    ],
+  ])('names the side that is cut off: %s', (_, changes, message) => {
+    expect(read({ ...joined, ...changes }).problems.get('eu-west')).toEqual({ reason: 'FleetUnreachable', message });
+  });
+
+  test('shows what the hub says of a region that is not installed yet', () => {
+    const component = {
+      name: 'engine.eu-west',
+      status: 'major_outage' as const,
+      message: 'not installed yet',
+      lastCheckedAt,
+    };
+    const { report } = statusOf('us-east') ?? {};
+    const status = { report: { ...(report as StatusReport), pending: [component] }, ageMs: 0 };
+    expect(read({ ...joined, status }).report?.components).toEqual([component]);
   });
 
   test('has not joined before its first reading', () => {

@@ -6,6 +6,7 @@ const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => 
   region,
   mayBeEmpty: false,
   hasQueues: true,
+  isPending: false,
   renderers: 1,
   slots: 2,
   busy: 0,
@@ -16,7 +17,7 @@ const load = (region: Region, changes: Partial<RegionLoad> = {}): RegionLoad => 
 });
 const dead = { renderers: 0, slots: 0 };
 
-test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'no-queues' | 'no-renderer']>([
+test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'pending' | 'no-queues' | 'no-renderer']>([
   ['a named region', 'eu-west', [load('us-east'), load('eu-west')], 'eu-west'],
   ['a named region that is full', 'eu-west', [load('us-east'), load('eu-west', { busy: 2, queued: 9 })], 'eu-west'],
   ['a named region that is not installed', 'asia-east', [load('us-east')], 'not-installed'],
@@ -96,6 +97,20 @@ test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'no
     'auto',
     [load('eu-west', { ...dead, mayBeEmpty: true }), load('us-east', { ...dead, mayBeEmpty: true })],
     'us-east',
+  ],
+  ['a named region that has never worked', 'eu-west', [load('eu-west', { ...dead, isPending: true })], 'pending'],
+  [
+    'a named region that has never worked, and may be empty',
+    'eu-west',
+    [load('eu-west', { ...dead, mayBeEmpty: true, isPending: true })],
+    'pending',
+  ],
+  ['a named region whose first renderer is there', 'eu-west', [load('eu-west', { isPending: true })], 'eu-west'],
+  [
+    'auto passes over a region that has never worked',
+    'auto',
+    [load('us-east', dead), load('eu-west', { ...dead, mayBeEmpty: true, isPending: true })],
+    'no-renderer',
   ],
   ['nothing when all are dead', 'auto', [load('us-east', dead), load('eu-west', dead)], 'no-renderer'],
 ])('%s', (_name, asked, loads, expected) => {

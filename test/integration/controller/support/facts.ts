@@ -36,6 +36,7 @@ export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
   return {
     region: 'us-east',
     wanted: 1,
+    isPending: false,
     fleetKnown: true,
     pods: healthy(1),
     silent: [],

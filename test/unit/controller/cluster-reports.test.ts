@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'vitest';
+import { type ClusterReport, ClusterReports } from '../../../services/controller/health/cluster-reports.ts';
+import { decideRegion } from '../../../services/controller/health/decider.ts';
+import { region } from '../../integration/controller/support/facts.ts';
+
+const minutes = 60_000;
+
+describe('the reports of the clusters of a fleet', () => {
+  const report = (at: number, wanted: number | null, names: readonly string[]): ClusterReport => ({
+    namespace: 'n',
+    at,
+    regions: { 'us-east': { wanted, pods: names.map((name) => ({ name, state: 'ready' })), missing: [] } },
+  });
+  const reported = (clusters: ClusterReports) => {
+    const found = clusters.of('us-east');
+    return found === null ? null : [found.wanted, found.pods.map(({ name }) => name), found.silentForMs];
+  };
+
+  test('is added up; one that falls silent is known for five minutes, remembered for fifteen, and told all the time', () => {
+    let now = 0;
+    const clusters = new ClusterReports(false, () => now);
+    expect(reported(clusters)).toBeNull();
+    clusters.receive('cluster.a', report(1, 2, ['a1', 'a2']));
+    clusters.receive('cluster.b', report(1, 3, ['b1']));
+    expect(clusters.of('eu-west')).toBeNull();
+    expect(reported(clusters)).toEqual([5, ['a1', 'a2', 'b1'], null]);
+    now = 5000;
+    clusters.receive('cluster.a', report(2, 2, ['a1']));
+    expect(reported(clusters)).toEqual([5, ['a1', 'b1'], null]);
+    now = 6000;
+    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
+    // Neither its expiry nor the same word once more is news.
+    clusters.receive('cluster.b', null);
+    clusters.receive('cluster.b', report(1, 3, ['b1']));
+    expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
+    now = 6 * minutes;
+    clusters.receive('cluster.a', report(3, 2, ['a1']));
+    expect(reported(clusters)).toEqual([2, ['a1'], 6 * minutes]);
+    now = 7 * minutes;
+    expect(reported(clusters)).toEqual([2, [], 7 * minutes]);
+    now = 16 * minutes;
+    expect(reported(clusters)).toEqual([null, [], 10 * minutes]);
+    now = 22 * minutes;
+    expect(reported(clusters)).toBeNull();
+  });
+
+  test('a controller that has a cluster says so when none has ever spoken', () => {
+    let now = 0;
+    const clusters = new ClusterReports(true, () => now);
+    now = 14_999;
+    expect(reported(clusters)).toBeNull();
+    now = 15_000;
+    expect(reported(clusters)).toEqual([null, [], 15_000]);
+    expect(decideRegion(region({ clusters: clusters.of('us-east') }))).toEqual({
+      status: 'operational',
+      message: '1 of 1 renderers healthy; no cluster has been heard for 15 s, so heartbeats alone are counted',
+    });
+    clusters.receive('cluster.a', { ...report(1, 2, []), regions: {} });
+    expect(reported(clusters)).toBeNull();
+  });
+
+  const named = (cluster: string, at: number, names: readonly string[]) => ({
+    ...report(at, names.length, names),
+    cluster,
+  });
+
+  test('a cluster that was built anew replaces its former self with its second report', () => {
+    let now = 0;
+    const clusters = new ClusterReports(false, () => now);
+    clusters.receive('cluster.us-east.old', named('asia', 1, ['a1', 'a2']));
+    clusters.receive('cluster.us-east.old', named('asia', 2, ['a1', 'a2']));
+    clusters.receive('cluster.us-east.other', named('other', 1, ['o1']));
+    now = 20_000;
+    clusters.receive('cluster.us-east.other', named('other', 2, ['o1']));
+    clusters.receive('cluster.us-east.new', named('asia', 3, ['n1', 'n2']));
+    // The reports of two clusters of one name may alternate.
+    expect(reported(clusters)).toEqual([5, ['o1', 'n1', 'n2'], 20_000]);
+    now = 22_000;
+    clusters.receive('cluster.us-east.new', named('asia', 4, ['n1', 'n2']));
+    expect(reported(clusters)).toEqual([3, ['o1', 'n1', 'n2'], null]);
+    expect(clusters.list(['us-east'], '0.1.0').map(({ name, problems }) => [name, problems])).toEqual([
+      ['asia', []],
+      ['other', []],
+    ]);
+  });
+
+  test('a watch that starts again brings a former self before the cluster that was built anew', () => {
+    const clusters = new ClusterReports(false, () => 0);
+    clusters.receive('cluster.us-east.old', named('asia', 1, ['a1']));
+    clusters.receive('cluster.us-east.new', named('asia', 2, ['n1']));
+    clusters.receive('cluster.us-east.new', named('asia', 3, ['n1']));
+    expect(reported(clusters)).toEqual([1, ['n1'], null]);
+  });
+
+  test('a satellite whose first region has changed is the same cluster, by its Lease', () => {
+    const clusters = new ClusterReports(false, () => 0);
+    clusters.receive('cluster.us-east.a', named('n/r/us-east', 1, ['a1']));
+    for (const at of [2, 3]) clusters.receive('cluster.eu-west.a', named('n/r/eu-west', at, ['a1']));
+    expect(reported(clusters)).toEqual([1, ['a1'], null]);
+  });
+
+  test('two clusters that report under one name at the same time both count, and both are told what to do', () => {
+    let now = 0;
+    const clusters = new ClusterReports(false, () => now);
+    for (const at of [1, 2, 3]) {
+      clusters.receive('cluster.us-east.1111111111', named('asia', at, ['a1']));
+      clusters.receive('cluster.us-east.2222222222', named('asia', at, ['b1']));
+    }
+    expect(reported(clusters)).toEqual([2, ['a1', 'b1'], null]);
+    const conflict =
+      '2 clusters report under the name asia (in the namespace n with the Lease 11111111, and in the namespace n with the ' +
+      'Lease 22222222); set another cluster.name (WEBCAPTURE_CLUSTER_NAME) in all but one of them';
+    expect(clusters.of('us-east')?.conflicts).toEqual([conflict]);
+    expect(clusters.list(['us-east'], '0.1.0').map(({ problems }) => problems)).toEqual([[conflict], [conflict]]);
+    // The link of one is cut: it is not taken for a former self of the other one.
+    now = 8000;
+    clusters.receive('cluster.us-east.2222222222', named('asia', 4, ['b1']));
+    expect(reported(clusters)).toEqual([2, ['b1'], 8000]);
+    expect(clusters.of('us-east')).toMatchObject({ silentClusters: ['asia'], silentPods: ['a1'], conflicts: [] });
+  });
+
+  test('what does not fit is named with its cluster, for as long as it reports', () => {
+    let now = 0;
+    const clusters = new ClusterReports(false, () => now);
+    clusters.receive('cluster.a', { ...named('asia', 1, ['a1']), version: '0.0.9' });
+    clusters.receive('cluster.b', report(1, 1, ['b1']));
+    const problems = () => clusters.list(['eu-west'], '0.1.0').flatMap((cluster) => cluster.problems);
+    const unknown = 'has renderers of us-east, which is not installed here; add it to otherRegions of the hub';
+    expect(problems()).toEqual([
+      expect.stringContaining(`the cluster asia ${unknown}`),
+      'the cluster asia runs version 0.0.9; 0.1.0 is the oldest that works with this hub; upgrade it',
+      expect.stringContaining(`the cluster in the namespace n ${unknown}`),
+    ]);
+    now = 5001;
+    expect(problems()).toEqual([]);
+  });
+});
