@@ -70,7 +70,7 @@ export const regionChangeSteps: readonly Step[] = [
       const told = await changeRegions(session, {
         queueIn: [renamed, second],
         removed: [renamed],
-        backlog: 12,
+        backlog: 24,
         stable: first,
         change: () => upgrade(session, []),
         regions: [first, second],
