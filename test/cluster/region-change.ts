@@ -79,11 +79,11 @@ export async function changeRegions(session: Session, options: RegionChange): Pr
 
 const interactive = (region: string) => ({ html: '<h1>@</h1>', delay: 300, region });
 
-/** Queues captures of 8 s each, so that some of them wait when the region changes. */
+/** Queues captures of 15 s each, so that some of them wait when the region changes. */
 async function queueBacklog(session: Session, region: string, count: number): Promise<readonly CaptureFact[]> {
   const facts: CaptureFact[] = [];
   for (let n = 0; n < count; n++) {
-    const fact = await capture(session, { html: `<h1>slow ${n}</h1>`, background: true, delay: 8000, region });
+    const fact = await capture(session, { html: `<h1>slow ${n}</h1>`, background: true, delay: 15_000, region });
     check(fact.status === 200, JSON.stringify(fact));
     facts.push({ ...fact, region });
   }

@@ -1,5 +1,5 @@
 import { changeRegions } from '../region-change.ts';
-import { capture, check, readyPods, upgrade, type Session, type Step } from '../session.ts';
+import { capture, check, fullname, readyPods, upgrade, type Session, type Step } from '../session.ts';
 
 const first = 'us-east';
 const second = 'eu-west';
@@ -65,14 +65,19 @@ export const regionChangeSteps: readonly Step[] = [
     },
   },
   {
-    title: 'a region is removed by helm upgrade under load, while its captures wait',
+    title: 'a region without renderers is removed by helm upgrade under load, while its captures wait',
     run: async (session) => {
       const told = await changeRegions(session, {
         queueIn: [renamed, second],
         removed: [renamed],
-        backlog: 12,
+        backlog: 24,
         stable: first,
-        change: () => upgrade(session, []),
+        change: async () => {
+          // Or its renderers finish the captures while helm waits for other pods.
+          const deployment = `deployment/${fullname}-renderer-${renamed}`;
+          await session.cluster.kubectl(['scale', deployment, '--replicas=0']);
+          await upgrade(session, []);
+        },
         regions: [first, second],
       });
       const refused = await capture(session, { html: '<h1>gone</h1>', region: renamed });

@@ -92,7 +92,7 @@ export const satelliteChangeSteps: readonly Step[] = [
       const told = await changeRegions(session, {
         queueIn: [far, renamed],
         removed: [far, renamed],
-        backlog: 12,
+        backlog: 24,
         stable: near,
         change: async () => {
           await satelliteOf(session).helm(['uninstall', release, '--wait']);
