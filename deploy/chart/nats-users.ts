@@ -5,7 +5,7 @@
 //   --format conf          a part of the configuration file of a server
 //   --format nsc           commands for servers in operator mode (JWT)
 //   --domain <name>        the accounts of a leaf node; <name> is the JetStream domain of the fleet
-//   --second <service>=<name>   second users beside those of a service, for a rotation: renderer=renderer2
+//   --second <service>=<name>   second users of a service, for a rotation: renderer=renderer2
 //   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
 // The configuration file reads the passwords from variables.
 import { parseArgs } from 'node:util';

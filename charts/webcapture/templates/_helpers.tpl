@@ -186,7 +186,7 @@ http://{{ include "webcapture.fullname" . }}-front.{{ .Release.Namespace }}.svc{
 {{- end -}}
 
 {{/*
-The regions that a pod is told of, as "webcapture.regions". A renderer needs its own one only, so that a new region restarts no renderer.
+WEBCAPTURE_REGIONS of a pod, as "webcapture.regions". A renderer needs its own one only, so that a new region restarts no renderer.
 Usage: as "webcapture.commonEnv"
 */}}
 {{- define "webcapture.ownRegions" -}}
