@@ -69,6 +69,7 @@ beforeAll(async () => {
     '/log-in': (request, response) => {
       const logIn = {
         location: 'location.replace(address)',
+        socket: `new WebSocket(address.replace('http', 'ws')).onerror = () => 0`,
         script: 'const x = new XMLHttpRequest(); x.open("GET", "/private", true, "user", "password"); x.send()',
       }[queryOf(request, 'by')];
       const address = `location.origin.replace('//', '//user:password@') + '/private'`;
@@ -167,6 +168,7 @@ describe('a page that is used again', () => {
     ['its own address', '/private'],
     ['the address of its next document', '/log-in?by=location'],
     ['a request of a script', '/log-in?by=script'],
+    ['the address of a WebSocket', '/log-in?by=socket'],
   ])('is not one with a name and a password in %s, which would log in the next one', async (name, path) => {
     const [pages, before] = [engine.pages.length, logins];
     const url = site.url(path);

@@ -1,5 +1,5 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import type { CDPSession, Frame, Request } from 'playwright';
+import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
 import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, type WarmPage } from './page.ts';
 
@@ -43,7 +43,7 @@ export class PageTraces {
   constructor(page: WarmPage) {
     this.#page = page;
     page.page.on('framenavigated', this.#navigated).on('worker', this.#did).on('popup', this.#did);
-    page.page.on('download', this.#did).on('request', this.#requested);
+    page.page.on('download', this.#did).on('request', this.#requested).on('websocket', this.#requested);
     page.context.on('page', this.#did).on('serviceworker', this.#did);
   }
 
@@ -56,7 +56,7 @@ export class PageTraces {
   stop(): void {
     const { page, context } = this.#page;
     page.off('framenavigated', this.#navigated).off('worker', this.#did).off('popup', this.#did);
-    page.off('download', this.#did).off('request', this.#requested);
+    page.off('download', this.#did).off('request', this.#requested).off('websocket', this.#requested);
     context.off('page', this.#did).off('serviceworker', this.#did);
   }
 
@@ -65,8 +65,8 @@ export class PageTraces {
   };
 
   /** The browser keeps a name and a password of an address, and logs in with them again. */
-  readonly #requested = (request: Request): void => {
-    if (/^https?:\/\/[^/?#]*@/.test(request.url())) this.#hasMore = true;
+  readonly #requested = (request: { url(): string }): void => {
+    if (/^\w+:\/\/[^/?#]*@/.test(request.url())) this.#hasMore = true;
   };
 
   readonly #navigated = (frame: Frame): void => {

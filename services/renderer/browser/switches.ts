@@ -23,6 +23,10 @@ export const egressSwitches: readonly string[] = [
   '--disable-sync',
   '--disable-breakpad',
   '--no-pings',
+  // Components are also fetched on demand (models, at each start; translation, at a click in a page), whether updates are disabled or not.
+  `--component-updater=url-source=${deadProxy}/`,
+  // Full Chromium asks which accounts are logged in.
+  `--gaia-url=${deadProxy}/`,
 ];
 
 /** The window of a browser whose page has no size of its own yet: the default viewport of a capture. */

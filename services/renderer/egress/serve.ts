@@ -40,6 +40,15 @@ const maxInterim = 20;
 /** Browsers accept as much. */
 export const maxHeaderSize = 256 * 1024;
 
+/**
+ * Addresses that full Chromium itself requests, without cookies, when the certificate of a page is wrong: an answer other than 204 means
+ * that the network wants a person to log in. No switch turns the requests off. They get the answer of their server and do not leave.
+ */
+export const connectivityChecks: ReadonlySet<string> = new Set([
+  'http://connectivitycheck.gstatic.com/generate_204',
+  'http://www.gstatic.com/generate_204',
+]);
+
 /** Serves plain http: one request, one response, connections to servers kept for the next one. */
 export async function forward(
   session: ServingSession,
@@ -48,6 +57,10 @@ export async function forward(
 ): Promise<void> {
   const plain = parseAbsoluteForm(request.url ?? '');
   if (plain === undefined) return refuseMalformed(request.socket);
+  if (connectivityChecks.has(request.url ?? '')) {
+    response.writeHead(204).end();
+    return;
+  }
   session.sent(headBytes(request));
   try {
     await session.pace();

@@ -1,4 +1,5 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { stillQuestion } from '../browser/activity.ts';
 import type { PageSession } from '../browser/page.ts';
 import {
@@ -115,6 +116,7 @@ export class PageWorld {
    *
    * @throws DeadlineError when the page does not answer in time, e.g. because its scripts never pause
    * @throws DocumentGoneError when the page moves on meanwhile
+   * @throws ServiceError when the function fails in a page without a root element
    */
   async call<A extends readonly unknown[], R>(
     fn: (...args: A) => R,
@@ -173,7 +175,19 @@ export class PageWorld {
       return await evaluate(this.#cdp, { contextId, expression });
     } catch (error) {
       if (error instanceof DocumentGoneError) this.reset();
+      else if (await this.#lacksRoot()) {
+        const message = 'The page has no root element: its scripts have removed it.';
+        throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'page', cause: error });
+      }
       throw error;
     }
+  }
+
+  /** Whether what is called here finds no element at all, which most of it cannot do without. */
+  async #lacksRoot(): Promise<boolean> {
+    const contextId = await this.#contextId?.catch(() => undefined);
+    if (contextId === undefined) return false;
+    const asked = evaluate(this.#cdp, { contextId, expression: 'document.documentElement === null' });
+    return asked.then(Boolean, () => false);
   }
 }

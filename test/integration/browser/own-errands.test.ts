@@ -1,55 +1,118 @@
 // @module-tag long
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Page } from 'playwright';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  commonSwitches,
-  headlessShellSwitches,
-  withoutCommonSwitches,
-} from '../../../services/renderer/browser/switches.ts';
+import type { BrowserContextOptions, Page } from 'playwright';
+import { describe, expect, test } from 'vitest';
 import { launchBrowser } from '../../../services/renderer/browser/launch.ts';
+import { loadStealthProvider, stealthSwitches } from '../../../services/renderer/browser/stealth.ts';
+import { headlessShellSwitches, withoutCommonSwitches } from '../../../services/renderer/browser/switches.ts';
+import { connectivityChecks } from '../../../services/renderer/egress/serve.ts';
 import { engineConfig } from '../../harness/engine.ts';
+import { tlsFixture } from '../egress/tls-fixture.ts';
 
-/** What browsers look at closely: forms, passwords, searches, other languages, downloads, documents, manifests. */
+/** Calls all that a browser may ask a server of its maker for. */
+const calls = `
+  const languages = { sourceLanguage: 'de', targetLanguage: 'en' };
+  const total = { label: 'x', amount: { currency: 'USD', value: '1' } };
+  const pays = (method) => new PaymentRequest([{ supportedMethods: method, data: {} }], { total });
+  const publicKey = { challenge: new Uint8Array(32), rpId: location.hostname };
+  const all = [
+    () => navigator.geolocation.getCurrentPosition(() => 0),
+    () => Notification.requestPermission(),
+    () => new (window.webkitSpeechRecognition ?? Object)().start?.(),
+    () => speechSynthesis.speak(new SpeechSynthesisUtterance('Hello')),
+    () => Translator.create(languages),
+    () => LanguageDetector.create(),
+    () => LanguageModel.create(),
+    () => Summarizer.create(),
+    () => pays('https://secure.example/pay').canMakePayment(),
+    () => pays('https://secure.example/pay').hasEnrolledInstrument(),
+    () => navigator.requestMediaKeySystemAccess('com.widevine.alpha', [{ initDataTypes: ['cenc'], videoCapabilities: [{ contentType: 'video/mp4;codecs="avc1.42E01E"' }] }]),
+    () => navigator.credentials.get({ publicKey }),
+    () => navigator.credentials.get({ password: true }),
+    () => new RTCPeerConnection({ iceServers: [{ urls: 'stun:stun.example' }] }).createOffer(),
+    () => navigator.mediaDevices.enumerateDevices(),
+    () => new PresentationRequest(['https://secure.example/cast']).getAvailability(),
+    () => navigator.getInstalledRelatedApps(),
+    () => navigator.serviceWorker.register('/worker.js').then((worker) => worker.pushManager.subscribe({ userVisibleOnly: true })),
+    () => navigator.storage.persist(),
+  ];
+  const callAll = () => all.forEach((call) => { try { call()?.catch?.(() => 0); } catch {} });
+  document.querySelector('button').onclick = callAll;
+  callAll();`;
+
+const form = (fields: string) => `<form method=post action=/sent>${fields}<button>Send</button></form>`;
+const login = form('<input name=user value=u autocomplete=username><input type=password name=pw value=p>');
+const russian = 'Это предложение написано по-русски. ';
+
+/** What browsers look at closely: forms, passwords, searches, other languages, downloads, documents, manifests, certificates. */
 const pages: Readonly<Record<string, readonly [type: string, body: string]>> = {
-  'shop.example/checkout': [
+  'http://shop.example/checkout': [
     'text/html',
-    '<form><input name=email autocomplete=email><input name=street><input name=zip><input name=cc-number autocomplete=cc-number></form>',
+    form(
+      '<input name=email autocomplete=email><input name=street><input name=zip><input name=cc autocomplete=cc-number>',
+    ),
   ],
-  'shop.example/login': [
+  'http://shop.example/login': ['text/html', login],
+  'http://shop.example/register': [
     'text/html',
-    '<form method=post action=/login><input name=user value=u><input type=password name=pw value=p></form>',
+    form('<input name=user><input type=password autocomplete=new-password><input type=password name=again>'),
   ],
-  'shop.example/register': [
+  'http://shop.example/sent': ['text/html', '<h1>Welcome</h1><video controls src=/film.mp4></video>'],
+  'http://nachrichten.example/': [
     'text/html',
-    '<form><input name=user><input type=password autocomplete=new-password></form>',
+    `<html lang=de><p>${'Dieser Satz ist auf Deutsch geschrieben. '.repeat(50)}`,
   ],
-  'nachrichten.example/': ['text/html', `<html lang=de><p>${'Dieser Satz ist auf Deutsch geschrieben. '.repeat(50)}`],
-  'search.example/': [
+  'http://novosti.example/': [
     'text/html',
-    '<link rel=search type="application/opensearchdescription+xml" href=/open.xml><link rel=manifest href=/app.json><form action=/><input type=search name=q></form>',
+    `<p>${russian.repeat(50)}<p>${'この文章は日本語で書かれています。'.repeat(50)}`,
   ],
-  'search.example/app.json': ['application/json', '{"name":"app","start_url":"/","display":"standalone"}'],
-  'search.example/open.xml': ['text/xml', '<OpenSearchDescription/>'],
-  'files.example/setup.exe': ['application/octet-stream', 'MZ'],
-  'files.example/paper.pdf': ['application/pdf', '%PDF-1.4\n%%EOF'],
-  'links.example/': [
+  'http://search.example/': [
     'text/html',
-    '<a ping=http://ping.example/ href=http://shop.example/login>x</a><script>navigator.geolocation.getCurrentPosition(() => 0); Notification.requestPermission(); new (window.webkitSpeechRecognition ?? Object)().start?.()</script>',
+    '<link rel=search type="application/opensearchdescription+xml" href=/open.xml><link rel=manifest href=/app.json><link rel=icon href=/icon.png><form action=/><input type=search name=q></form>',
   ],
+  'http://search.example/app.json': ['application/json', '{"name":"app","start_url":"/","display":"standalone"}'],
+  'http://search.example/open.xml': ['text/xml', '<OpenSearchDescription/>'],
+  'http://files.example/setup.exe': ['application/octet-stream', 'MZ'],
+  'http://files.example/paper.pdf': ['application/pdf', '%PDF-1.4\n%%EOF'],
+  'http://links.example/': [
+    'text/html',
+    '<a ping=http://ping.example/ href=http://shop.example/login>1600 Amphitheatre Parkway, Mountain View</a><style>@font-face { font-family: a; src: url(/a.woff2) } p { font-family: a }</style><p>a 漢字 😀',
+  ],
+  'http://links.example/call': ['text/html', `<button>x</button><script>${calls}</script>`],
+  'https://secure.example/install': [
+    'text/html',
+    `<button onclick="SpeechRecognition.install({ langs: ['en-US'], processLocally: true })">x</button>`,
+  ],
+  'https://secure.example/call': ['text/html', `<button>x</button><script>${calls}</script>`],
+  'https://secure.example/login': ['text/html', login],
+  'https://paypa1.example/login': ['text/html', `<title>PayPal: log in</title>${login}`],
 };
 
-/** Answers for every host, and keeps their names. */
+const hostsOfPages = new Set(Object.keys(pages).map((address) => new URL(address).host));
+
+/** Answers for every host, and keeps the addresses that it is asked for: of https outside of the pages only the hosts. */
 class RecordingProxy {
-  readonly hosts = new Set<string>();
+  readonly asked = new Set<string>();
   readonly #server: Server;
+  readonly #tls = createTlsServer(tlsFixture, (request, response) => {
+    this.#answer(`https://${request.headers.host}${request.url}`, response);
+  });
 
   private constructor() {
-    this.#server = createServer((request, response) => this.#answer(request, response));
+    this.#server = createServer(({ url = '' }: IncomingMessage, response) => this.#answer(url, response));
     this.#server.on('connect', ({ url = '' }, socket) => {
-      this.hosts.add(url.replace(/:\d+$/, ''));
+      // The browser goes away in the middle of it.
+      socket.on('error', () => undefined);
+      const [host = '', port] = url.split(':');
+      if (hostsOfPages.has(host) && port === '443') {
+        socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+        this.#tls.emit('connection', socket);
+        return;
+      }
+      this.asked.add(`//${url}`);
       socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
     });
   }
@@ -64,10 +127,11 @@ class RecordingProxy {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  #answer({ url = '' }: IncomingMessage, response: ServerResponse): void {
-    const { host, pathname } = new URL(url);
-    this.hosts.add(host);
-    const [type, body] = pages[`${host}${pathname}`] ?? ['text/plain', 'nothing'];
+  #answer(url: string, response: ServerResponse): void {
+    this.asked.add(url);
+    // With another answer, the browser opens the page at which it expects the login to the network.
+    if (connectivityChecks.has(url)) return void response.writeHead(204).end();
+    const [type, body] = pages[url.split('?')[0] ?? ''] ?? ['text/plain', 'nothing'];
     response.writeHead(200, { 'content-type': type }).end(body);
   }
 
@@ -77,42 +141,73 @@ class RecordingProxy {
   }
 }
 
-let proxy: RecordingProxy;
-beforeAll(async () => void (proxy = await RecordingProxy.start()));
-afterAll(() => proxy.close());
-
 /** The browser asks some seconds after a page was loaded. */
 const watchedMs = Number(process.env.WEBCAPTURE_TEST_WATCH_MS ?? 4000);
 
+/** Downloads, and addresses with a wrong certificate, end without a page. */
+const endings = /Download|ERR_ABORTED|ERR_CERT_|ERR_FAILED/;
+
 async function visit(page: Page, address: string): Promise<void> {
-  await page.goto(`http://${address}`).catch((error: Error) => expect(error.message).toMatch(/Download|ERR_ABORTED/));
+  await page.goto(address).catch((error: Error) => expect(error.message).toMatch(endings));
   for (const input of await page.locator('input').all()) await input.fill('text').catch(() => undefined);
+  const button = page.locator('button').first();
+  // A person who clicks may ask for more than a script.
+  if ((await button.count()) > 0) await button.click({ timeout: 2000 }).catch(() => undefined);
 }
 
-describe.each([
-  ['the headless shell', engineConfig.headlessShellPath, headlessShellSwitches],
-  ['full Chromium', engineConfig.chromiumPath, commonSwitches],
-] as const)('%s', (_, executablePath, switches) => {
-  test('asks no host that its pages do not ask', async () => {
-    proxy.hosts.clear();
-    // What it asks outside of contexts goes to a proxy that leads nowhere.
-    const { browser, close } = await launchBrowser({
-      executablePath,
-      sandbox: 'off',
-      switches,
-      withoutSwitches: withoutCommonSwitches,
-    });
-    try {
-      const context = await browser.newContext({ proxy: { server: proxy.address } });
-      const visits = Object.keys(pages).map(async (address) => {
-        const page = await context.newPage();
-        await visit(page, address);
-      });
+const browsers = {
+  'the headless shell': async () => ({
+    executablePath: engineConfig.headlessShellPath,
+    switches: headlessShellSwitches,
+    withoutSwitches: withoutCommonSwitches,
+    contextOptions: {},
+  }),
+  'full Chromium': async () => {
+    const provider = await loadStealthProvider(undefined, engineConfig.chromiumPath);
+    return {
+      executablePath: provider.executablePath,
+      switches: await stealthSwitches(provider),
+      withoutSwitches: [...withoutCommonSwitches, ...provider.withoutSwitches],
+      contextOptions: provider.contextOptions,
+    };
+  },
+};
+
+/** Visits all pages, in a context that accepts every certificate and in one that does not, as captures do not. */
+async function visitAll(name: keyof typeof browsers, proxy: RecordingProxy, ofBrowser: RecordingProxy): Promise<void> {
+  const { switches, contextOptions, ...launch } = await browsers[name]();
+  const { browser, close } = await launchBrowser({
+    ...launch,
+    sandbox: 'off',
+    // The last one holds: what the browser asks outside of contexts would else go to a proxy that leads nowhere.
+    switches: [...switches, `--proxy-server=${ofBrowser.address}`],
+  });
+  try {
+    for (const ignoreHTTPSErrors of [true, false]) {
+      const options: BrowserContextOptions = { ...contextOptions, ignoreHTTPSErrors, acceptDownloads: false };
+      const context = await browser.newContext({ ...options, proxy: { server: proxy.address } });
+      const visits = Object.keys(pages).map(async (address) => visit(await context.newPage(), address));
       await Promise.all(visits);
       await delay(watchedMs);
-    } finally {
-      await close();
+      await context.close();
     }
-    expect(proxy.hosts).toEqual(new Set(Object.keys(pages).map((address) => address.split('/')[0])));
+  } finally {
+    await close();
+  }
+}
+
+describe.each(Object.keys(browsers) as (keyof typeof browsers)[])('%s', (name) => {
+  test('asks no server that its pages do not ask', async () => {
+    const [proxy, ofBrowser] = [await RecordingProxy.start(), await RecordingProxy.start()];
+    try {
+      await visitAll(name, proxy, ofBrowser);
+    } finally {
+      await Promise.all([proxy.close(), ofBrowser.close()]);
+    }
+    expect([...ofBrowser.asked]).toEqual([]);
+    expect(proxy.asked).toContain('https://secure.example/call');
+    const others = [...proxy.asked].filter((url) => !hostsOfPages.has(new URL(url, 'http://x').hostname));
+    // The egress proxy of captures answers these itself.
+    expect(others.filter((url) => !connectivityChecks.has(url))).toEqual([]);
   });
 });

@@ -15,6 +15,7 @@ beforeAll(async () => {
     '/white': html(''),
     '/never': () => undefined,
     '/busy': html('<script>for (;;);</script>'),
+    '/rootless': html('<script>onload = () => document.documentElement.remove()</script>'),
     '/tall': html('<div style="height: 200000px">'),
   });
   silent = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
@@ -66,6 +67,7 @@ test.concurrent.each<[cause: string, what: string, code: string, url: () => stri
   ['page', 'a server that hangs up', 'NAVIGATION_FAILED', shut, {}],
   ['page', 'a server that does not answer', 'CAPTURE_TIMEOUT', () => site.url('/never'), { timeout: 1000 }],
   ['page', 'a page that is busy for ever', 'CAPTURE_TIMEOUT', () => site.url('/busy'), { timeout: 1000 }],
+  ['page', 'a page that removes its root element', 'CAPTURE_FAILED', () => site.url('/rootless'), { isFullPage: true }],
   ['page', 'a page that is too tall', 'PAGE_TOO_LARGE', () => site.url('/tall'), { isFullPage: true, format: 'webp' }],
 ])('%s: %s', async (causedBy, _, code, url, options) => {
   await expect(engine.render(url(), options)).rejects.toMatchObject({ code, causedBy });

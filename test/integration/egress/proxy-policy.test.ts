@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
+import { connectivityChecks } from '../../../services/renderer/egress/serve.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { openTunnel, plain, read } from './proxy-client.ts';
 import { notationsOf, refusedAddresses, refusedHosts } from './refused-hosts.ts';
@@ -54,6 +55,13 @@ describe('the policy', () => {
     expect(session.wasBlocked(`https://0x7f.1:${port}/any`)).toBe(true);
     expect(session.wasBlocked('http://a.example/')).toBe(false);
     expect(session.wasBlocked('not a url')).toBe(false);
+  });
+
+  it('asks no server about the network when full Chromium does, and answers that there is no login', async () => {
+    const session = await openSession({ lookup: async (name) => expect.unreachable(`${name} was looked up`) });
+    for (const url of connectivityChecks)
+      expect(await plain(session.server, url)).toMatchObject({ status: 204, body: '' });
+    expect(session.stats().blockedRequests).toBe(0);
   });
 
   it('holds for where a redirect leads', async () => {

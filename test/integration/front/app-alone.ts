@@ -2,6 +2,7 @@ import { randomUUIDv7 } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
@@ -49,6 +50,8 @@ export function buildAppAlone(
     /** Of a built dashboard; by default there is none. */
     dashboardFolder?: string;
     signInCode?: SignInCode;
+    /** By default none. */
+    log?: Logger;
     /** What stands in for everything behind the application. */
     beyond?: () => never;
   } = {},
@@ -126,7 +129,7 @@ export function buildAppAlone(
       proxyHops: options.proxyHops ?? 1,
       maxConnectionsPerAddress: options.maxConnectionsPerAddress ?? 256,
       clientLimits: options.clientLimits ?? unlimited,
-      log: silentLog,
+      log: options.log ?? silentLog,
       metrics,
       leaving: new AbortController().signal,
     },

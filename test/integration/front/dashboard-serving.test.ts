@@ -1,13 +1,17 @@
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtDashboard } from '../../../services/front/api/dashboard.ts';
 import { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
+/** Warnings and errors. */
+const logged: string[] = [];
 beforeAll(async () => {
-  app = await buildAppAlone({ dashboardFolder: builtDashboard });
+  const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
+  app = await buildAppAlone({ dashboardFolder: builtDashboard, log });
 });
 afterAll(() => app.close());
 
@@ -66,9 +70,14 @@ test('what is not there is not found, outside of the folder as inside', async ()
   expect((await app.inject({ method: 'POST', url: '/dashboard/' })).statusCode).toBe(405);
 });
 
-test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%5c'])('%s is a 404', async (path) => {
-  expect((await get(path)).statusCode).toBe(404);
-});
+test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%5c'])(
+  '%s is a 404, and no error in the log',
+  async (path) => {
+    const before = logged.length;
+    expect((await get(path)).statusCode).toBe(404);
+    expect(logged.slice(before)).toEqual([]);
+  },
+);
 
 test('all that the first page loads has less than 150 KB compressed', async () => {
   const files = await Promise.all(['/dashboard/', ...(await assetsOf())].map((path) => get(path)));
