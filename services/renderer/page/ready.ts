@@ -54,9 +54,8 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   const about = { runs: isScripted && options.javaScript !== false, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
-  await world.call(watchChanges, [], limit('watching changes'));
+  let lastChange = await world.call(watchChanges, [], limit('watching changes'));
   let changing: SoftTimeout | undefined;
-  let lastChange = -1;
   // What is shown may ask for more; what is asked for again and again is not shown.
   for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
     const fetched = await untilFetched(open, end);
@@ -64,8 +63,9 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
     ({ changing, lastChange } = await world.call(untilNothingIsDue, limits, dueLimit, [fingerprintCanvas]));
     await setImmediate();
     if (document.moving) await follow(open, options);
-    const isBusy = fetched === 'come' && (network.isFetching || network.isListening);
-    if (!isBusy || lastChange === before || performance.now() >= start + readyTimeoutMs) break;
+    const isBusy = fetched !== 'late' && (network.isFetching || network.isListening);
+    const isShown = fetched === 'none' || lastChange !== before;
+    if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
   return { mayMove: isScripted, softTimeouts: changing === undefined ? [] : [changing] };
 }
@@ -75,9 +75,10 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
  * shown, they may ask for more.
  *
  * @param end by `performance.now()`
- * @returns whether it has come
+ * @returns whether it has come, or there was nothing to wait for
  */
-async function untilFetched({ network, world, deadline }: OpenPage, end: number): Promise<'come' | 'late'> {
+async function untilFetched({ network, world, deadline }: OpenPage, end: number): Promise<'none' | 'come' | 'late'> {
+  if (!network.isFetching && !network.isListening) return 'none';
   while (network.isFetching || network.isListening) {
     const left = Math.max(0, end - performance.now());
     if (left === 0) return 'late';

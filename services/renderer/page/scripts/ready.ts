@@ -12,13 +12,13 @@ declare const own: typeof Own;
 /** A helper of the call of {@link untilNothingIsDue}. */
 declare const fingerprintCanvas: typeof FingerprintCanvas;
 
-/** Notes from now on what scripts change in the document, for {@link untilNothingIsDue}. A second call starts the time anew. */
-export function watchChanges(): void {
+/** Notes from now on what scripts change in the document, for {@link untilNothingIsDue}. A second call starts the time anew: it returns that time. */
+export function watchChanges(): number {
   const maxPlaces = 20;
   const now = performance.now();
   if (pageState.webcaptureChanges) {
     pageState.webcaptureChanges.startedAt = pageState.webcaptureChanges.lastChange = now;
-    return;
+    return now;
   }
   const changed: NonNullable<PageState['webcaptureChanges']>['changed'] = new Map();
   const note = (node: Node, hasGrown: boolean, places: readonly Node[]) => {
@@ -71,6 +71,7 @@ export function watchChanges(): void {
     runsAtChange: new Map(runs),
     runsAtGrowth: new Map(runs),
   };
+  return now;
 }
 
 /** What was still changing in view when a wait ended, if anything was. */
@@ -117,13 +118,16 @@ export async function untilNothingIsDue(
   const { changed, motions, opacities, prints, startedAt, runsAtChange, runsAtGrowth } = watch;
   let lastProgress = Number.NEGATIVE_INFINITY;
   let lastEndless = Number.NEGATIVE_INFINITY;
+  let lookedAt = startedAt;
 
   const isInView = (node: Node): boolean => {
     const element = node instanceof Element ? node : own(node).parentElement;
     if (element === null || !own(element).isConnected) return false;
     if (own(element).matches('style, link')) return true;
     if (own(element).matches('head, head *, script, template') || !own(element).checkVisibility()) return false;
-    if (scope === 'all') return true;
+    return scope === 'all' || isInViewport(element);
+  };
+  const isInViewport = (element: Element): boolean => {
     const { top, left, bottom, right } = own(element).getBoundingClientRect();
     return bottom >= 0 && right >= 0 && top < innerHeight && left < innerWidth;
   };
@@ -140,7 +144,8 @@ export async function untilNothingIsDue(
   /** Notes a change of what is in view. */
   const note = (node: Node, hasGrown: boolean, now: number) => {
     const motion = motions.get(node);
-    const goesOn = motion !== undefined && now - motion.last < maxPauseMs;
+    // On a busy machine, two looks may be further apart than any pause.
+    const goesOn = motion !== undefined && (now - motion.last < maxPauseMs || motion.last === lookedAt);
     motions.set(node, { since: goesOn ? motion.since : now, last: now, isRepeated: goesOn });
     const isProgress = hasGrown || fadesIn(node) || motion === undefined;
     if (hasGrown) watch.lastGrowth = now;
@@ -152,13 +157,14 @@ export async function untilNothingIsDue(
     if (isProgress) lastProgress = now;
   };
 
-  const look = () => {
-    const now = performance.now();
+  const look = (now: number) => {
     let looks = 0;
     for (const [node, { hasGrown, places }] of changed) {
       looks += 1;
       if (looks > maxLooks) break;
-      if (places.some(isInView)) note(node, hasGrown, now);
+      // A list that grows below the viewport is followed by scrolling.
+      const isInSight = (place: Node) => !(place instanceof Element) || isInViewport(place);
+      if (places.some(isInView)) note(node, hasGrown && places.some(isInSight), now);
     }
     changed.clear();
     for (const canvas of document.querySelectorAll('canvas')) {
@@ -168,6 +174,7 @@ export async function untilNothingIsDue(
       prints.set(canvas, print);
       if (before !== undefined && before !== print) note(canvas, false, now);
     }
+    lookedAt = now;
   };
 
   const keyOf = ({ kind, delay }: DueCallbacks) => `${kind} ${delay}`;
@@ -205,7 +212,7 @@ export async function untilNothingIsDue(
   let isLate = false;
   for (;;) {
     const { lastChange: changeBefore, lastGrowth: growthBefore } = watch;
-    look();
+    look(performance.now());
     const due = runs ? activity.due() : [];
     const { lastChange, lastGrowth } = watch;
     if (lastChange !== changeBefore) runsAtChange.clear();
