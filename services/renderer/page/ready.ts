@@ -60,11 +60,12 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
     const fetched = await untilFetched(open, end);
     const before = lastChange;
-    ({ changing, lastChange } = await world.call(untilNothingIsDue, limits, dueLimit, [fingerprintCanvas]));
+    const waited = await world.call(untilNothingIsDue, limits, dueLimit, [fingerprintCanvas]);
+    ({ changing, lastChange } = waited);
     await setImmediate();
     if (document.moving) await follow(open, options);
     const isBusy = fetched !== 'late' && (network.isFetching || network.isListening);
-    const isShown = fetched === 'none' || lastChange !== before;
+    const isShown = (fetched === 'none' && !waited.repeats) || lastChange !== before;
     if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
   return { mayMove: isScripted, softTimeouts: changing === undefined ? [] : [changing] };

@@ -91,7 +91,7 @@ export async function untilNothingIsDue(
   maxMs: number,
   maxProgressMs: number,
   { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
-): Promise<{ readonly changing: StillChanging; readonly lastChange: number }> {
+): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
   /** What changes nothing in view for so long will change nothing. */
   const quietMs = 500;
   /** And so many times. */
@@ -114,7 +114,7 @@ export async function untilNothingIsDue(
   const maxLooks = 200;
 
   const watch = pageState.webcaptureChanges;
-  if (watch === undefined) return { changing: undefined, lastChange: 0 };
+  if (watch === undefined) return { changing: undefined, lastChange: 0, repeats: false };
   const { changed, motions, opacities, prints, startedAt, runsAtChange, runsAtGrowth } = watch;
   let lastProgress = Number.NEGATIVE_INFINITY;
   let lastEndless = Number.NEGATIVE_INFINITY;
@@ -210,6 +210,7 @@ export async function untilNothingIsDue(
   };
 
   let isLate = false;
+  let repeats = false;
   for (;;) {
     const { lastChange: changeBefore, lastGrowth: growthBefore } = watch;
     look(performance.now());
@@ -226,6 +227,8 @@ export async function untilNothingIsDue(
       due === undefined
         ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
+    // At the end, what is due all the same was not waited for.
+    repeats = due?.some(({ inMs }) => inMs < nextChangeMs) === true;
     const refresh = refreshAt();
     const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;
     if (isLate || !(awaited || isLeaving)) break;
@@ -237,5 +240,5 @@ export async function untilNothingIsDue(
   watch.isIdle = now - lastChange >= quietMs;
   const isMoving = isLate && now - lastChange < maxPauseMs;
   const changing = isMoving ? (now - lastGrowth < maxPauseMs ? 'content' : 'animations') : undefined;
-  return { changing, lastChange };
+  return { changing, lastChange, repeats };
 }
