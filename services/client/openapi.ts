@@ -976,7 +976,7 @@ export interface components {
             /** @description Requests that `block` or the egress policy refused. */
             blockedRequests: number;
             /** @description Waits that timed out. The page was captured as it was. */
-            softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "extract")[];
+            softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "animations" | "content" | "extract")[];
             /**
              * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
              * @enum {string}
@@ -1048,7 +1048,7 @@ export interface components {
              */
             timeout?: number;
             /**
-             * @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.
+             * @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.
              * @default load
              * @enum {string}
              */
@@ -2082,7 +2082,7 @@ export interface operations {
                 colorScheme?: "light" | "dark" | "no-preference";
                 /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
                 timeout?: number;
-                /** @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event. */
+                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
                 waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
                 /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
                 imageTimeout?: number;
@@ -2556,7 +2556,7 @@ export interface operations {
                 colorScheme?: "light" | "dark" | "no-preference";
                 /** @description Navigation timeout in milliseconds. Time in the queue does not count. */
                 timeout?: number;
-                /** @description Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event. */
+                /** @description Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event. */
                 waitUntil?: "load" | "domcontentloaded" | "networkidle" | "commit";
                 /** @description Maximum time to wait for images, in milliseconds. The wait ends when all images have loaded. */
                 imageTimeout?: number;

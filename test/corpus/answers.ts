@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import type { Handler } from '../harness/engine.ts';
 
@@ -74,5 +75,25 @@ export function withOther(text: string): Handler {
   return (request, response) => {
     const html = text.replaceAll('{other}', `http://other.test:${request.socket.localPort}`);
     response.writeHead(200, { 'content-type': 'text/html' }).end(html);
+  };
+}
+
+/** Accepts a WebSocket and sends texts, each `afterMs` milliseconds after the previous one. */
+export function webSocket(messages: readonly (readonly [afterMs: number, text: string])[]): Handler {
+  return (request, { socket }) => {
+    if (socket === null) return;
+    const key = `${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`;
+    const accept = createHash('sha1').update(key).digest('base64');
+    socket.on('error', () => undefined);
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    );
+    let at = 0;
+    for (const [afterMs, text] of messages) {
+      at += afterMs;
+      setTimeout(() => {
+        if (!socket.destroyed) socket.write(Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)]));
+      }, at);
+    }
   };
 }

@@ -4,7 +4,8 @@ import { callExpression } from './isolated-world.ts';
 
 /**
  * The name of an event that asks {@link watchActivity} whether the page is still, when it is dispatched on the document: yes, if it is
- * cancelled. No page knows the name, so that none can tell by it that it is watched.
+ * cancelled. The same name with `-due` at its end asks what is due; the answer is the detail of an event whose name ends in `-answer`. No
+ * page knows the names, so that none can tell by them that it is watched.
  */
 export const stillQuestion = `webcapture-${randomUUID()}`;
 
@@ -52,12 +53,31 @@ function watchActivity(question: string): void {
     },
   };
 
+  const { performance } = globalThis;
+  const nowOf = functionOf(Performance.prototype, 'now');
+  const now = () => (nowOf === undefined ? 0 : (apply(nowOf, performance, []) as number));
+  const emptyRecord = <T>() => Object.create(null) as Record<string | number, T>;
+
   let due = 0;
-  /** What is due, by the kind of its id: a timer and a frame may have the same one. */
+  interface Due {
+    readonly kind: string;
+    readonly delay: number;
+    /** By `performance.now()`. */
+    at: number;
+  }
+  /** What is due, by kind and id: a timer and a frame may have the same id. */
+  const dueByKind: Record<string | number, Due>[] = [];
+  /** How often callbacks have run, by the name of the function that put them off and the delay. */
+  const runs = emptyRecord<number>();
+  const delayOf = (given: unknown) => {
+    const delay = typeof given === 'number' || typeof given === 'string' ? +given : 0;
+    return delay > 0 ? delay | 0 : 0;
+  };
   const watchDue = (set: readonly string[], cancel: readonly string[], repeats = '') => {
-    const ids: Record<number, true> = Object.create(null) as Record<number, true>;
+    const ids = emptyRecord<Due>();
+    dueByKind[dueByKind.length] = ids;
     const end = (id: number) => {
-      if (ids[id] !== true) return;
+      if (ids[id] === undefined) return;
       delete ids[id];
       due -= 1;
     };
@@ -71,12 +91,16 @@ function watchActivity(question: string): void {
             return apply(native, self, args);
           }
           let id = 0;
+          const delay = delayOf(args[1]);
           args[0] = function (this: unknown, ...given: unknown[]) {
+            const ended = ids[id];
             if (name !== repeats) end(id);
+            else if (ended !== undefined) ended.at = now() + delay;
+            runs[name + delay] = (runs[name + delay] ?? 0) + 1;
             return apply(run as Callback, this, given);
           };
           id = apply(native, self, args) as number;
-          ids[id] = true;
+          ids[id] = { kind: name, delay, at: now() + delay };
           due += 1;
           return id;
         },
@@ -203,8 +227,49 @@ function watchActivity(question: string): void {
     for (const event of events) noteAccess(owner, `on${event}`, 'set');
   }
 
-  // The page is on its way to another document.
-  (page['navigation'] as EventTarget | undefined)?.addEventListener('navigate', () => (mayBeCalled = true));
+  // The page navigates to another document, or to another place in this one.
+  let leftAt: number | undefined;
+  const destination = prototypeOf('NavigationDestination');
+  const sameDocument = functionOf(destination && Object.getOwnPropertyDescriptor(destination, 'sameDocument'), 'get');
+  const navigateEvent = prototypeOf('NavigateEvent');
+  const destinationOf = functionOf(
+    navigateEvent && Object.getOwnPropertyDescriptor(navigateEvent, 'destination'),
+    'get',
+  );
+  (page['navigation'] as EventTarget | undefined)?.addEventListener('navigate', (event) => {
+    mayBeCalled = true;
+    if (destinationOf === undefined || sameDocument === undefined) return;
+    if (apply(sameDocument, apply(destinationOf, event, []), []) !== true) leftAt = now();
+  });
+
+  /** For each function and delay its name, the delay, the milliseconds until the first callback is due, and how many have run. */
+  const listDue = () => {
+    const first = emptyRecord<Due>();
+    for (let kind = 0; kind < dueByKind.length; kind += 1) {
+      const ids = dueByKind[kind];
+      for (const id in ids) {
+        const one = ids[id];
+        if (one === undefined) continue;
+        const key = one.kind + one.delay;
+        const other = first[key];
+        if (other === undefined || one.at < other.at) first[key] = one;
+      }
+    }
+    let list = leftAt === undefined ? '' : `navigation 0 ${leftAt - now()} 0;`;
+    for (const key in first) {
+      const one = first[key];
+      if (one !== undefined) list += `${one.kind} ${one.delay} ${one.at - now()} ${runs[key] ?? 0};`;
+    }
+    return list;
+  };
+  const dispatch = functionOf(prototypeOf('EventTarget'), 'dispatchEvent');
+  const { CustomEvent } = globalThis;
+  const detailed = emptyRecord<string>();
+  document.addEventListener(`${question}-due`, () => {
+    detailed['detail'] = listDue();
+    const answer = construct(CustomEvent, [`${question}-answer`, detailed]) as object;
+    if (dispatch !== undefined) apply(dispatch, document, [answer]);
+  });
 
   const cancel = functionOf(prototypeOf('Event'), 'preventDefault');
   document.addEventListener(question, (event) => {

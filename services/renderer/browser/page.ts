@@ -67,9 +67,10 @@ const ignore = () => undefined;
 
 /**
  * In the headless shell a page may close, resize and move its own window. In a tab of the full browser these functions do nothing. A
- * frame of the page could call its own ones on the page's window, so all frames have these.
+ * frame of the page could call its own ones on the page's window, so all frames have these. `print` would tell the page at once that it has
+ * been printed, and many pages then leave.
  */
-const keepWindowScript = `for (const name of ['close', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
+const keepWindowScript = `for (const name of ['close', 'print', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
 
 /**
  * Sets the default viewport for a page of the headless shell, independent of its window. Without it, `screen.orientation.lock` turns the screen

@@ -16,6 +16,7 @@ export class MainDocument {
   #requested: string | undefined;
   #answer: DocumentAnswer | undefined;
   #failure: { readonly url: string; readonly netError: string } | undefined;
+  #arrivals = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #stay = Promise.withResolvers<void>();
   /** Where the document that is there came from. */
@@ -48,6 +49,11 @@ export class MainDocument {
   /** Whether the page is on its way to another document. */
   get moving(): boolean {
     return this.#moving !== undefined;
+  }
+
+  /** How many documents the page has come to. */
+  get arrivals(): number {
+    return this.#arrivals;
   }
 
   /** Resolves when the page is on its way nowhere. */
@@ -101,6 +107,7 @@ export class MainDocument {
     if (frame !== this.#page.mainFrame()) return;
     this.#onMove();
     if (this.#moving !== undefined) {
+      this.#arrivals += 1;
       this.#here = this.#moving;
       const before = this.#cutOff;
       this.#cutOff = Promise.withResolvers<void>();

@@ -1,5 +1,6 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
-import type { Frame, Page, Request } from 'playwright';
+import type { Frame, Page, Request, WebSocket } from 'playwright';
+import type { PageSession } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 
 /** For so long nothing may happen; the same as Playwright's `networkidle`. */
@@ -10,6 +11,9 @@ const quietPollIntervalMs = 50;
 const maxLookIntervalMs = 2 * quietPollIntervalMs;
 const fetchPollIntervalMs = 20;
 const askPollIntervalMs = 5;
+/** Maximum time between messages that belong together. A connection with this number of messages is a stream without an end. */
+const nextMessageMs = 250;
+const manyMessages = 10;
 
 export interface NetworkWatch {
   /**
@@ -28,6 +32,10 @@ export interface NetworkWatch {
    * answer for half a second: then it is one that the page does not read.
    */
   untilFetched(timeoutMs: number): Promise<boolean>;
+  /** Whether a connection of the page has yet to bring its first message, or messages have just come. */
+  readonly isListening: boolean;
+  /** Resolves with true when the messages have come; with false when time is up. */
+  untilHeard(timeoutMs: number): Promise<boolean>;
   /** Resolves when they ask for something, or after `timeoutMs`. */
   untilFetching(timeoutMs: number): Promise<void>;
   stop(): void;
@@ -38,10 +46,16 @@ export interface NetworkWatch {
  * comes: their network would be busy for ever. So the bytes are watched as they come in through the proxy session.
  * To be called before the navigation.
  */
-export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats'>): NetworkWatch {
+export function watchNetwork(
+  page: Page,
+  proxySession: Pick<ProxySession, 'stats'>,
+  cdp: Pick<PageSession, 'on' | 'off'>,
+): NetworkWatch {
   const waiting = new Set<Request>();
   const loading = new Set<Request>();
   const fetching = new Set<Request>();
+  /** Open ones, of WebSockets and of server-sent events. */
+  const connections = new Map<WebSocket | Request, Connection>();
   let lastEventAt = performance.now();
   let lastBytes = proxySession.stats().bytesReceived;
 
@@ -49,6 +63,7 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
     waiting.add(request);
     loading.add(request);
     if (isFetched(request, page)) fetching.add(request);
+    if (request.resourceType() === 'eventsource') connections.set(request, new Connection());
     lastEventAt = performance.now();
   };
   const answered = (request: Request) => {
@@ -58,10 +73,25 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
   const ended = (request: Request) => {
     fetching.delete(request);
     loading.delete(request);
+    connections.delete(request);
     answered(request);
   };
   const onResponse = (response: { request(): Request }) => answered(response.request());
   page.on('request', asked).on('response', onResponse).on('requestfailed', ended).on('requestfinished', ended);
+
+  const onSocket = (socket: WebSocket) => {
+    const connection = new Connection();
+    connections.set(socket, connection);
+    socket.on('framereceived', () => connection.heard());
+    socket.on('close', () => connections.delete(socket));
+  };
+  // It is not told for which of them.
+  const onEvent = () => {
+    for (const [by, connection] of connections) if ('resourceType' in by) connection.heard();
+  };
+  page.on('websocket', onSocket);
+  cdp.on('Network.eventSourceMessageReceived', onEvent);
+  const isListening = () => [...connections.values()].some((connection) => connection.isAwaited);
 
   /** Notes what has happened since the last call (waiting for an answer counts), and tells for how long nothing has. */
   const observe = (isAwaited: boolean) => {
@@ -105,16 +135,44 @@ export function watchNetwork(page: Page, proxySession: Pick<ProxySession, 'stats
       }
       return true;
     },
+    get isListening() {
+      return isListening();
+    },
+    async untilHeard(timeoutMs) {
+      const end = performance.now() + timeoutMs;
+      while (isListening()) {
+        if (performance.now() >= end || !(await delay(fetchPollIntervalMs, stopped.signal))) return false;
+      }
+      return true;
+    },
     async untilFetching(timeoutMs) {
       const end = performance.now() + timeoutMs;
       while (fetching.size === 0 && performance.now() < end && (await delay(askPollIntervalMs, stopped.signal)));
     },
     stop() {
       stopped.abort();
-      page.off('request', asked).off('response', onResponse);
+      page.off('request', asked).off('response', onResponse).off('websocket', onSocket);
+      cdp.off('Network.eventSourceMessageReceived', onEvent);
       page.off('requestfailed', ended).off('requestfinished', ended);
     },
   };
+}
+
+/** One that the page holds open to be sent messages. */
+class Connection {
+  #messages = 0;
+  #lastAt = 0;
+
+  heard(): void {
+    this.#messages += 1;
+    this.#lastAt = performance.now();
+  }
+
+  /** Whether its first message, or more of those that belong together, may be about to come. */
+  get isAwaited(): boolean {
+    if (this.#messages === 0) return true;
+    return this.#messages < manyMessages && performance.now() - this.#lastAt < nextMessageMs;
+  }
 }
 
 /** What a script asks for to show more of a page. Images have a wait of their own. */

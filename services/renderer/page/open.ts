@@ -59,7 +59,7 @@ export async function openPage(
   const { page, cdp, hasOwnSession, proxySession, frameId, answerLogins, undoLater } = acquired;
   const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
-  const network = watchNetwork(page, proxySession);
+  const network = watchNetwork(page, proxySession, cdp);
   const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {

@@ -104,6 +104,9 @@ export async function layOutForPaper(
 /** The paper that the page's own rules ask for, in millimetres: only a print tells which of them holds. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
+  // A page that goes back when it has been printed stays.
+  const forgotten = open.cdp.send('Page.resetNavigationHistory');
+  await open.deadline.run(forgotten, callTimeoutMs, 'clearing the history');
   // Nobody sees this print: the tags would take most of its time.
   const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
   const [width, height] = [toMm(printed.width), toMm(printed.height)];

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
@@ -10,16 +9,18 @@ import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
+import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert, rememberRevealed } from './scripts/print.ts';
-import { loadEagerly, waitForAssets, waitForCanvases } from './scripts/assets.ts';
+import { loadEagerly, waitForAssets } from './scripts/assets.ts';
+import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
-import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+import { untilFrames } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
 import { step } from './world.ts';
 
@@ -58,12 +59,6 @@ const contentTimeoutMs = 2500;
 const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw themselves in. */
 const canvasTimeoutMs = 1500;
-/** What scripts put off to a timer this soon after load is part of the page. */
-const timerGraceMs = 20;
-/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
-const fetchTimeoutMs = 1500;
-/** Within so long after an answer a page asks for what it needs next. */
-const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 /** From the top of a page to its end, before it is printed. */
@@ -85,7 +80,7 @@ export async function settle(
 ): Promise<Settled> {
   const { world, deadline } = open;
   const softTimeouts: SoftTimeout[] = [];
-  const hasLoaded = loaded && options.waitUntil === 'load';
+  const hasLoaded = loaded && (options.waitUntil === 'load' || options.waitUntil === 'networkidle');
   // The page may be busy with its own scripts, for ever: then this is the first to tell. One that has loaded tells next.
   const painted = hasLoaded || world.call(hasPainted, [], limit('the first answer'));
   if (painted !== true) painted.catch(() => undefined);
@@ -99,7 +94,9 @@ export async function settle(
   }
   await style?.keep();
   const asksForScripts = runsScript || options.click !== undefined || blocking !== undefined;
-  const isStill = hasLoaded && !(await untilScriptsAreDone(open)) && !asksForScripts;
+  const ready = hasLoaded ? await untilReady(open, options) : { mayMove: true, softTimeouts: [] };
+  softTimeouts.push(...ready.softTimeouts);
+  const isStill = !ready.mayMove && !asksForScripts;
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
   if (blocking) await tidy(open, blocking, softTimeouts);
   await keepHidden(open, options);
@@ -130,10 +127,9 @@ export async function settle(
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
   // What never comes to rest in a canvas is waited for beside the rest of the page, and not after it.
   const canvases = mayMove
-    ? world.call(waitForCanvases, [canvasTimeoutMs], {
-        timeoutMs: canvasTimeoutMs + callTimeoutMs,
-        what: 'canvases',
-      })
+    ? world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }, [
+        fingerprintCanvas,
+      ])
     : undefined;
   canvases?.catch(() => undefined);
   if (mayMove) await untilAtRest(open, { isWatched: whole !== undefined, mayBeStill: isStill });
@@ -161,30 +157,6 @@ export async function settle(
   if (whole) whole = await fitFullPage(open, whole, laidOut);
   const part = asksForPart(options) ? await framePart(open, options) : undefined;
   return { images, softTimeouts, whole, part };
-}
-
-/**
- * Waits for what the page's scripts put off to the moments after load, and for what they ask the server for; once that is shown,
- * it may ask for more.
- *
- * @returns whether there are any that may go on
- */
-async function untilScriptsAreDone({ network, world, deadline, page, document }: OpenPage): Promise<boolean> {
-  const end = performance.now() + fetchTimeoutMs;
-  const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
-  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
-  // What the page has asked for is told in a later turn of the event loop than its answer.
-  await setImmediate();
-  await setImmediate();
-  if (areStill && !network.isLoading && page.frames().length === 1 && !document.moving) return false;
-  while (network.isFetching) {
-    const left = Math.max(0, end - performance.now());
-    if (!(await deadline.run(network.untilFetched(left), left + callTimeoutMs, 'what the page fetches'))) return true;
-    await world.call(untilFrames, [2], limit('frames'));
-    // The browser tells that a request has ended before the page has read the answer, and asks for the next thing.
-    await network.untilFetching(nextFetchMs);
-  }
-  return isScripted;
 }
 
 /**

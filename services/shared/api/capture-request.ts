@@ -95,7 +95,7 @@ export const captureRequestSchema = Type.Object(
     waitUntil: oneOf(['load', 'domcontentloaded', 'networkidle', 'commit'], {
       default: 'load',
       description:
-        "Event that ends the navigation. With load, requests that the page's scripts have started by then get up to 1.5 more seconds. A page that does not reach load or networkidle in time is captured as it is, and report.softTimeouts names the event.",
+        "Event that ends the navigation. With load and networkidle, the capture then waits up to 2.5 seconds, or up to 5 seconds while content is added, for what the page's scripts are about to change in view. If load or networkidle does not occur in time, the page is captured nevertheless, and report.softTimeouts names the event.",
     }),
     imageTimeout: Type.Integer({
       minimum: 0,

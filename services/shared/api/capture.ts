@@ -25,7 +25,18 @@ export const reportSchema = Type.Object({
   images: Type.Object({ loaded: Type.Integer(), failed: Type.Integer(), pending: Type.Integer() }),
   blockedRequests: Type.Integer({ description: 'Requests that `block` or the egress policy refused.' }),
   softTimeouts: Type.Array(
-    enumOf(['load', 'domcontentloaded', 'networkidle', 'waitFor', 'images', 'fonts', 'settle', 'extract']),
+    enumOf([
+      'load',
+      'domcontentloaded',
+      'networkidle',
+      'waitFor',
+      'images',
+      'fonts',
+      'settle',
+      'animations',
+      'content',
+      'extract',
+    ]),
     {
       description: 'Waits that timed out. The page was captured as it was.',
     },

@@ -36,6 +36,8 @@ export function describeReport(
     images: `Not all images had loaded when ${nameOption('imageTimeout')} ended.`,
     fonts: 'Not all fonts had loaded in time.',
     settle: 'The page did not settle in time; it was captured as it was.',
+    animations: 'Scripts were still moving something in view when the page was captured.',
+    content: 'Scripts were still adding content in view when the page was captured.',
     extract: 'Not all parts of the page could be extracted in time.',
   } satisfies Record<SoftTimeout, string>;
   const count = (number: number, noun: string) => `${number.toLocaleString('en-US')} ${noun}${number === 1 ? '' : 's'}`;

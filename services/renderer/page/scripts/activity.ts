@@ -1,7 +1,18 @@
 /// <reference lib="dom" />
 
 /** What every script of this folder finds under the name `activity`: see {@link readActivity}. */
-type PageActivity = ReturnType<typeof readActivity>;
+export type PageActivity = ReturnType<typeof readActivity>;
+
+/** Callbacks that the page's scripts have put off with the same function and the same delay. */
+export interface DueCallbacks {
+  readonly kind: string;
+  /** In milliseconds; 0 for frames and idle time. */
+  readonly delay: number;
+  /** Milliseconds until the first of them is due; below 0 where it is late. */
+  readonly inMs: number;
+  /** How many have run since the document began. */
+  readonly ran: number;
+}
 
 /**
  * Asks what the page's own scripts are about to do: see `watchActivity` of browser/activity.ts. Where that does not run (with antiBot, or
@@ -14,6 +25,24 @@ export function readActivity(question: string) {
       const event = new Event(question, { cancelable: true });
       return !document.dispatchEvent(event);
     },
+    /** What is due; undefined where that is not known. */
+    due: (): readonly DueCallbacks[] | undefined => {
+      let answer: string | undefined;
+      const note = ({ detail }: Event & { readonly detail?: string }) => {
+        answer = detail;
+      };
+      document.addEventListener(`${question}-answer`, note);
+      document.dispatchEvent(new Event(`${question}-due`));
+      document.removeEventListener(`${question}-answer`, note);
+      return answer
+        ?.split(';')
+        .slice(0, -1)
+        .map((line) => {
+          const [kind = '', ...numbers] = line.split(' ');
+          const [delay = 0, inMs = 0, ran = 0] = numbers.map(Number);
+          return { kind, delay, inMs, ran };
+        });
+    },
   };
 }
 
@@ -25,8 +54,9 @@ declare const activity: PageActivity;
  */
 export function scriptsHaveEnded(): boolean {
   if (document.readyState !== 'complete' || !activity.isStill()) return false;
-  // What may call them, or has scripts of its own.
-  const calling = 'iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';
+  // Elements that may call the scripts, contain other scripts, or lead to another document.
+  const calling =
+    'meta[http-equiv="refresh" i], iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';
   if (document.querySelector(calling) !== null) return false;
   const sheets = document.querySelectorAll<HTMLLinkElement>('link[rel~="stylesheet" i]');
   const hasLoaded =

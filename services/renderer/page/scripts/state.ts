@@ -18,6 +18,29 @@ export interface PageState {
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
+  /** What scripts change in the document from when the page has loaded. */
+  webcaptureChanges?: {
+    /** Since the last look: whether there is more to see, and the nodes by which it can be told whether that is in view. */
+    readonly changed: Map<Node, { readonly hasGrown: boolean; readonly places: readonly Node[] }>;
+    /** In view. */
+    readonly motions: Map<Node, Motion>;
+    /** The greatest opacity that elements in view have had; infinite where it has become less. */
+    readonly opacities: Map<Element, number>;
+    /** Fingerprints of canvases. */
+    readonly prints: Map<HTMLCanvasElement, number>;
+    /** By `performance.now()`. */
+    startedAt: number;
+    /** When something in view last changed, and when there was last more to see. */
+    lastChange: number;
+    lastGrowth: number;
+    /** Numbers of callbacks that had run at these times, by their function and delay. */
+    readonly runsAtChange: Map<string, number>;
+    readonly runsAtGrowth: Map<string, number>;
+    /** What was still due at the end of the wait had changed nothing in view for a while. */
+    isIdle?: boolean;
+  };
+  /** Canvases are drawn on it to be compared. */
+  webcaptureScratch?: CanvasRenderingContext2D | null;
   webcaptureEffects?: {
     readonly observer: MutationObserver;
     /** Since the last place. */

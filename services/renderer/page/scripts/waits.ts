@@ -68,7 +68,8 @@ export async function untilLaidOut(timeoutMs: number): Promise<void> {
  * @returns whether there is anything that scripts may have begun; else it is not waited
  */
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
-  const isScripted = document.scripts.length > 0 || document.querySelector('[onload], [onerror], canvas') !== null;
+  const moving = '[onload], [onerror], canvas, meta[http-equiv="refresh" i]';
+  const isScripted = document.scripts.length > 0 || document.querySelector(moving) !== null;
   if (!isScripted) return false;
   if (scriptsHaveEnded()) return true;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];

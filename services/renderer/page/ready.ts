@@ -1,0 +1,106 @@
+import { setImmediate } from 'node:timers/promises';
+import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
+import { DocumentGoneError } from '../browser/isolated-world.ts';
+import { followMove } from './follow-move.ts';
+import type { OpenPage } from './open.ts';
+import { asksForPart } from './part.ts';
+import { scriptsHaveEnded } from './scripts/activity.ts';
+import { fingerprintCanvas } from './scripts/canvases.ts';
+import { untilNothingIsDue, watchChanges } from './scripts/ready.ts';
+import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+import { step } from './world.ts';
+
+/** For what changes what is in view, from when it is first looked for; and for as long as there is more and more to see. */
+const readyTimeoutMs = 2500;
+const progressTimeoutMs = 5000;
+/** What scripts put off to a timer this soon after load is part of the page. */
+const timerGraceMs = 20;
+/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
+const fetchTimeoutMs = 1500;
+/** Within so long after an answer a page asks for what it needs next. */
+const nextFetchMs = 40;
+const callTimeoutMs = 5000;
+const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
+
+/** What became of a wait until a page is ready. */
+export interface Readiness {
+  /** Whether scripts may still do something. */
+  readonly mayMove: boolean;
+  readonly softTimeouts: readonly SoftTimeout[];
+}
+
+/**
+ * Waits until a page that has loaded is ready: until no timer, frame callback, animation, request, message or navigation of its scripts is
+ * due soon that changes what is in view. A page at rest is not waited for.
+ *
+ * @throws DocumentGoneError when the page has moved on to another document
+ */
+export async function untilReady(open: OpenPage, options: RenderOptions): Promise<Readiness> {
+  const { network, world, page, document } = open;
+  const start = performance.now();
+  const refresh = document.answer?.headers['refresh'];
+  const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
+  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
+  // What the page has asked for is told in a later turn of the event loop than its answer.
+  await setImmediate();
+  await setImmediate();
+  const isStill = areStill && !network.isLoading && page.frames().length === 1 && !document.moving;
+  if (isStill && refresh === undefined) return { mayMove: false, softTimeouts: [] };
+  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: [] };
+
+  const { isFullPage, format } = options;
+  const scope = isFullPage || format === 'pdf' || asksForPart(options) ? 'all' : 'visible';
+  const about = { runs: isScripted && options.javaScript !== false, refresh };
+  const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
+  const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
+  let lastChange = await world.call(watchChanges, [], limit('watching changes'));
+  let changing: SoftTimeout | undefined;
+  // What is shown may ask for more; what is asked for again and again is not shown.
+  for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
+    const fetched = await untilFetched(open, end);
+    const before = lastChange;
+    const waited = await world.call(untilNothingIsDue, limits, dueLimit, [fingerprintCanvas]);
+    ({ changing, lastChange } = waited);
+    await setImmediate();
+    if (document.moving) await follow(open, options);
+    const isBusy = fetched !== 'late' && (network.isFetching || network.isListening);
+    const isShown = (fetched === 'none' && !waited.repeats) || lastChange !== before;
+    if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
+  }
+  return { mayMove: isScripted, softTimeouts: changing === undefined ? [] : [changing] };
+}
+
+/**
+ * Waits for what the page's scripts have asked the server for, and for the messages of connections that they have opened; once that is
+ * shown, they may ask for more.
+ *
+ * @param end by `performance.now()`
+ * @returns whether it has come, or there was nothing to wait for
+ */
+async function untilFetched({ network, world, deadline }: OpenPage, end: number): Promise<'none' | 'come' | 'late'> {
+  if (!network.isFetching && !network.isListening) return 'none';
+  while (network.isFetching || network.isListening) {
+    const left = Math.max(0, end - performance.now());
+    if (left === 0) return 'late';
+    const come = Promise.all([network.untilFetched(left), network.untilHeard(left)]);
+    const [fetched, heard] = await deadline.run(come, left + callTimeoutMs, 'what the page fetches');
+    if (!fetched || !heard) return 'late';
+    await world.call(untilFrames, [2], limit('frames'));
+    // The browser tells that a request has ended before the page has read the answer, and asks for the next thing.
+    await network.untilFetching(nextFetchMs);
+  }
+  return 'come';
+}
+
+/**
+ * Follows the page to the document that it is on its way to.
+ *
+ * @throws DocumentGoneError when it is there; it may also stay where it is
+ */
+async function follow(open: OpenPage, options: RenderOptions): Promise<void> {
+  const { document } = open;
+  const before = document.arrivals;
+  await followMove(open, options);
+  if (document.arrivals !== before) throw new DocumentGoneError('the page has moved on');
+}

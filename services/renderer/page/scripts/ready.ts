@@ -1,0 +1,244 @@
+/// <reference lib="dom" />
+import type { DueCallbacks, PageActivity } from './activity.ts';
+import type { fingerprintCanvas as FingerprintCanvas } from './canvases.ts';
+import type { PageState } from './state.ts';
+import type { PageWaits } from './waits.ts';
+import type { own as Own } from './own.ts';
+
+declare const activity: PageActivity;
+declare const waits: PageWaits;
+declare const pageState: PageState;
+declare const own: typeof Own;
+/** A helper of the call of {@link untilNothingIsDue}. */
+declare const fingerprintCanvas: typeof FingerprintCanvas;
+
+/** Notes from now on what scripts change in the document, for {@link untilNothingIsDue}. A second call starts the time anew: it returns that time. */
+export function watchChanges(): number {
+  const maxPlaces = 20;
+  const now = performance.now();
+  if (pageState.webcaptureChanges) {
+    pageState.webcaptureChanges.startedAt = pageState.webcaptureChanges.lastChange = now;
+    return now;
+  }
+  const changed: NonNullable<PageState['webcaptureChanges']>['changed'] = new Map();
+  const note = (node: Node, hasGrown: boolean, places: readonly Node[]) => {
+    const known = changed.get(node) ?? { hasGrown: false, places: [] };
+    const all = [...known.places, ...places].slice(0, maxPlaces);
+    changed.set(node, { hasGrown: known.hasGrown || hasGrown, places: all });
+  };
+  const sizeOf = (nodes: NodeList) => {
+    let size = 0;
+    for (const node of nodes) {
+      size += (own(node).textContent ?? '').length + (node instanceof Element ? 1 : 0);
+    }
+    return size;
+  };
+  const observer = new MutationObserver((records) => {
+    for (const { type, target, oldValue, attributeName, attributeNamespace, addedNodes, removedNodes } of records) {
+      if (type === 'attributes') {
+        const value = own(target as Element).getAttributeNS(attributeNamespace, attributeName ?? '');
+        if (value !== oldValue) note(target, false, [target]);
+      } else if (type === 'characterData') {
+        const { data } = target as CharacterData;
+        if (data !== oldValue) note(target, data.length > (oldValue ?? '').length, [target]);
+      } else {
+        const [added, removed] = [addedNodes[0], removedNodes[0]];
+        const isReplaced = addedNodes.length === 1 && removedNodes.length === 1;
+        if (isReplaced && added?.isEqualNode(removed ?? null) === true) continue;
+        const elements = [...addedNodes].filter((node) => node instanceof Element);
+        const isOnlyAdded = elements.length > 0 && elements.length === addedNodes.length && removedNodes.length === 0;
+        note(target, sizeOf(addedNodes) > sizeOf(removedNodes), isOnlyAdded ? elements : [target]);
+      }
+    }
+  });
+  observer.observe(document, {
+    subtree: true,
+    childList: true,
+    attributes: true,
+    attributeOldValue: true,
+    characterData: true,
+    characterDataOldValue: true,
+  });
+  const runs = activity.due()?.map(({ kind, delay, ran }) => [`${kind} ${delay}`, ran] as const);
+  pageState.webcaptureChanges = {
+    changed,
+    motions: new Map(),
+    opacities: new Map(),
+    prints: new Map(),
+    startedAt: now,
+    lastChange: now,
+    lastGrowth: Number.NEGATIVE_INFINITY,
+    runsAtChange: new Map(runs),
+    runsAtGrowth: new Map(runs),
+  };
+  return now;
+}
+
+/** What was still changing in view when a wait ended, if anything was. */
+export type StillChanging = 'animations' | 'content' | undefined;
+
+/**
+ * Waits until no timer, frame callback, navigation or animation of the page's scripts is due soon that changes what is in view. What has come
+ * again and again and has changed nothing in view, and motions that do not end, are not waited for. Where nothing is due, it returns at once.
+ *
+ * @param scope `visible` is what the viewport shows, `all` the whole document
+ * @param maxMs after {@link watchChanges}
+ * @param maxProgressMs while content is added, or more and more elements begin to move
+ * @param runs whether the page has scripts that may run, and the header of its document that sends the browser on
+ */
+export async function untilNothingIsDue(
+  scope: 'visible' | 'all',
+  maxMs: number,
+  maxProgressMs: number,
+  { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
+): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
+  /** What changes nothing in view for so long will change nothing. */
+  const quietMs = 500;
+  /** And so many times. */
+  const quietRuns = 3;
+  const quietFrames = 8;
+  /** Where nothing is known of what is due, a change comes within this after load, or after the last one. */
+  const firstChangeMs = 400;
+  const nextChangeMs = 250;
+  /** What comes at this distance is given one turn, and an interval of the second distance is a clock or a row of slides. */
+  const longDelayMs = 250;
+  const slowIntervalMs = 1000;
+  /** A node that has changed for so long without a pause goes on for ever. */
+  const endlessMs = 1500;
+  /** Changes further apart than this are no animation. */
+  const maxPauseMs = 250;
+  /** A navigation that has begun tells of itself within this. */
+  const navigationMs = 700;
+  const pollIntervalMs = 16;
+  const frameMs = 50;
+  const maxLooks = 200;
+
+  const watch = pageState.webcaptureChanges;
+  if (watch === undefined) return { changing: undefined, lastChange: 0, repeats: false };
+  const { changed, motions, opacities, prints, startedAt, runsAtChange, runsAtGrowth } = watch;
+  let lastProgress = Number.NEGATIVE_INFINITY;
+  let lastEndless = Number.NEGATIVE_INFINITY;
+  let lookedAt = startedAt;
+
+  const isInView = (node: Node): boolean => {
+    const element = node instanceof Element ? node : own(node).parentElement;
+    if (element === null || !own(element).isConnected) return false;
+    if (own(element).matches('style, link')) return true;
+    if (own(element).matches('head, head *, script, template') || !own(element).checkVisibility()) return false;
+    return scope === 'all' || isInViewport(element);
+  };
+  const isInViewport = (element: Element): boolean => {
+    const { top, left, bottom, right } = own(element).getBoundingClientRect();
+    return bottom >= 0 && right >= 0 && top < innerHeight && left < innerWidth;
+  };
+
+  /** Whether an element is less transparent than before; not if it has been more transparent since: then it pulses. */
+  const fadesIn = (node: Node): boolean => {
+    if (!(node instanceof Element)) return false;
+    const opacity = Number(getComputedStyle(node).opacity);
+    const before = opacities.get(node) ?? 0;
+    opacities.set(node, opacity < before ? Number.POSITIVE_INFINITY : Math.max(before, opacity));
+    return opacity > before;
+  };
+
+  /** Notes a change of what is in view. */
+  const note = (node: Node, hasGrown: boolean, now: number) => {
+    const motion = motions.get(node);
+    // On a busy machine, two looks may be further apart than any pause.
+    const goesOn = motion !== undefined && (now - motion.last < maxPauseMs || motion.last === lookedAt);
+    motions.set(node, { since: goesOn ? motion.since : now, last: now, isRepeated: goesOn });
+    const isProgress = hasGrown || fadesIn(node) || motion === undefined;
+    if (hasGrown) watch.lastGrowth = now;
+    if (!isProgress && goesOn && now - motion.since > endlessMs) {
+      lastEndless = now;
+      return;
+    }
+    watch.lastChange = now;
+    if (isProgress) lastProgress = now;
+  };
+
+  const look = (now: number) => {
+    let looks = 0;
+    for (const [node, { hasGrown, places }] of changed) {
+      looks += 1;
+      if (looks > maxLooks) break;
+      // A list that grows below the viewport is followed by scrolling.
+      const isInSight = (place: Node) => !(place instanceof Element) || isInViewport(place);
+      if (places.some(isInView)) note(node, hasGrown && places.some(isInSight), now);
+    }
+    changed.clear();
+    for (const canvas of document.querySelectorAll('canvas')) {
+      if (!isInView(canvas)) continue;
+      const print = fingerprintCanvas(canvas);
+      const before = prints.get(canvas);
+      prints.set(canvas, print);
+      if (before !== undefined && before !== print) note(canvas, false, now);
+    }
+    lookedAt = now;
+  };
+
+  const keyOf = ({ kind, delay }: DueCallbacks) => `${kind} ${delay}`;
+  /** How often callbacks have run since then; from now on, where they are seen for the first time. */
+  const runsSince = (then: Map<string, number>, callbacks: DueCallbacks) => {
+    const known = then.get(keyOf(callbacks));
+    if (known === undefined) then.set(keyOf(callbacks), callbacks.ran);
+    return callbacks.ran - (known ?? callbacks.ran);
+  };
+  const isAwaited = (callbacks: DueCallbacks, now: number, end: number): boolean => {
+    const { kind, delay, inMs } = callbacks;
+    if (kind === 'navigation') return -inMs < navigationMs;
+    const sinceChange = runsSince(runsAtChange, callbacks);
+    const sinceGrowth = runsSince(runsAtGrowth, callbacks);
+    if (inMs > end - now || (kind === 'setInterval' && delay >= slowIntervalMs)) return false;
+    if (delay >= longDelayMs) return sinceGrowth === 0;
+    // A loop that draws what never ends has no other purpose.
+    const enoughMs = now - lastEndless < maxPauseMs || watch.isIdle === true ? maxPauseMs : quietMs;
+    const enoughRuns = kind.endsWith('Frame') ? quietFrames : quietRuns;
+    return now - watch.lastChange < enoughMs || sinceChange < enoughRuns;
+  };
+
+  /** When the document sends the browser on to another one by itself, by `performance.now()`. */
+  const refreshAt = (): number => {
+    const meta = document.querySelector<HTMLMetaElement>('meta[http-equiv="refresh" i]');
+    const said = /^\s*([\d.]+)\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(meta?.content ?? refreshHeader);
+    const [, seconds = '', address = ''] = said ?? [];
+    if (!URL.canParse(address.trim(), document.baseURI)) return Number.POSITIVE_INFINITY;
+    // A page that loads itself again is a poll.
+    if (new URL(address.trim(), document.baseURI).href === location.href) return Number.POSITIVE_INFINITY;
+    const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+    return (navigation?.loadEventEnd ?? 0) + Number(seconds) * 1000;
+  };
+
+  let isLate = false;
+  let repeats = false;
+  for (;;) {
+    const { lastChange: changeBefore, lastGrowth: growthBefore } = watch;
+    look(performance.now());
+    const due = runs ? activity.due() : [];
+    const { lastChange, lastGrowth } = watch;
+    if (lastChange !== changeBefore) runsAtChange.clear();
+    if (lastGrowth !== growthBefore) runsAtGrowth.clear();
+    const now = performance.now();
+    const isProgressing = now - lastProgress < quietMs;
+    const end = startedAt + (isProgressing ? maxProgressMs : maxMs);
+    isLate = now >= end;
+    const timersEnd = isProgressing ? Math.max(startedAt + maxMs, now + quietMs) : end;
+    const awaited =
+      due === undefined
+        ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
+        : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
+    // At the end, what is due all the same was not waited for.
+    repeats = due?.some(({ inMs }) => inMs < nextChangeMs) === true;
+    const refresh = refreshAt();
+    const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;
+    if (isLate || !(awaited || isLeaving)) break;
+    await waits.sleep(pollIntervalMs);
+    await waits.untilFrame(frameMs);
+  }
+  const { lastChange, lastGrowth } = watch;
+  const now = performance.now();
+  watch.isIdle = now - lastChange >= quietMs;
+  const isMoving = isLate && now - lastChange < maxPauseMs;
+  const changing = isMoving ? (now - lastGrowth < maxPauseMs ? 'content' : 'animations') : undefined;
+  return { changing, lastChange, repeats };
+}
