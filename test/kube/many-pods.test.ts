@@ -160,7 +160,8 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
   const metrics = { writes: { inc: () => undefined } } as never;
   const term = { signal: aborter.signal, holds: () => true };
   const lease = { holds: () => true, held: { uid: 'large' } };
-  const publish = () => publishClusterReport({ client, inventory, live, lease, cluster: 'large', reportKey: clusterKey });
+  const publish = () =>
+    publishClusterReport({ client, inventory, live, lease, cluster: 'large', reportKey: clusterKey });
   const pass = async () => {
     const before = process.cpuUsage();
     await publish();

@@ -33,6 +33,7 @@ import {
   noOutage,
   readyPods,
   release,
+  stands,
   until,
   watch,
   type CaptureFact,

@@ -99,7 +99,7 @@ test('the metric of captures in removed regions has a series while there are any
   const registry = createMetrics('test');
   const { showFacts } = createControllerMetrics(registry);
   const shown = async (queue: QueueFacts) => {
-    showFacts({ at: 0, queue, storage: null, strangers: [], regions: [] });
+    showFacts({ at: 0, queue, storage: null, clusters: [], regions: [] });
     const { values = [] } = (await registry.getSingleMetric('webcapture_queue_retired_captures')?.get()) ?? {};
     return values.map(({ labels, value }) => [labels['region'], value]);
   };

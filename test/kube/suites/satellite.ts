@@ -187,7 +187,9 @@ describe('a satellite', { timeout: 120_000 }, () => {
     expect(lost).toMatchObject({ status: 'False', state: 'major_outage' });
     expect(lost.message).toMatch(/there is no connection to NATS/);
     await until('the hub to miss the cluster', async () =>
-      /the cluster \S+\/asia-southeast has not been heard for \d+ s/.test((await engine('engine.asia-southeast'))?.message ?? ''),
+      /the cluster \S+\/asia-southeast has not been heard for \d+ s/.test(
+        (await engine('engine.asia-southeast'))?.message ?? '',
+      ),
     );
     link.resume();
     expect((await untilReady(joined, 'asia-southeast', 'Operational')).status).toBe('True');
