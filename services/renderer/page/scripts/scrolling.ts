@@ -31,7 +31,7 @@ export async function isLocked(maxMs: number): Promise<boolean> {
 
 /**
  * Looks for the element that scrolls the page's content where the document itself does not: an app shell, a body that
- * scrolls by itself. Remembers it and the heights around it for {@link growScroller}.
+ * scrolls by itself. Remembers it and what is around it for {@link growScroller}.
  *
  * @returns by how much its content is taller than the element, or null when there is no such element
  */
@@ -58,32 +58,31 @@ export function findScroller(): number | null {
   }
   if (largest === undefined) return null;
 
-  const chain: { element: HTMLElement; height: number }[] = [];
+  const chain: HTMLElement[] = [];
   for (let element: Element | null = largest; element !== null; element = own(element).parentElement) {
     if (!(element instanceof HTMLElement)) continue;
     // In a form, `style` may be a field of that name.
-    if (own(element).style instanceof CSSStyleDeclaration)
-      chain.push({ element, height: own(element).getBoundingClientRect().height });
+    if (own(element).style instanceof CSSStyleDeclaration) chain.push(element);
   }
   pageState.webcaptureScroller = { element: largest, chain };
   return own(largest).scrollHeight - own(largest).clientHeight;
 }
 
 /**
- * Makes the scroller that holds the page, and all that is around it, taller by so many CSS pixels, at once: one by one
- * the heights would add up. It then shows all of its content without scrolling.
- *
- * @returns by how much its content is still taller than the element
+ * Makes the scroller that holds the page as tall as its content, and all that is around it taller by as much, at once: one by one the
+ * heights would add up. It then shows all of its content without scrolling.
  */
-export function growScroller(by: number): number {
+export function growScroller(): void {
   const scroller = pageState.webcaptureScroller;
-  if (scroller === undefined) return 0;
-  for (const { element, height } of scroller.chain) {
-    own(element).style.setProperty('height', `${height + by}px`, 'important');
+  if (scroller === undefined) return;
+  const by = own(scroller.element).scrollHeight - own(scroller.element).clientHeight;
+  if (by <= 0) return;
+  const heights = scroller.chain.map((element) => own(element).getBoundingClientRect().height);
+  scroller.chain.forEach((element, index) => {
+    own(element).style.setProperty('height', `${(heights[index] ?? 0) + by}px`, 'important');
     own(element).style.setProperty('max-height', 'none', 'important');
-  }
+  });
   pageState.webcaptureMotion?.observer.takeRecords();
-  return own(scroller.element).scrollHeight - own(scroller.element).clientHeight;
 }
 
 /**
@@ -107,7 +106,7 @@ export async function scrollThrough(
   const end = performance.now() + budgetMs;
   // Observers hear of each station by itself, since many look at the first of several messages only.
   const observeTimeoutMs = 300;
-  const { webcaptureEffects, webcaptureSeen } = pageState;
+  const { webcaptureEffects } = pageState;
   /** Elements whose style has changed since the last station, once each. */
   const noteEffects = () => {
     if (webcaptureEffects === undefined) return;
@@ -119,15 +118,6 @@ export async function scrollThrough(
     }
     restyled.clear();
   };
-  /** Elements of the sample that a person sees at this station. */
-  const noteSeen = () => {
-    for (const element of webcaptureSeen?.sample ?? []) {
-      const { top, bottom } = own(element).getBoundingClientRect();
-      const isInView = top >= 0 && bottom <= innerHeight;
-      if (isInView && own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-        webcaptureSeen?.seen.add(element);
-    }
-  };
   for (;;) {
     const last = own(target).scrollHeight - own(target).clientHeight;
     if (own(target).scrollTop >= last - 1) return at(true);
@@ -137,7 +127,6 @@ export async function scrollThrough(
     own(target).scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await waits.untilObserved(observeTimeoutMs);
     noteEffects();
-    noteSeen();
     // A page that takes the scrolling back cannot be scrolled through.
     if (own(target).scrollTop <= before) return at(true);
   }
