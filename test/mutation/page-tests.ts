@@ -57,6 +57,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/print.ts': ['corpus/paper', 'corpus/hearing', 'corpus/appearing'],
   'scripts/revealed.ts': ['corpus/paper', 'corpus/appearing'],
   'scripts/scenes.ts': ['corpus/tall-viewports', 'corpus/appearing'],
+  'scripts/scrollers.ts': ['corpus/scrollers'],
   'scripts/scrolling.ts': ['corpus/scrollers', 'corpus/endless', 'corpus/tall-viewports'],
   'scripts/styles.ts': ['corpus/viewport-heights', 'corpus/client-code', 'corpus/lazy-images'],
   'scripts/tiles.ts': ['corpus/tall-viewports'],

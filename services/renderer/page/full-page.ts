@@ -9,7 +9,8 @@ import { measurePage, type PageMeasures } from './scripts/measures.ts';
 import { hideResizes, rememberPanes, restorePanes } from './scripts/neutrality.ts';
 import { keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
 import { shareOfScenes } from './scripts/scenes.ts';
-import { announceScroll, findScroller, growScroller, isLocked } from './scripts/scrolling.ts';
+import { findScroller, growScroller } from './scripts/scrollers.ts';
+import { announceScroll, isLocked } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement, layOutAll } from './scripts/tree.ts';
 import { pinViewport } from './scripts/viewport-units.ts';
@@ -88,7 +89,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
     call(rememberPanes, []),
   ]);
   // Scrolling may have made the scroller's content taller.
-  const content = before.height + (hidden === null ? 0 : ((await call(findScroller, [])) ?? 0));
+  const content = before.height + (hidden === null ? 0 : ((await open.world.call(findScroller, [], limitOf(findScroller), [everyElement])) ?? 0));
   if (content > maxHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }

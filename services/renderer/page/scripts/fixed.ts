@@ -172,13 +172,13 @@ function reachDownCanvas(by: number): void {
 
 /** Backgrounds that are attached to the viewport are drawn in their own element; sticky boxes are where they belong in the page. */
 function placeInFlow(element: Element): void {
-  const scroller = pageState.webcaptureScroller?.element;
+  const panes = pageState.webcaptureScroller?.panes ?? [];
   const { backgroundAttachment, backgroundImage, position, bottom } = getComputedStyle(element);
   if (backgroundAttachment.includes('fixed') && backgroundImage !== 'none')
     setImportant(element, { 'background-attachment': 'scroll' });
   if (position !== 'sticky' || bottom === 'auto') return;
-  for (let at = own(element).parentElement; at !== null && at !== scroller; at = own(at).parentElement) {
-    if (at === document.body || at === document.documentElement) break;
+  for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
+    if (at === document.body || at === document.documentElement || panes.some((pane) => pane.element === at)) break;
     // In a box that scrolls by itself, it is where a person sees it.
     if (!['visible', 'clip'].includes(getComputedStyle(at).overflowY)) return;
   }
@@ -209,7 +209,9 @@ export function placeFixed(pageHeight: number): void {
   const noted = pageState.webcaptureFixed;
   const by = pageHeight - innerHeight;
   if (noted === undefined || by <= 0 || !mayStyle(['fixed', 'sticky'], 'dialog, [popover]')) return;
-  const holder = pageState.webcaptureScroller?.element;
+  const panes = pageState.webcaptureScroller?.panes ?? [];
+  const holdsPage = (element: Element) =>
+    panes.some((pane) => own(element).contains(pane.element) || own(pane.element).contains(element));
   const grown = noted.viewHeight - innerHeight;
   reachDownCanvas(by);
   for (const element of everyElement()) {
@@ -217,7 +219,7 @@ export function placeFixed(pageHeight: number): void {
       placeInFlow(element);
       continue;
     }
-    if (holder !== undefined && (own(element).contains(holder) || own(holder).contains(element))) continue;
+    if (holdsPage(element)) continue;
     const tall = noted.boxes.get(element);
     const { top, height } = own(element).getBoundingClientRect();
     const follows = (before: number, after: number) => grown > 0 && isNear(after - before, grown);

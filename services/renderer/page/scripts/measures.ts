@@ -26,10 +26,11 @@ export function measurePage(): PageMeasures {
   const { body } = document;
   const bodyHeight = body === null ? 0 : own(body).getBoundingClientRect().top - rootBox.top + own(body).scrollHeight;
   // A scroller that holds the page may be fixed to the viewport, and not in the flow.
-  const { webcaptureScroller } = pageState;
-  const scrollerHeight = webcaptureScroller
-    ? own(webcaptureScroller.element).getBoundingClientRect().bottom - rootBox.top
-    : 0;
+  const panes = pageState.webcaptureScroller?.panes ?? [];
+  const scrollerHeight = Math.max(
+    0,
+    ...panes.map(({ element }) => own(element).getBoundingClientRect().bottom - rootBox.top),
+  );
   const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
   return {
     height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),

@@ -10,7 +10,7 @@ export function rememberPanes(): void {
   const roots: (Element | null | undefined)[] = [
     document.documentElement,
     document.scrollingElement,
-    pageState.webcaptureScroller?.element,
+    pageState.webcaptureScroller?.scrolled,
   ];
   pageState.webcapturePanes = [...document.querySelectorAll('*')]
     .filter((element) => own(element).scrollTop > 0 && !roots.includes(element))

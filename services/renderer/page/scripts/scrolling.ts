@@ -30,62 +30,6 @@ export async function isLocked(maxMs: number): Promise<boolean> {
 }
 
 /**
- * Looks for the element that scrolls the page's content where the document itself does not: an app shell, a body that
- * scrolls by itself. Remembers it and what is around it for {@link growScroller}.
- *
- * @returns by how much its content is taller than the element, or null when there is no such element
- */
-export function findScroller(): number | null {
-  /** It holds the page when it takes up this share of the viewport, in width and in height. */
-  const minShare = 0.5;
-  const root = document.scrollingElement ?? document.documentElement;
-  const rootOverflow = getComputedStyle(document.documentElement).overflowY;
-  const rootScrolls = own(root).scrollHeight > innerHeight + 1 && rootOverflow !== 'hidden';
-  if (rootScrolls) return null;
-
-  let largest: Element | undefined;
-  let largestArea = 0;
-  for (const element of document.querySelectorAll('*')) {
-    if (element === root || own(element).scrollHeight <= own(element).clientHeight + 1) continue;
-    if (own(element).clientWidth < innerWidth * minShare || own(element).clientHeight < innerHeight * minShare)
-      continue;
-    const { overflowY, display } = getComputedStyle(element);
-    if ((overflowY !== 'auto' && overflowY !== 'scroll') || display === 'inline') continue;
-    const area = own(element).clientWidth * own(element).clientHeight;
-    if (area <= largestArea) continue;
-    largest = element;
-    largestArea = area;
-  }
-  if (largest === undefined) return null;
-
-  const chain: HTMLElement[] = [];
-  for (let element: Element | null = largest; element !== null; element = own(element).parentElement) {
-    if (!(element instanceof HTMLElement)) continue;
-    // In a form, `style` may be a field of that name.
-    if (own(element).style instanceof CSSStyleDeclaration) chain.push(element);
-  }
-  pageState.webcaptureScroller = { element: largest, chain };
-  return own(largest).scrollHeight - own(largest).clientHeight;
-}
-
-/**
- * Makes the scroller that holds the page as tall as its content, and all that is around it taller by as much, at once: one by one the
- * heights would add up. It then shows all of its content without scrolling.
- */
-export function growScroller(): void {
-  const scroller = pageState.webcaptureScroller;
-  if (scroller === undefined) return;
-  const by = own(scroller.element).scrollHeight - own(scroller.element).clientHeight;
-  if (by <= 0) return;
-  const heights = scroller.chain.map((element) => own(element).getBoundingClientRect().height);
-  scroller.chain.forEach((element, index) => {
-    own(element).style.setProperty('height', `${(heights[index] ?? 0) + by}px`, 'important');
-    own(element).style.setProperty('max-height', 'none', 'important');
-  });
-  pageState.webcaptureMotion?.observer.takeRecords();
-}
-
-/**
  * Scrolls from where the page is to its end, a viewport at a time, each drawn and observed once: what loads or appears
  * when it is scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
  *
@@ -100,7 +44,7 @@ export async function scrollThrough(
   maxHeight: number,
   maxSteps: number,
 ): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
-  const target = pageState.webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
+  const target = pageState.webcaptureScroller?.scrolled ?? document.scrollingElement ?? document.documentElement;
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
@@ -135,12 +79,14 @@ export async function scrollThrough(
 /** Back to where the page begins. */
 export function scrollToTop(): void {
   const { webcaptureScroller } = pageState;
-  own(webcaptureScroller?.element)?.scrollTo({ top: 0, behavior: 'instant' });
+  own(webcaptureScroller?.scrolled)?.scrollTo({ top: 0, behavior: 'instant' });
   own(document.scrollingElement)?.scrollTo({ top: 0, left: 0, behavior: 'instant' });
 }
 
-/** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing. */
+/** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing: of the page, and of boxes that scroll its content. */
 export function announceScroll(): void {
   document.dispatchEvent(new Event('scroll', { bubbles: true }));
+  // The event of a box does not bubble.
+  for (const { element } of pageState.webcaptureScroller?.panes ?? []) own(element).dispatchEvent(new Event('scroll'));
   pageState.webcaptureShownAt = performance.now();
 }

@@ -5,9 +5,16 @@ export interface PageState {
   /** The one that is captured in place of the viewport. */
   webcaptureElement?: Element;
   webcaptureScroller?: {
-    readonly element: Element;
-    /** The scroller and its ancestors, innermost first. */
-    readonly chain: readonly HTMLElement[];
+    /** What is scrolled in the box with the most content. */
+    readonly scrolled: Element;
+    /** All boxes that scroll the content of the page, inner ones first. */
+    readonly panes: readonly {
+      readonly element: Element;
+      /** What is scrolled in it: of a frame, the root of its document. */
+      readonly scrolled: Element;
+      /** The box and those around it, innermost first. */
+      readonly chain: readonly HTMLElement[];
+    }[];
   };
   webcaptureMotion?: {
     /** What we change ourselves is to be taken from it. */
