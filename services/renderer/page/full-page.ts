@@ -7,10 +7,10 @@ import { watchScrollEffects } from './scripts/effects.ts';
 import { fixedHelpers, noteFixed, placeFixed } from './scripts/fixed.ts';
 import { measurePage, type PageMeasures } from './scripts/measures.ts';
 import { hideResizes, rememberPanes, restorePanes } from './scripts/neutrality.ts';
-import { keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
+import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
 import { shareOfScenes } from './scripts/scenes.ts';
 import { findScroller, growScroller } from './scripts/scrollers.ts';
-import { announceScroll, isLocked } from './scripts/scrolling.ts';
+import { announceScroll, isLocked, scrollAsWheel } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement, layOutAll } from './scripts/tree.ts';
 import { pinViewport } from './scripts/viewport-units.ts';
@@ -29,6 +29,8 @@ const observeTimeoutMs = 150;
 const unlockTimeoutMs = 600;
 /** Of the viewport: a page whose scenes cover more than this is shown by them, and taken in tiles. */
 const maxSceneShare = 0.25;
+/** For pages that have not shown everything in the tall viewport: 4,000 px take 1.3 s. */
+const wheelBudgetMs = 3000;
 /** Scripts that copy the height of the viewport may take as many frames to give it back. */
 const maxSettleTurns = 5;
 
@@ -89,7 +91,9 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
     call(rememberPanes, []),
   ]);
   // Scrolling may have made the scroller's content taller.
-  const content = before.height + (hidden === null ? 0 : ((await open.world.call(findScroller, [], limitOf(findScroller), [everyElement])) ?? 0));
+  const content =
+    before.height +
+    (hidden === null ? 0 : ((await open.world.call(findScroller, [], limitOf(findScroller), [everyElement])) ?? 0));
   if (content > maxHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }
@@ -139,14 +143,20 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
   if (isSingle && now.height <= viewport.height) return { ...whole, left: now.left };
   // Content that has come in since made it taller than the viewport.
   if (isSingle) await wakeUp(open, Math.min(now.height, maxHeight));
-  await world.callEach([step(rememberRevealed), step(noteFixed), step(watchLeaving)], limitOf(rememberRevealed), [
-    ...fixedHelpers,
-    finishAnimations,
-    mayStyle,
-    everyElement,
-  ]);
+  const [, , unseen] = await world.callEach(
+    [step(rememberRevealed), step(noteFixed), step(countUnseen), step(watchLeaving)],
+    limitOf(rememberRevealed),
+    [...fixedHelpers, finishAnimations, mayStyle, everyElement],
+  );
   await emulation.grow(viewport.height);
-  const { height: natural } = await settleInView(open);
+  let { height: natural } = await settleInView(open);
+  if (unseen > 0) {
+    await world.call(scrollAsWheel, [wheelBudgetMs], {
+      timeoutMs: wheelBudgetMs + callTimeoutMs,
+      what: 'scrolling as a wheel',
+    });
+    ({ height: natural } = await settleInView(open));
+  }
   const height = Math.min(natural, maxHeight);
   const strategy = whole.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
   if (strategy === 'grown') {

@@ -76,3 +76,26 @@ export function keepRevealed(): void {
     }
   }
 }
+
+/** Counts texts and pictures that have their place in the page, and that no script has shown although they are in sight. */
+export function countUnseen(): number {
+  const maxElements = 5000;
+  if (document.scripts.length === 0 || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
+  const hidden = new Set<Element>();
+  const isPlaced = (element: Element) => {
+    for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement)
+      if (['absolute', 'fixed'].includes(getComputedStyle(at).position)) return false;
+    return true;
+  };
+  for (const element of [...document.querySelectorAll('body *')].slice(0, maxElements)) {
+    const { parentElement: parent } = own(element);
+    if (parent !== null && hidden.has(parent)) continue;
+    const { opacity, visibility } = getComputedStyle(element);
+    if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
+    const { width, height } = own(element).getBoundingClientRect();
+    const shows =
+      (own(element).textContent ?? '').trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg)');
+    if (width > 1 && height > 1 && shows && isPlaced(element)) hidden.add(element);
+  }
+  return hidden.size;
+}

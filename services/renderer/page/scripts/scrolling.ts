@@ -76,6 +76,28 @@ export async function scrollThrough(
   }
 }
 
+/**
+ * Scrolls through the page as a wheel does, and back: an observer that looks at the first of several entries only gets an entry for each
+ * box then. A larger step brings several boxes into sight at once.
+ *
+ * @param budgetMs it stops there
+ */
+export async function scrollAsWheel(budgetMs: number): Promise<void> {
+  /** In CSS pixels: about what smooth scrolling moves between two frames. */
+  const stepHeight = 50;
+  const observeTimeoutMs = 300;
+  const page = document.scrollingElement ?? document.documentElement;
+  pageState.webcaptureLeaving?.observer.disconnect();
+  delete pageState.webcaptureLeaving;
+  const end = performance.now() + budgetMs;
+  const last = own(page).scrollHeight - innerHeight;
+  for (let top = stepHeight; top < last + stepHeight && performance.now() < end; top += stepHeight) {
+    own(page).scrollTo({ top, behavior: 'instant' });
+    await waits.untilObserved(observeTimeoutMs);
+  }
+  own(page).scrollTo({ top: 0, behavior: 'instant' });
+}
+
 /** Back to where the page begins. */
 export function scrollToTop(): void {
   const { webcaptureScroller } = pageState;
