@@ -10,7 +10,7 @@ export interface PageMeasures {
   readonly height: number;
   /** Of all content, and at least of the viewport. */
   readonly width: number;
-  /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
+  /** How far the content hangs out to the left of where the page begins: a document from right to left, or in vertical lines, is scrolled that way. */
   readonly left: number;
   /** Of the viewport. */
   readonly viewWidth: number;
@@ -31,7 +31,8 @@ export function measurePage(): PageMeasures {
     0,
     ...panes.map(({ element }) => own(element).getBoundingClientRect().bottom - rootBox.top),
   );
-  const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
+  const { direction, writingMode } = getComputedStyle(body ?? document.documentElement);
+  const fromRight = writingMode === 'vertical-rl' || (direction === 'rtl' && writingMode === 'horizontal-tb');
   return {
     height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),
     width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
