@@ -149,13 +149,13 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     [...fixedHelpers, finishAnimations, mayStyle, everyElement],
   );
   await emulation.grow(viewport.height);
-  let { height: natural } = await settleInView(open);
+  let { height: natural } = await settleInView(open, whole.height);
   if (unseen > 0) {
     await world.call(scrollAsWheel, [wheelBudgetMs], {
       timeoutMs: wheelBudgetMs + callTimeoutMs,
       what: 'scrolling as a wheel',
     });
-    ({ height: natural } = await settleInView(open));
+    ({ height: natural } = await settleInView(open, natural));
   }
   const height = Math.min(natural, maxHeight);
   const strategy = whole.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
@@ -171,8 +171,12 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
   return { ...whole, height, left, truncated: whole.truncated || goesOn || natural > height, strategy };
 }
 
-/** Measures the page in the viewport that was asked for, when scripts that copy its height have done so again. */
-async function settleInView({ world }: OpenPage): Promise<PageMeasures> {
+/**
+ * Measures the page in the viewport that was asked for, when scripts that copy its height have done so again.
+ *
+ * @param expectedHeight in CSS pixels: a page of that height is at rest
+ */
+async function settleInView({ world }: OpenPage, expectedHeight: number): Promise<PageMeasures> {
   const steps = [
     step(untilFrames, 2),
     step(untilObserved, observeTimeoutMs),
@@ -182,11 +186,11 @@ async function settleInView({ world }: OpenPage): Promise<PageMeasures> {
     step(restorePanes),
     step(measurePage),
   ] as const;
-  let last: PageMeasures | undefined;
+  let last = expectedHeight;
   for (let turn = 1; ; turn += 1) {
     const [, , , , , , measures] = await world.callEach(steps, limitOf(measurePage), [mayStyle, ...revealedHelpers]);
-    if (turn === maxSettleTurns || measures.height === last?.height) return measures;
-    last = measures;
+    if (turn === maxSettleTurns || measures.height === last) return measures;
+    last = measures.height;
   }
 }
 
