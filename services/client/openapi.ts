@@ -978,7 +978,7 @@ export interface components {
             /** @description Waits that timed out. The page was captured as it was. */
             softTimeouts: ("load" | "domcontentloaded" | "networkidle" | "waitFor" | "images" | "fonts" | "settle" | "animations" | "content" | "extract")[];
             /**
-             * @description How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.
+             * @description How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.
              * @enum {string}
              */
             strategy?: "single" | "grown" | "tiles";

@@ -56,6 +56,25 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
+    name: 'boxes that an observer shows which looks at its first entry only',
+    site: {
+      '/': html(
+        `<style>.box { opacity: 0; transition: opacity .6s } .box.in { opacity: 1 }</style><div style="height:200px"></div>${boxes('', 6).replaceAll('></div>', '>box</div>')}
+         <script>const seen = new IntersectionObserver(([entry]) => { if (entry.isIntersecting) entry.target.classList.add('in') }, { threshold: 0.1 });
+           document.querySelectorAll('.box').forEach((box) => seen.observe(box))</script>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 1100);
+      seen.expectColumn(
+        160,
+        Array.from({ length: 6 }, (_, id) => [200 + id * 150 + 75, colour] as const),
+      );
+    },
+  },
+  {
     name: 'boxes that appear by an animation with a delay',
     site: {
       '/': html(

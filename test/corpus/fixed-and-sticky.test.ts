@@ -201,6 +201,74 @@ const pages: readonly HardPage[] = [
       seen.expectColumn(160, [[5, green], [395, green], row(0, 400), row(5, 400)]);
     },
   },
+  {
+    name: 'a fixed image as tall as the viewport, beside the content, is in the first one',
+    site: {
+      '/': html(
+        `<style>img { position: fixed; top: 0; left: 0; width: 50%; height: 100vh; object-fit: cover }</style><img src="/photo.png"><main style="margin-left:50%">${rowsOf(10)}</main>`,
+      ),
+      '/photo.png': photo,
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(10, [
+        [120, red],
+        [225, green],
+        [250, '#ffffff'],
+        [990, '#ffffff'],
+      ]);
+      seen.expectColumn(200, [row(0), row(9)]);
+    },
+  },
+  {
+    name: 'a fixed image in the middle of the viewport is in the middle of the first one',
+    site: {
+      '/': html(
+        `<img src="/photo.png" style="position:fixed;left:50%;top:50%;transform:translate(-50%,-50%);width:64px;height:48px">${rowsOf(10)}`,
+      ),
+      '/photo.png': photo,
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColour(145, 120, red);
+      seen.expectColumn(160, [row(0), row(4), row(5)]);
+    },
+  },
+  {
+    name: 'in a shadow tree, a dialog stays in the first viewport, and a sidebar with its foot, whose background continues',
+    site: {
+      '/': html(
+        `<x-shell><template shadowrootmode="open"><style>p { position: fixed; left: 50%; top: 50%; margin: -20px; width: 40px; height: 40px; background: ${red} }
+          nav { position: fixed; left: 0; top: 0; bottom: 0; width: 80px; background: ${blue}; display: flex; flex-direction: column; justify-content: space-between } b { height: 30px; background: ${green} }</style>
+          <p></p><nav><b>top</b><b>foot</b></nav></template></x-shell>${rowsOf(10)}`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(160, [[120, red], row(4), row(5)]);
+      seen.expectColumn(70, [
+        [15, green],
+        [120, blue],
+        [225, green],
+        [245, blue],
+        [990, blue],
+      ]);
+    },
+  },
+  {
+    name: 'a fixed header whose height is a share of the viewport',
+    site: {
+      '/': html(
+        `<header style="position:fixed;top:0;left:0;right:0;height:12.5vh;background:${red}">Logo</header><main style="padding-top:12.5vh">${rowsOf(10)}</main>`,
+      ),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => seen.expectColumn(160, [[25, red], row(0, 30), row(9, 30)]),
+  },
 ];
 
 testCorpus(pages);

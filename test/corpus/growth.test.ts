@@ -29,7 +29,7 @@ const pages: readonly HardPage[] = [
         200,
         [50, 250, 550, 850, 950].map((y) => [y, green]),
       );
-      expect(seen.report).toMatchObject({ strategy: 'tiles', truncated: false });
+      expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false });
     },
   },
   {
@@ -45,11 +45,11 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, 800);
       seen.expectColumn(200, [row(0), row(7)]);
-      expect(seen.report).toMatchObject({ strategy: 'tiles', truncated: false });
+      expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false });
     },
   },
   {
-    name: 'a box that comes in after the viewport has grown, and stays, does not make the page one of tiles',
+    name: 'a box that comes in while the viewport is tall, and stays, is in the picture',
     site: {
       '/': html(
         `<style>#box { height: 100px; background: ${red}; display: none } .tall #box { display: block }</style>${rowsOf(8)}<div id="box"></div>

@@ -22,11 +22,11 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectSize(320, 1080);
       seen.expectColumn(160, [[5, red], [235, red], [245, green], [475, green], row(0, 480), row(5, 480)]);
-      expect(seen.report).toMatchObject({ strategy: 'tiles', truncated: false, softTimeouts: [] });
+      expect(seen.report).toMatchObject({ strategy: 'grown', truncated: false, softTimeouts: [] });
     },
   },
   {
-    name: 'in tiles, bars stand once, backgrounds in each, and there is no seam',
+    name: 'bars stand once, also where a script always copies the height of the window',
     site: {
       '/': html(
         `<style>header, footer { position: fixed; left: 0; width: 100%; height: 30px; background: ${red} } header { top: 0 } footer { bottom: 0; background: ${blue} }
@@ -41,7 +41,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(320, 860);
-      expect(seen.report.strategy).toBe('tiles');
+      expect(seen.report.strategy).toBe('grown');
       seen.expectColumn(160, [[15, red], [100, green], [250, '#000000'], row(0, 260), row(1, 260), row(5, 260)]);
       seen.expectColumn(260, [
         [225, green],
@@ -86,7 +86,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'in tiles, a sticky box stays in its place, though a script sets its distance on the way',
+    name: 'a sticky box stays in its place, though a script sets its distance on the way',
     site: {
       '/': html(
         `<style>section { height: 240px } main { height: 760px } h2 { position: sticky; top: 0; height: 200px; margin: 160px 0 0; background: ${blue} }</style><section></section><main><h2>sticky</h2></main>
@@ -98,7 +98,7 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(320, 1160);
-      expect(seen.report.strategy).toBe('tiles');
+      expect(seen.report.strategy).toBe('grown');
       seen.expectColumn(160, [
         [390, '#ffffff'],
         [410, blue],

@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
+import { answer, withOther } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
@@ -106,6 +107,54 @@ const pages: readonly HardPage[] = [
         [730, '#00ffff'],
       ]);
     },
+  },
+  {
+    name: 'widths, borders, columns, transforms and background sizes that are shares of the viewport',
+    site: {
+      '/': html(
+        `<style>div { height: 100px } .a { width: 50vh; background: #ff0000 } .b { width: 25vmax; background: #00aa00 } .c { border-left: 50vh solid #0000ff } .d { padding-left: 50vh; background: #ff00ff content-box }
+          .e { display: grid; grid-template-columns: 50vh 1fr } .e :first-child { background: #00ffff } .f { width: 120px; background: #000000; transform: translateX(50vh) }
+          .g { background: linear-gradient(#aa0000, #aa0000) no-repeat 0 0 / 50vh 50vh } .h { max-width: 50vh; background: #0000aa }</style>
+         ${[...'abcdefgh'].map((name) => `<div class="${name}">${name === 'e' ? '<div></div><div></div>' : ''}</div>`).join('')}`,
+      ),
+    },
+    options: whole,
+    check: (seen) => {
+      seen.expectSize(320, 800);
+      const at = (x: number, colours: readonly string[]) =>
+        seen.expectColumn(
+          x,
+          colours.map((colour, index) => [index * 100 + 50, colour] as const),
+        );
+      const white = '#ffffff';
+      at(75, ['#ff0000', '#00aa00', '#0000ff', white, '#00ffff', white, '#aa0000', '#0000aa']);
+      at(115, ['#ff0000', white, '#0000ff', white, '#00ffff', white, '#aa0000', '#0000aa']);
+      at(125, [white, white, white, '#ff00ff', white, '#000000', white, white]);
+    },
+  },
+  {
+    name: 'media queries of the shape of the viewport, in a shadow tree and in a style sheet of another origin',
+    site: {
+      '/': withOther(
+        html(
+          `<p style="height:100px;margin:0"></p><x-part><template shadowrootmode="open"><style>div { height: 100px; background: #00aa00 } @media (orientation: portrait) { div { background: #ff0000 } }</style><div></div></template></x-part>
+           <div style="height:800px"></div>`,
+          '<link rel="stylesheet" href="{other}/shape.css">',
+        ),
+      ),
+      '/shape.css': answer(
+        'text/css',
+        'p { background: #0000ff } @media (orientation: portrait) { p { background: #ff0000 } }',
+      ),
+    },
+    options: whole,
+    // Paper has a shape of its own.
+    formats: ['png'],
+    check: (seen) =>
+      seen.expectColumn(160, [
+        [50, '#0000ff'],
+        [150, '#00aa00'],
+      ]),
   },
   {
     name: 'media queries of the height and the shape of the viewport keep their answer',

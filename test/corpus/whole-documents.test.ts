@@ -80,6 +80,22 @@ const pages: readonly HardPage[] = [
     },
   },
   {
+    name: 'a document in vertical lines from right to left begins at its right',
+    site: {
+      '/': html(
+        `<div style="width:200px;height:100px;background:${red}"></div><div style="width:400px;height:100px;background:${blue}"></div>`,
+      ).replace('<html>', '<html style="writing-mode:vertical-rl">'),
+    },
+    options: whole,
+    formats,
+    check: (seen) => {
+      seen.expectSize(320, 240);
+      seen.expectColour(310, 50, red);
+      seen.expectColour(130, 50, red);
+      seen.expectColour(100, 50, blue);
+    },
+  },
+  {
     name: 'a body with margins of its own, and a margin at the end',
     site: {
       '/': `<!doctype html><style>body { margin: 30px; background: ${green} }</style>${rowsOf(5)}<p style="margin:0 0 70px;height:1px"></p>`,

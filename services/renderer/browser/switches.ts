@@ -66,6 +66,9 @@ const disabledFeatures = [
   // Has WebRTC ask the local network for names over multicast. The addresses that it hides are not told anyway: without
   // UDP there are no candidates.
   'WebRtcHideLocalIpsWithMdns',
+  // Draws boxes that scroll with the offset that the compositor has, which may be an outdated one: after scrolling to the end and back, a
+  // box that covers the viewport shows its end in the first 520 px of a picture (half of the captures; Chromium 156).
+  'RasterInducingScroll',
 ];
 
 /** Chromium obeys the last of these switches only. */

@@ -8,7 +8,8 @@ import type { FullPage } from './full-page.ts';
 import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
-import { keepDarkScheme, keepDrawings, keepRevealed, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { keepDarkScheme, keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { assertHolds } from './size-limits.ts';
 import { withLocalDates } from './template-date.ts';
@@ -76,7 +77,7 @@ const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isS
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
   const steps = [usingPaper(pdf, false), step(keepRevealed), step(placeFixedOnce)] as const;
-  await open.world.callEach(steps, limit, [mayStyle]);
+  await open.world.callEach(steps, limit, [mayStyle, ...revealedHelpers]);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 

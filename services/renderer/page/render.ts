@@ -305,7 +305,7 @@ async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedS
  * @throws DeadlineError when the page does not answer even so
  */
 async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
-  const { world, emulation } = open;
+  const { world } = open;
   await stopPage(open);
   await style?.keep();
   await keepHidden(open, options);
@@ -316,7 +316,6 @@ async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedSt
   });
   const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' });
   const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
-  if (options.isFullPage) await emulation.grow(height);
   return {
     part: await framePart(open, options),
     images,

@@ -4,6 +4,7 @@ import type { Resize } from '@webcapture/shared/api/page-options.ts';
 import type { Format } from '@webcapture/shared/api/formats.ts';
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { takeFrames } from './frame-shots.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
 import type { Part } from './part.ts';
@@ -24,6 +25,8 @@ export type Shot = {
       readonly kind: 'tiles';
       /** png files as wide as the picture. */
       readonly tiles: readonly Buffer[];
+      /** png files that lie upon it, in pixels from its top left corner. */
+      readonly overlays: readonly { readonly input: Buffer; readonly left: number; readonly top: number }[];
     }
 );
 
@@ -51,31 +54,28 @@ export async function shoot(
   options: RenderOptions,
   { whole, part }: { readonly whole: FullPage | undefined; readonly part: Part | undefined },
 ): Promise<Shot> {
-  const { viewport, quality, omitBackground, resize } = options;
+  const { viewport, quality, resize } = options;
   // What is encoded once more is taken without a loss.
   const format = resize ? 'png' : (options.format as ImageFormat);
   const scale = viewport.deviceScaleFactor;
   // Clips count from the left end of what can be scrolled to.
   const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
   const { x, y: top, width, height } = part ?? ofPage;
-  const captureBeyondViewport = part?.isBeyondView ?? false;
+  const captureBeyondViewport = part?.isBeyondView ?? whole?.strategy === 'grown';
   const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
   assertHolds(options.format, pixels.width, pixels.height);
-  if (omitBackground === true) {
-    const color = { r: 0, g: 0, b: 0, a: 0 };
-    const omitting = open.cdp.send('Emulation.setDefaultBackgroundColorOverride', { color });
-    await open.deadline.run(omitting, callTimeoutMs, 'the background');
-  }
+  if (options.omitBackground === true) await omitBackground(open);
 
   if (whole?.strategy === 'tiles') {
     const taken = await takeTiles(open, options, height, (tile) =>
       capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width, scale: 1 } }),
     );
     const interrupted = taken.some((tile) => tile.interrupted);
-    return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), interrupted, ...pixels };
+    return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), overlays: [], interrupted, ...pixels };
   }
+  const overlays = whole?.strategy === 'grown' ? await takeOverlays(open, x, options) : [];
 
-  if (pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
+  if (overlays.length === 0 && pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
     const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
@@ -96,7 +96,30 @@ export async function shoot(
     tiles.push(taken.bytes);
     interrupted ||= taken.interrupted;
   }
-  return { kind: 'tiles', tiles, interrupted, ...pixels };
+  return { kind: 'tiles', tiles, overlays, interrupted, ...pixels };
+}
+
+/** Takes the frames that the browser leaves out of a picture beyond the viewport: see {@link takeFrames}. */
+async function takeOverlays(open: OpenPage, left: number, options: RenderOptions): Promise<TiledShot['overlays']> {
+  const scale = options.viewport.deviceScaleFactor;
+  let isTransparent = options.omitBackground === true;
+  const pieces = await takeFrames(open, async (clip) => {
+    // The page shows through where a frame has no background.
+    if (!isTransparent) await omitBackground(open);
+    isTransparent = true;
+    return capture(open, { format: 'png', optimizeForSpeed: true, clip: { x: left, y: 0, ...clip, scale: 1 } });
+  });
+  if (isTransparent && options.omitBackground !== true) await omitBackground(open, false);
+  return pieces.map(({ x, y, picture }) => ({
+    input: picture.bytes,
+    left: Math.round(x * scale),
+    top: Math.round(y * scale),
+  }));
+}
+
+async function omitBackground({ cdp, deadline }: OpenPage, isOmitted = true): Promise<void> {
+  const color = isOmitted ? { color: { r: 0, g: 0, b: 0, a: 0 } } : {};
+  await deadline.run(cdp.send('Emulation.setDefaultBackgroundColorOverride', color), callTimeoutMs, 'the background');
 }
 
 /** Height of a tile in CSS pixels: a whole number of device pixels too, for scales of up to two decimals. */
@@ -227,8 +250,13 @@ async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
   const width = Math.min(...sizes.map((size) => size.width));
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
   // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
-  const joined = sharp([...tiles], { ...trusted, join: { across: 1 } }).extract({ left: 0, top: 0, width, height });
-  return encodeAs(withAlpha(joined, omitBackground), format, options.quality).toBuffer();
+  const [first] = tiles;
+  const joined =
+    tiles.length === 1
+      ? sharp(first, trusted)
+      : sharp([...tiles], { ...trusted, join: { across: 1 } }).extract({ left: 0, top: 0, width, height });
+  const complete = shot.overlays.length === 0 ? joined : joined.composite([...shot.overlays]);
+  return encodeAs(withAlpha(complete, omitBackground), format, options.quality).toBuffer();
 }
 
 /** Only the last tile may be shorter than the others to be joined: where the last but one is, the two are cut anew. */

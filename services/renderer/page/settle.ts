@@ -3,7 +3,7 @@ import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { AddedStyle } from './client-code.ts';
-import { checkGrowth, fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { fitFullPage, type FullPage, showFullPage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
@@ -13,7 +13,8 @@ import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
-import { isInert, rememberRevealed } from './scripts/print.ts';
+import { isInert } from './scripts/print.ts';
+import { rememberRevealed } from './scripts/revealed.ts';
 import { loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
@@ -133,7 +134,6 @@ export async function settle(
     : undefined;
   canvases?.catch(() => undefined);
   if (mayMove) await untilAtRest(open, { isWatched: whole !== undefined, mayBeStill: isStill });
-  if (whole) whole = await checkGrowth(open, whole, laidOut);
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(
       waitForAssets,

@@ -45,7 +45,7 @@ export const reportSchema = Type.Object({
   strategy: Type.Optional(
     enumOf(captureStrategies, {
       description:
-        'How the image was taken: of one viewport (single), of a viewport as tall as the page (grown), or one viewport at a time (tiles), where the page changes in a tall viewport.',
+        'How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.',
     }),
   ),
   originalSize: Type.Optional(

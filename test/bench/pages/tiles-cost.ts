@@ -8,11 +8,11 @@ import { startBenchEngine } from './engine.ts';
 const rounds = 9;
 const captureTimeoutMs = 60_000;
 const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 } as const;
-/** One that Chromium encodes whole, and one whose grown picture is put together, too. */
+/** One that Chromium encodes whole, and one whose picture is put together in both ways. */
 const sectionCounts = [30, 55] as const;
 const goal = 2.5;
 
-/** What a page costs that is taken in tiles, beside the same page without the script that makes it so: they take turns. */
+/** What a page costs that is taken in tiles, and the same page with scenes that are too narrow for that, in alternation. */
 export async function benchTilesCost(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -49,13 +49,13 @@ function capture(engine: RenderEngine, html: string) {
   });
 }
 
-/** Text and coloured boxes; with `feeds`, its first part copies the height of the viewport for ever. */
-function pageOf(sections: number, feeds: boolean): string {
+/** Text and coloured boxes, and fixed boxes that come and go with the scroll position; a film is a page in which they are wide. */
+function pageOf(sections: number, isFilm: boolean): string {
   const section = (index: number) =>
     `<section style="background:hsl(${index * 40} 60% 90%)"><h2>Part ${index}</h2><p>${'The quick brown fox jumps over the lazy dog. '.repeat(30)}</p></section>`;
-  const fit = feeds
-    ? `document.querySelector('header').style.height = innerHeight + 'px'; requestAnimationFrame(fit);`
-    : '';
-  return `<!doctype html><title>tiles</title><style>section { box-sizing: border-box; height: 380px; padding: 20px } header { height: 100vh; background: #235 }</style>
-    <header></header>${Array.from({ length: sections }, (_, index) => section(index)).join('')}<script>const fit = () => { ${fit} }; fit();</script>`;
+  return `<!doctype html><title>tiles</title><style>section { box-sizing: border-box; height: 380px; padding: 20px } header { height: 100vh; background: #235 }
+      aside { position: fixed; inset: 0 0 0 auto; width: ${isFilm ? 30 : 5}%; background: #9cf; display: none }</style>
+    <header></header>${Array.from({ length: sections }, (_, index) => section(index)).join('')}${'<aside>scene</aside>'.repeat(4)}
+    <script>const show = () => document.querySelectorAll('aside').forEach((scene, index) => { scene.style.display = Math.floor(scrollY / 1000) % 5 === index + 1 ? 'block' : 'none' });
+      addEventListener('scroll', show); show();</script>`;
 }

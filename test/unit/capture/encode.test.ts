@@ -48,7 +48,14 @@ describe('tiles', () => {
   const tiles = () => Promise.all([pictureOf(300, 200), pictureOf(300, 200, '#0000aa'), pictureOf(300, 50, '#aa0000')]);
 
   test.each(['png', 'jpeg', 'webp'] as const)('become one %s, in their order', async (format) => {
-    const shot = { kind: 'tiles', tiles: await tiles(), interrupted: false, width: 300, height: 450 } as const;
+    const shot = {
+      kind: 'tiles',
+      overlays: [],
+      tiles: await tiles(),
+      interrupted: false,
+      width: 300,
+      height: 450,
+    } as const;
     const { bytes, ...size } = await encode(shot, { ...defaultOptions, format });
     expect(size).toEqual({ width: 300, height: 450 });
     expect((await sharp(bytes).metadata()).format).toBe(format);
@@ -64,6 +71,7 @@ describe('tiles', () => {
   test('of which one is missing are no capture', async () => {
     const shot = {
       kind: 'tiles',
+      overlays: [],
       tiles: (await tiles()).slice(1),
       interrupted: false,
       width: 300,

@@ -45,7 +45,7 @@ export async function holdScrollAnimations(): Promise<void> {
   const maxFrames = 5;
   const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
-  const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.element];
+  const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.scrolled];
   const staysInSight = (element: Element): boolean => {
     for (let at: Element | null = element; at !== null; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);

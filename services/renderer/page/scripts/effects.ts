@@ -223,7 +223,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   /** At all places together. */
   const patience: Patience = { lagMs: 3000, tweenMs: 6000 };
   const page = document.scrollingElement ?? document.documentElement;
-  const scroller = pageState.webcaptureScroller?.element ?? page;
+  const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
   let looks = await findEffects(scroller, last);
   if (looks.length === 0 || last <= 0) return 0;

@@ -1,99 +1,233 @@
 /// <reference lib="dom" />
-import type { FixedBox, PageState, StyleChange } from './state.ts';
+import type { PageState } from './state.ts';
+import type { mayStyle as MayStyle } from './styles.ts';
+import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
+/** Helpers of the calls from other files. */
+declare const mayStyle: typeof MayStyle;
+declare const everyElement: typeof EveryElement;
 
-/**
- * Remembers the boxes that are fixed to the viewport and hold something to read or to use (sidebars, dialogs), for
- * {@link keepFixedContents} once the viewport has grown. What holds nothing is a background, and grows with it.
- */
-export function rememberFixed(): void {
-  const maxContents = 20;
-  const state = pageState;
-  const holder = state.webcaptureScroller?.element;
-  const boxes: FixedBox[] = [];
-  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
-    if (!(own(element).style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed')
-      continue;
-    if (holder && (own(element).contains(holder) || own(holder).contains(element))) continue;
-    if (!own(element).checkVisibility({ visibilityProperty: true })) continue;
-    const { top, height } = own(element).getBoundingClientRect();
-    if (height === 0 || (own(element).innerText ?? '').trim() === '') continue;
-    const contents = [element, ...own(element).querySelectorAll('*')]
-      .filter((one) => own(one).childElementCount === 0 && own(one).checkVisibility({ visibilityProperty: true }))
-      .slice(0, maxContents)
-      .map((one) => ({ element: one, top: own(one).getBoundingClientRect().top }));
-    boxes.push({ element, top, height, contents });
-  }
-  state.webcaptureFixed = boxes;
+/** Rounding, in CSS pixels. */
+function isNear(a: number, b: number): boolean {
+  return Math.abs(a - b) <= 2;
 }
 
-/**
- * Boxes that have grown with the viewport keep what they hold where it was, with their background down to the end of the
- * page; those that stood in the middle of the viewport stay there. What hangs at its lower edge goes to the end of the page.
- *
- * @param grown by how many CSS pixels the viewport has grown
- */
-export function keepFixedContents(grown: number): void {
-  const { webcaptureFixed = [], webcaptureMotion } = pageState;
-  const undo: StyleChange[] = [];
-  const near = (a: number, b: number) => Math.abs(a - b) <= 2;
-  /** The box, or what covers it, with one of these heights, and is the first to have a background. */
-  const paintedOf = (element: HTMLElement, heights: readonly number[]): HTMLElement => {
-    const { width } = own(element).getBoundingClientRect();
-    for (let at: Element | undefined = element; at instanceof HTMLElement;) {
-      const { backgroundColor, backgroundImage } = getComputedStyle(at);
-      if (backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none') return at;
-      at = [...own(at).children].find((child) => {
-        const box = own(child).getBoundingClientRect();
-        return near(box.width, width) && heights.some((height) => near(box.height, height));
-      });
+/** The heights of `::before` and `::after` where they are fixed to the viewport; NaN for others. */
+function fixedPseudoHeights(element: Element): readonly number[] {
+  return ['::before', '::after'].map((pseudo) => {
+    const { content, position, height } = getComputedStyle(element, pseudo);
+    return position === 'fixed' && content !== 'none' && content !== 'normal' ? Number.parseFloat(height) : Number.NaN;
+  });
+}
+
+/** Notes where boxes that are fixed to the viewport are, and how tall, while the viewport is tall: see {@link placeFixed}. */
+export function noteFixed(): void {
+  const boxes = new Map<Element, { readonly top: number; readonly height: number }>();
+  const pseudoHeights = new Map<Element, readonly number[]>();
+  for (const element of mayStyle(['fixed'], 'dialog, [popover]') ? everyElement() : []) {
+    if (getComputedStyle(element).position === 'fixed') {
+      const { top, height } = own(element).getBoundingClientRect();
+      boxes.set(element, { top, height });
     }
-    return element;
+    const heights = fixedPseudoHeights(element);
+    if (heights.some((height) => !Number.isNaN(height))) pseudoHeights.set(element, heights);
+  }
+  pageState.webcaptureFixed = { viewHeight: innerHeight, boxes, pseudoHeights };
+}
+
+/** Returns properties that continue the background of a box below it, by a number of CSS pixels, and do not move its contents. */
+function continuedBackground(style: CSSStyleDeclaration, by: number): Readonly<Record<string, string>> {
+  const { backgroundImage, backgroundRepeat } = style;
+  // The contents are laid out in the box without its border. An image begins anew with each viewport, as a visitor sees it; a gradient
+  // is stretched.
+  const hasImage = backgroundImage.includes('url(');
+  const repeatedDown = backgroundRepeat.replaceAll('no-repeat', 'repeat-y').replaceAll('repeat-x', 'repeat');
+  return {
+    'border-bottom': `${by}px solid transparent`,
+    'border-image': 'none',
+    'border-bottom-left-radius': '0',
+    'border-bottom-right-radius': '0',
+    'background-clip': 'border-box',
+    'background-attachment': 'scroll',
+    ...(hasImage ? { 'background-repeat': repeatedDown, 'background-origin': 'padding-box' } : {}),
+    ...(!hasImage && backgroundImage !== 'none' ? { 'background-origin': 'border-box' } : {}),
+    transition: 'none',
   };
-  for (const { element, top, height, contents } of webcaptureFixed) {
-    if (!own(element).isConnected) continue;
-    const important = (name: string, value: string, styled = element) => {
-      const { style } = own(styled);
-      undo.push([style, name, style.getPropertyValue(name), style.getPropertyPriority(name)]);
-      style.setProperty(name, value, 'important');
-    };
-    const isKept = () => contents.every((one) => near(own(one.element).getBoundingClientRect().top, one.top));
-    const now = own(element).getBoundingClientRect();
-    const hasGrown = near(now.height, height + grown);
-    // What has the background goes on: it may lie inside of the box, and cover it.
-    const painted = hasGrown ? paintedOf(element, [height, now.height]) : element;
-    if (isKept() && painted === element) continue;
-    if (hasGrown) {
-      const isPadded = [painted, element].some((padded) => {
-        const tried = undo.length;
-        const padding = Number.parseFloat(getComputedStyle(padded).paddingBottom) + grown;
-        important('padding-bottom', `${padding}px`, padded);
-        important('box-sizing', 'border-box', padded);
-        if (padded !== element) important('height', `${now.height}px`, padded);
-        if (isKept()) return true;
-        for (const [changed, ...property] of undo.splice(tried).toReversed()) changed.setProperty(...property);
-        return false;
-      });
-      if (isPadded || isKept()) continue;
-      for (const name of ['height', 'min-height', 'max-height']) important(name, `${height}px`);
-      important('box-sizing', 'border-box');
-      important('bottom', 'auto');
-    }
-    const moved = own(element).getBoundingClientRect().top - top;
-    if (near(moved, 0) || near(moved, grown)) continue;
-    important('top', `${Number.parseFloat(getComputedStyle(element).top) - moved}px`);
-    important('bottom', 'auto');
-  }
-  pageState.webcaptureFixedChanges = undo;
-  webcaptureMotion?.observer.takeRecords();
 }
 
-/** Takes back what {@link keepFixedContents} did: the viewport is again as it was. */
-export function releaseFixed(): void {
-  const { webcaptureFixedChanges = [] } = pageState;
-  for (const [style, ...property] of webcaptureFixedChanges.toReversed()) style.setProperty(...property);
-  delete pageState.webcaptureFixedChanges;
+export function setImportant(element: Element, properties: Readonly<Record<string, string>>): void {
+  if (!(own(element as HTMLElement).style instanceof CSSStyleDeclaration)) return;
+  for (const [name, value] of Object.entries(properties))
+    own(element as HTMLElement).style.setProperty(name, value, 'important');
+}
+
+/** Puts a box that is fixed to the viewport there, in CSS pixels from the top of the page. */
+export function putAt(element: Element, top: number): void {
+  setImportant(element, { transition: 'none', bottom: 'auto', top: '0px' });
+  const { top: now } = own(element).getBoundingClientRect();
+  setImportant(element, { top: `${top - now}px` });
+}
+
+/** Continues the background of a box that is as tall as the viewport down to the end of the page. */
+function reachDown(element: Element, by: number): void {
+  const { width, height, top } = own(element).getBoundingClientRect();
+  const isPicture = (at: Element) => ['img', 'video', 'canvas'].includes(own(at).localName);
+  const isPainted = (at: Element) => {
+    const { backgroundColor, backgroundImage } = getComputedStyle(at);
+    return backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none';
+  };
+  /** From the box inwards: boxes that cover it, down to the one that has the background, or is a picture. */
+  const layers: Element[] = [];
+  for (let at: Element | undefined = element; at !== undefined;) {
+    layers.push(at);
+    if (isPainted(at) || isPicture(at)) break;
+    at = [...own(at).children].find((child) => {
+      const box = own(child).getBoundingClientRect();
+      return isNear(box.width, width) && isNear(box.height, height);
+    });
+  }
+  const painted = layers.at(-1);
+  if (painted === undefined || (!isPainted(painted) && !isPicture(painted))) return;
+  if (isPicture(painted)) {
+    // A picture that does not cover the viewport is content, and no background.
+    if (width < innerWidth - 2) return;
+    for (const layer of layers)
+      setImportant(layer, { height: `${height + by}px`, 'max-height': 'none', bottom: 'auto' });
+    putAt(element, top);
+    return;
+  }
+  for (const layer of layers.slice(0, -1)) setImportant(layer, { overflow: 'visible' });
+  const style = getComputedStyle(painted);
+  const inner = (size: number, ...around: string[]) =>
+    `${around.reduce((left, value) => left - Number.parseFloat(value), size)}px`;
+  setImportant(painted, {
+    width: inner(own(painted).clientWidth, style.paddingLeft, style.paddingRight),
+    height: inner(own(painted).clientHeight, style.paddingTop, style.paddingBottom),
+    'min-height': '0',
+    'max-height': 'none',
+    'max-width': 'none',
+    'box-sizing': 'content-box',
+    flex: 'none',
+    ...continuedBackground(style, by),
+  });
+  putAt(element, top);
+}
+
+/** As {@link reachDown}, for pseudo-elements. They have no `style` to set, so rules of a style sheet name their elements by a mark. */
+function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>, grown: number, by: number): void {
+  const mark = 'data-webcapture-fixed';
+  let marked = 0;
+  for (const [element, heights] of pseudoHeights) {
+    const now = fixedPseudoHeights(element);
+    ['::before', '::after'].forEach((pseudo, index) => {
+      const height = now[index] ?? Number.NaN;
+      if (!isNear((heights[index] ?? Number.NaN) - height, grown)) return;
+      const root = own(element).getRootNode();
+      if (!(root instanceof Document || root instanceof ShadowRoot)) return;
+      const rules = {
+        height: `${height}px`,
+        'max-height': 'none',
+        bottom: 'auto',
+        ...continuedBackground(getComputedStyle(element, pseudo), by),
+      };
+      if (!own(element).hasAttribute(mark)) own(element).setAttribute(mark, `${marked++}`);
+      const selector = `[${mark}="${own(element).getAttribute(mark)}"]`;
+      const text = Object.entries(rules).map(([name, value]) => `${name}: ${value} !important;`);
+      const sheet = new CSSStyleSheet();
+      sheet.replaceSync(`${selector}${selector}${pseudo} { ${text.join(' ')} }`);
+      root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+    });
+  }
+}
+
+/** The background of the page itself, where it is attached to the viewport, becomes one of a box of ours: it is drawn by the viewport's size. */
+function reachDownCanvas(by: number): void {
+  const { body, documentElement: root } = document;
+  const hasImage = (element: Element | null) =>
+    element !== null && getComputedStyle(element).backgroundImage !== 'none';
+  const source = hasImage(root) ? root : hasImage(body) ? body : null;
+  if (source === null || !getComputedStyle(source).backgroundAttachment.includes('fixed')) return;
+  const style = getComputedStyle(source);
+  const layer = document.createElement('div');
+  setImportant(layer, {
+    all: 'initial',
+    position: 'absolute',
+    top: '0px',
+    left: '0px',
+    width: `${own(root).clientWidth}px`,
+    height: `${innerHeight}px`,
+    'z-index': '-2147483648',
+    'background-image': style.backgroundImage,
+    'background-position': style.backgroundPosition,
+    'background-size': style.backgroundSize,
+    'background-blend-mode': style.backgroundBlendMode,
+    ...continuedBackground(style, by),
+  });
+  setImportant(source, { 'background-image': 'none' });
+  own(root).append(layer);
+}
+
+/** Backgrounds that are attached to the viewport are drawn in their own element; sticky boxes are where they belong in the page. */
+function placeInFlow(element: Element): void {
+  const panes = pageState.webcaptureScroller?.panes ?? [];
+  const { backgroundAttachment, backgroundImage, position, bottom } = getComputedStyle(element);
+  if (backgroundAttachment.includes('fixed') && backgroundImage !== 'none')
+    setImportant(element, { 'background-attachment': 'scroll' });
+  if (position !== 'sticky' || bottom === 'auto') return;
+  for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
+    if (at === document.body || at === document.documentElement || panes.some((pane) => pane.element === at)) break;
+    // In a box that scrolls by itself, it is where a person sees it.
+    if (!['visible', 'clip'].includes(getComputedStyle(at).overflowY)) return;
+  }
+  setImportant(element, { position: 'relative', inset: 'auto' });
+}
+
+/** The helpers of a call of {@link placeFixed} or {@link noteFixed} from this file. */
+export const fixedHelpers = [
+  isNear,
+  fixedPseudoHeights,
+  continuedBackground,
+  setImportant,
+  putAt,
+  reachDown,
+  reachDownPseudos,
+  reachDownCanvas,
+  placeInFlow,
+] as const;
+
+/**
+ * Places what is fixed to the viewport in the picture of the whole page, by what it did in the tall viewport. What grew with that is a
+ * background, or a sidebar: it reaches down to the end of the page, and what it holds stays in the first viewport. What kept its distance
+ * to the lower edge is at the end of the page. All else stays in the first viewport.
+ *
+ * @param pageHeight in CSS pixels
+ */
+export function placeFixed(pageHeight: number): void {
+  const noted = pageState.webcaptureFixed;
+  const by = pageHeight - innerHeight;
+  if (noted === undefined || by <= 0 || !mayStyle(['fixed', 'sticky'], 'dialog, [popover]')) return;
+  const panes = pageState.webcaptureScroller?.panes ?? [];
+  const holdsPage = (element: Element) =>
+    panes.some((pane) => own(element).contains(pane.element) || own(pane.element).contains(element));
+  const grown = noted.viewHeight - innerHeight;
+  reachDownCanvas(by);
+  for (const element of everyElement()) {
+    if (getComputedStyle(element).position !== 'fixed') {
+      placeInFlow(element);
+      continue;
+    }
+    if (holdsPage(element)) continue;
+    const tall = noted.boxes.get(element);
+    const { top, height } = own(element).getBoundingClientRect();
+    const follows = (before: number, after: number) => grown > 0 && isNear(after - before, grown);
+    if (tall !== undefined && height > 0 && follows(height, tall.height)) reachDown(element, by);
+    else if (tall !== undefined && follows(top, tall.top)) putAt(element, top + by);
+    // Below the viewport, it waits to come in.
+    else if (top >= innerHeight) setImportant(element, { visibility: 'hidden' });
+  }
+  reachDownPseudos(noted.pseudoHeights, grown, by);
+  pageState.webcaptureMotion?.observer.takeRecords();
 }

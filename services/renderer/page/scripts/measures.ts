@@ -1,9 +1,7 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
-import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
-declare const waits: PageWaits;
 declare const pageState: PageState;
 declare const own: typeof Own;
 
@@ -12,7 +10,7 @@ export interface PageMeasures {
   readonly height: number;
   /** Of all content, and at least of the viewport. */
   readonly width: number;
-  /** How far the content hangs out to the left of where the page begins: a document from right to left is scrolled that way. */
+  /** How far the content hangs out to the left of where the page begins: a document from right to left, or in vertical lines, is scrolled that way. */
   readonly left: number;
   /** Of the viewport. */
   readonly viewWidth: number;
@@ -28,13 +26,15 @@ export function measurePage(): PageMeasures {
   const { body } = document;
   const bodyHeight = body === null ? 0 : own(body).getBoundingClientRect().top - rootBox.top + own(body).scrollHeight;
   // A scroller that holds the page may be fixed to the viewport, and not in the flow.
-  const { webcaptureScroller } = pageState;
-  const scrollerHeight = webcaptureScroller
-    ? own(webcaptureScroller.element).getBoundingClientRect().bottom - rootBox.top
-    : 0;
-  const fromRight = getComputedStyle(body ?? document.documentElement).direction === 'rtl';
+  const panes = pageState.webcaptureScroller?.panes ?? [];
+  const scrollerHeight = Math.max(
+    0,
+    ...panes.map(({ element }) => own(element).getBoundingClientRect().bottom - rootBox.top),
+  );
+  const { direction, writingMode } = getComputedStyle(body ?? document.documentElement);
+  const fromRight = writingMode === 'vertical-rl' || (direction === 'rtl' && writingMode === 'horizontal-tb');
   return {
-    height: Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight),
+    height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),
     width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
     left: fromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0,
     viewWidth: innerWidth,
@@ -46,21 +46,6 @@ export function measurePage(): PageMeasures {
 /** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
 export function readLayoutWidth(): number {
   return Math.max(1, own(document.scrollingElement ?? document.documentElement).clientWidth);
-}
-
-/**
- * Waits until the page is no taller than `height`, with a `direction` of 1, or no shorter, with -1.
- *
- * @returns whether it came to that in time
- */
-export async function untilHeight(height: number, direction: number, maxMs: number): Promise<boolean> {
-  const page = document.scrollingElement ?? document.documentElement;
-  const end = performance.now() + maxMs;
-  for (;;) {
-    await waits.untilFrame(100);
-    if ((height - own(page).scrollHeight) * direction >= 0) return true;
-    if (performance.now() >= end) return false;
-  }
 }
 
 export interface PageFacts {

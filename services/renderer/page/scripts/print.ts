@@ -1,15 +1,11 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { finishAnimations as FinishAnimations } from './animations.ts';
-import type { PageState } from './state.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
-declare const pageState: PageState;
 
 /** Helpers of the calls. */
-declare const finishAnimations: typeof FinishAnimations;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const mayStyle: typeof MayStyle;
 
@@ -34,44 +30,6 @@ export function isInert(): boolean {
   return !hasHandler && !mayStyle(['content-visibility', 'animation', 'transition', '@container'], 'details');
 }
 
-/** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
-export function rememberRevealed(): void {
-  const maxElements = 5000;
-  if (document.scripts.length === 0) return;
-  finishAnimations();
-  const revealed = new Map<HTMLElement, Readonly<Record<string, string>>>();
-  const plain = { opacity: '1', visibility: 'visible', transform: 'none', translate: 'none', scale: 'none' };
-  const isPlain = !mayStyle(
-    ['opacity', 'visibility', 'transform', 'translate', 'scale'],
-    '[opacity], [visibility], [transform], animate, animateTransform, set',
-  );
-  const all = document.querySelectorAll<HTMLElement>('body *');
-  for (let index = 0; index < all.length && index < maxElements; index += 1) {
-    const element = all[index];
-    if (element === undefined || !(own(element).style instanceof CSSStyleDeclaration)) continue;
-    if (isPlain) {
-      revealed.set(element, plain);
-      continue;
-    }
-    const { opacity, visibility, transform, translate, scale } = getComputedStyle(element);
-    if (Number(opacity) < 0.5 || visibility === 'hidden') continue;
-    revealed.set(element, { opacity, visibility, transform, translate, scale });
-  }
-  pageState.webcaptureRevealed = revealed;
-}
-
-/** Gives what scripts have hidden since {@link rememberRevealed} the look that it had: most hide what is out of sight. */
-export function keepRevealed(): void {
-  const { webcaptureRevealed: revealed } = pageState;
-  if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
-  for (const [element, look] of revealed) {
-    const { opacity, visibility } = getComputedStyle(element);
-    if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
-    for (const [name, value] of Object.entries({ ...look, transition: 'none', animation: 'none' })) {
-      own(element).style.setProperty(name, value, 'important');
-    }
-  }
-}
 /**
  * Overrules what the page's own rules say of paper and margins and, for a single page, of page breaks. A constructed
  * style sheet comes after all others, and no policy of the page forbids it.

@@ -1,7 +1,9 @@
 /// <reference lib="dom" />
+import type { PageState } from './state.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
+declare const pageState: PageState;
 
 /** The outermost box around an element, or itself, that stays in sight while `scroller` is scrolled. */
 export function holderOf(element: Element, position: 'fixed' | 'sticky', scroller: Element): Element | undefined {
@@ -19,4 +21,12 @@ export function shareInSight(element: Element): number {
   const width = Math.max(0, Math.min(right, innerWidth) - Math.max(left, 0));
   const height = Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, 0));
   return (width * height) / (innerWidth * innerHeight);
+}
+
+/** The share of the viewport that scenes cover on the way through the page; each of several may cover all of it. */
+export function shareOfScenes(): number {
+  const { webcaptureScenes: scenes = [] } = pageState;
+  return scenes
+    .filter(({ element }) => !scenes.some((inner) => inner.element !== element && own(element).contains(inner.element)))
+    .reduce((sum, { share }) => sum + Math.max(0, share), 0);
 }

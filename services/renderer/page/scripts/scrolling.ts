@@ -30,63 +30,6 @@ export async function isLocked(maxMs: number): Promise<boolean> {
 }
 
 /**
- * Looks for the element that scrolls the page's content where the document itself does not: an app shell, a body that
- * scrolls by itself. Remembers it and the heights around it for {@link growScroller}.
- *
- * @returns by how much its content is taller than the element, or null when there is no such element
- */
-export function findScroller(): number | null {
-  /** It holds the page when it takes up this share of the viewport, in width and in height. */
-  const minShare = 0.5;
-  const root = document.scrollingElement ?? document.documentElement;
-  const rootOverflow = getComputedStyle(document.documentElement).overflowY;
-  const rootScrolls = own(root).scrollHeight > innerHeight + 1 && rootOverflow !== 'hidden';
-  if (rootScrolls) return null;
-
-  let largest: Element | undefined;
-  let largestArea = 0;
-  for (const element of document.querySelectorAll('*')) {
-    if (element === root || own(element).scrollHeight <= own(element).clientHeight + 1) continue;
-    if (own(element).clientWidth < innerWidth * minShare || own(element).clientHeight < innerHeight * minShare)
-      continue;
-    const { overflowY, display } = getComputedStyle(element);
-    if ((overflowY !== 'auto' && overflowY !== 'scroll') || display === 'inline') continue;
-    const area = own(element).clientWidth * own(element).clientHeight;
-    if (area <= largestArea) continue;
-    largest = element;
-    largestArea = area;
-  }
-  if (largest === undefined) return null;
-
-  const chain: { element: HTMLElement; height: number }[] = [];
-  for (let element: Element | null = largest; element !== null; element = own(element).parentElement) {
-    if (!(element instanceof HTMLElement)) continue;
-    // In a form, `style` may be a field of that name.
-    if (own(element).style instanceof CSSStyleDeclaration)
-      chain.push({ element, height: own(element).getBoundingClientRect().height });
-  }
-  pageState.webcaptureScroller = { element: largest, chain };
-  return own(largest).scrollHeight - own(largest).clientHeight;
-}
-
-/**
- * Makes the scroller that holds the page, and all that is around it, taller by so many CSS pixels, at once: one by one
- * the heights would add up. It then shows all of its content without scrolling.
- *
- * @returns by how much its content is still taller than the element
- */
-export function growScroller(by: number): number {
-  const scroller = pageState.webcaptureScroller;
-  if (scroller === undefined) return 0;
-  for (const { element, height } of scroller.chain) {
-    own(element).style.setProperty('height', `${height + by}px`, 'important');
-    own(element).style.setProperty('max-height', 'none', 'important');
-  }
-  pageState.webcaptureMotion?.observer.takeRecords();
-  return own(scroller.element).scrollHeight - own(scroller.element).clientHeight;
-}
-
-/**
  * Scrolls from where the page is to its end, a viewport at a time, each drawn and observed once: what loads or appears
  * when it is scrolled to does so. Smooth scrolling and an overridden `scrollTo` do not matter here.
  *
@@ -101,13 +44,13 @@ export async function scrollThrough(
   maxHeight: number,
   maxSteps: number,
 ): Promise<{ readonly reachedEnd: boolean; readonly height: number; readonly scripted: boolean }> {
-  const target = pageState.webcaptureScroller?.element ?? document.scrollingElement ?? document.documentElement;
+  const target = pageState.webcaptureScroller?.scrolled ?? document.scrollingElement ?? document.documentElement;
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
   // Observers hear of each station by itself, since many look at the first of several messages only.
   const observeTimeoutMs = 300;
-  const { webcaptureEffects, webcaptureSeen } = pageState;
+  const { webcaptureEffects } = pageState;
   /** Elements whose style has changed since the last station, once each. */
   const noteEffects = () => {
     if (webcaptureEffects === undefined) return;
@@ -119,15 +62,6 @@ export async function scrollThrough(
     }
     restyled.clear();
   };
-  /** Elements of the sample that a person sees at this station. */
-  const noteSeen = () => {
-    for (const element of webcaptureSeen?.sample ?? []) {
-      const { top, bottom } = own(element).getBoundingClientRect();
-      const isInView = top >= 0 && bottom <= innerHeight;
-      if (isInView && own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true }))
-        webcaptureSeen?.seen.add(element);
-    }
-  };
   for (;;) {
     const last = own(target).scrollHeight - own(target).clientHeight;
     if (own(target).scrollTop >= last - 1) return at(true);
@@ -137,21 +71,44 @@ export async function scrollThrough(
     own(target).scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
     await waits.untilObserved(observeTimeoutMs);
     noteEffects();
-    noteSeen();
     // A page that takes the scrolling back cannot be scrolled through.
     if (own(target).scrollTop <= before) return at(true);
   }
 }
 
+/**
+ * Scrolls through the page as a wheel does, and back: an observer that looks at the first of several entries only gets an entry for each
+ * box then. A larger step brings several boxes into sight at once.
+ *
+ * @param budgetMs it stops there
+ */
+export async function scrollAsWheel(budgetMs: number): Promise<void> {
+  /** In CSS pixels: about what smooth scrolling moves between two frames. */
+  const stepHeight = 50;
+  const observeTimeoutMs = 300;
+  const page = document.scrollingElement ?? document.documentElement;
+  pageState.webcaptureLeaving?.observer.disconnect();
+  delete pageState.webcaptureLeaving;
+  const end = performance.now() + budgetMs;
+  const last = own(page).scrollHeight - innerHeight;
+  for (let top = stepHeight; top < last + stepHeight && performance.now() < end; top += stepHeight) {
+    own(page).scrollTo({ top, behavior: 'instant' });
+    await waits.untilObserved(observeTimeoutMs);
+  }
+  own(page).scrollTo({ top: 0, behavior: 'instant' });
+}
+
 /** Back to where the page begins. */
 export function scrollToTop(): void {
   const { webcaptureScroller } = pageState;
-  own(webcaptureScroller?.element)?.scrollTo({ top: 0, behavior: 'instant' });
+  own(webcaptureScroller?.scrolled)?.scrollTo({ top: 0, behavior: 'instant' });
   own(document.scrollingElement)?.scrollTo({ top: 0, left: 0, behavior: 'instant' });
 }
 
-/** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing. */
+/** Lets scripts look again at what is in sight, that do so on scrolling and not on resizing: of the page, and of boxes that scroll its content. */
 export function announceScroll(): void {
   document.dispatchEvent(new Event('scroll', { bubbles: true }));
+  // The event of a box does not bubble.
+  for (const { element } of pageState.webcaptureScroller?.panes ?? []) own(element).dispatchEvent(new Event('scroll'));
   pageState.webcaptureShownAt = performance.now();
 }

@@ -3,15 +3,16 @@ export interface PageState {
   /** The one that is captured in place of the viewport. */
   webcaptureElement?: Element;
   webcaptureScroller?: {
-    readonly element: Element;
-    /** The scroller and its ancestors, innermost first, with their heights in CSS pixels as they were at first. */
-    readonly chain: readonly { readonly element: HTMLElement; readonly height: number }[];
-  };
-  webcaptureSizes?: {
-    /** The height of the viewport then. */
-    readonly viewHeight: number;
-    readonly elements: readonly RememberedSize[];
-    readonly pseudos: readonly RememberedPseudo[];
+    /** What is scrolled in the box with the most content. */
+    readonly scrolled: Element;
+    /** All boxes that scroll the content of the page, inner ones first. */
+    readonly panes: readonly {
+      readonly element: Element;
+      /** What is scrolled in it: of a frame, the root of its document. */
+      readonly scrolled: Element;
+      /** The box and those around it, innermost first. */
+      readonly chain: readonly HTMLElement[];
+    }[];
   };
   webcaptureMotion?: {
     /** What we change ourselves is to be taken from it. */
@@ -50,22 +51,16 @@ export interface PageState {
     /** Those that stand in boxes fixed to the viewport, and the greatest share of it that they covered at one of the places. */
     readonly fixed: Map<HTMLElement, number>;
   };
-  webcaptureSeen?: {
-    /** Texts, pictures and controls of the page, spread over it. */
-    readonly sample: readonly Element[];
-    /** Those that were in sight at some place as the page was scrolled. */
-    readonly seen: Set<Element>;
-    /** Those that are in sight at the top of the page, before the viewport grows. */
-    readonly atTop: Set<Element>;
-    /** Where they are in the page, in CSS pixels from its top; before the viewport grows. */
-    places: readonly number[];
-  };
   /** Elements fixed to the viewport that come and go with the scroll position, where they cover much of the viewport. */
   webcaptureScenes?: readonly Scene[];
   /** Elements that scroll by themselves, and where they stood. */
   webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
-  webcaptureFixed?: readonly FixedBox[];
-  webcaptureFixedChanges?: readonly StyleChange[];
+  /** Boxes that are fixed to the viewport, in CSS pixels from its top, and heights of pseudo-elements that are: in a viewport of that height. */
+  webcaptureFixed?: {
+    readonly viewHeight: number;
+    readonly boxes: ReadonlyMap<Element, { readonly top: number; readonly height: number }>;
+    readonly pseudoHeights: ReadonlyMap<Element, readonly number[]>;
+  };
   webcaptureHidesResizes?: boolean;
   webcaptureTiles?: {
     /** Elements that take part in the flow of the page. */
@@ -77,6 +72,10 @@ export interface PageState {
   };
   /** Elements that could be seen when all of the page was in sight, and the look that they had. */
   webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
+  /** Changes of attributes since the page left the tall viewport. */
+  webcaptureLeaving?: { readonly observer: MutationObserver; readonly records: MutationRecord[] };
+  /** Frames that are shown alone in the viewport, with their `style` attributes. */
+  webcaptureFrames?: readonly { readonly element: HTMLIFrameElement; readonly style: string | null }[];
   /** There is a style sheet that the page does not know of. */
   webcaptureHasAddedStyle?: boolean;
   /** How long after its load event a page that was empty then was given its first content; undefined for others. */
@@ -85,40 +84,11 @@ export interface PageState {
   webcaptureShownAt?: number;
 }
 
-export interface RememberedSize {
-  readonly element: HTMLElement;
-  /** Of its box, in CSS pixels. */
-  readonly height: number;
-  /** Its class attribute. */
-  readonly classes: string;
-  /** Computed values, in the order of the properties asked for; empty for those that mean nothing to it. */
-  readonly values: readonly string[];
-}
-
-export interface RememberedPseudo {
-  readonly element: HTMLElement;
-  readonly pseudo: 'before' | 'after';
-  /** Used values, in the order of the properties asked for. */
-  readonly values: readonly string[];
-}
-
-/** A style, and what a property of it was before it was changed. */
-export type StyleChange = readonly [style: CSSStyleDeclaration, name: string, value: string, priority: string];
-
 /** Where an element is in the page, in CSS pixels. */
 export interface Place {
   readonly top: number;
   readonly left: number;
   readonly width: number;
-}
-
-/** A box that is fixed to the viewport and holds something to read or to use. */
-export interface FixedBox {
-  readonly element: HTMLElement;
-  readonly top: number;
-  readonly height: number;
-  /** Some of what it holds, and where that is in the viewport. */
-  readonly contents: readonly { readonly element: Element; readonly top: number }[];
 }
 
 /** What is fixed to the viewport, and led by the scroll position as by a clock. */

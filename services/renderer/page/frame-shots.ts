@@ -1,0 +1,42 @@
+import type { OpenPage } from './open.ts';
+import { findFrames, putFrameBack, showFrame } from './scripts/frame-shots.ts';
+import { everyElement } from './scripts/tree.ts';
+
+const callTimeoutMs = 5000;
+/** For all frames of a page: one takes about 100 ms. */
+const budgetMs = 6000;
+/** Of a frame, in viewports. */
+const maxPieces = 10;
+
+/** A picture of a piece of a frame, and where that is in the page, in CSS pixels. */
+export interface FramePiece<T> {
+  readonly x: number;
+  readonly y: number;
+  readonly picture: T;
+}
+
+/**
+ * Takes frames of other origins that are out of sight. They are drawn by other processes, which draw what is in sight only: each is shown
+ * in the viewport for a moment.
+ *
+ * @param take takes the picture of a part of the viewport
+ */
+export async function takeFrames<T>(
+  { world, emulation }: OpenPage,
+  take: (clip: { readonly width: number; readonly height: number }) => Promise<T>,
+): Promise<FramePiece<T>[]> {
+  const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
+  const boxes = await world.call(findFrames, [], limit('frames'), [everyElement]);
+  const end = performance.now() + budgetMs;
+  const pieces: FramePiece<T>[] = [];
+  for (const [index, { x, y, width, height, innerX, innerY }] of boxes.entries()) {
+    const step = emulation.viewport.height;
+    for (let at = 0; at < height && at < step * maxPieces && performance.now() < end; at += step) {
+      await world.call(showFrame, [index, innerX, innerY + at], limit('showing a frame'));
+      const picture = await take({ width, height: Math.min(step, height - at) });
+      pieces.push({ x, y: y + at, picture });
+      await world.call(putFrameBack, [index], limit('putting a frame back'));
+    }
+  }
+  return pieces;
+}

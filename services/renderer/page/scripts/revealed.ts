@@ -1,0 +1,101 @@
+/// <reference lib="dom" />
+import type { finishAnimations as FinishAnimations } from './animations.ts';
+import type { PageState } from './state.ts';
+import type { mayStyle as MayStyle } from './styles.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
+/** Helpers of the calls. */
+declare const finishAnimations: typeof FinishAnimations;
+declare const mayStyle: typeof MayStyle;
+
+/** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
+export function rememberRevealed(): void {
+  const maxElements = 5000;
+  if (document.scripts.length === 0) return;
+  finishAnimations();
+  const revealed = new Map<HTMLElement, Readonly<Record<string, string>>>();
+  const plain = { opacity: '1', visibility: 'visible', transform: 'none', translate: 'none', scale: 'none' };
+  const isPlain = !mayStyle(
+    ['opacity', 'visibility', 'transform', 'translate', 'scale'],
+    '[opacity], [visibility], [transform], animate, animateTransform, set',
+  );
+  const all = document.querySelectorAll<HTMLElement>('body *');
+  for (let index = 0; index < all.length && index < maxElements; index += 1) {
+    const element = all[index];
+    if (element === undefined || !(own(element).style instanceof CSSStyleDeclaration)) continue;
+    if (isPlain) {
+      revealed.set(element, plain);
+      continue;
+    }
+    const { opacity, visibility, transform, translate, scale } = getComputedStyle(element);
+    if (Number(opacity) < 0.5 || visibility === 'hidden') continue;
+    revealed.set(element, { opacity, visibility, transform, translate, scale });
+  }
+  pageState.webcaptureRevealed = revealed;
+}
+
+/** Notes from now on what scripts do to elements other than styling them, for {@link keepRevealed}. */
+export function watchLeaving(): void {
+  const records: MutationRecord[] = [];
+  const observer = new MutationObserver((those) => void records.push(...those));
+  observer.observe(document, { subtree: true, attributes: true, attributeOldValue: true });
+  pageState.webcaptureLeaving = { observer, records };
+}
+
+/** Takes back what scripts have done since {@link watchLeaving} to elements that are below the viewport: most hide what is out of sight. */
+function undoLeaving(): void {
+  const { webcaptureLeaving: leaving } = pageState;
+  if (leaving === undefined) return;
+  const { observer, records } = leaving;
+  records.push(...observer.takeRecords());
+  // Scripts that copy the height of the viewport do so again by a style, which is to stay.
+  for (const { target, attributeName, oldValue } of records.splice(0).toReversed()) {
+    if (!(target instanceof Element) || attributeName === null || attributeName === 'style') continue;
+    if (own(target).getBoundingClientRect().top < innerHeight) continue;
+    if (oldValue === null) own(target).removeAttribute(attributeName);
+    else own(target).setAttribute(attributeName, oldValue);
+  }
+  observer.takeRecords();
+}
+
+/** The helpers of a call of {@link keepRevealed} from this file. */
+export const revealedHelpers = [undoLeaving] as const;
+
+/** Gives what scripts have hidden since {@link rememberRevealed} the look that it had. */
+export function keepRevealed(): void {
+  undoLeaving();
+  const { webcaptureRevealed: revealed } = pageState;
+  if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
+  for (const [element, look] of revealed) {
+    const { opacity, visibility } = getComputedStyle(element);
+    if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
+    for (const [name, value] of Object.entries({ ...look, transition: 'none', animation: 'none' })) {
+      own(element).style.setProperty(name, value, 'important');
+    }
+  }
+}
+
+/** Counts texts and pictures that have their place in the page, and that no script has shown although they are in sight. */
+export function countUnseen(): number {
+  const maxElements = 5000;
+  if (document.scripts.length === 0 || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
+  const hidden = new Set<Element>();
+  const isPlaced = (element: Element) => {
+    for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement)
+      if (['absolute', 'fixed'].includes(getComputedStyle(at).position)) return false;
+    return true;
+  };
+  for (const element of [...document.querySelectorAll('body *')].slice(0, maxElements)) {
+    const { parentElement: parent } = own(element);
+    if (parent !== null && hidden.has(parent)) continue;
+    const { opacity, visibility } = getComputedStyle(element);
+    if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
+    const { width, height } = own(element).getBoundingClientRect();
+    const shows =
+      (own(element).textContent ?? '').trim() !== '' || own(element).matches('img, :has(img), svg, :has(svg)');
+    if (width > 1 && height > 1 && shows && isPlaced(element)) hidden.add(element);
+  }
+  return hidden.size;
+}

@@ -1,0 +1,118 @@
+/// <reference lib="dom" />
+import type { PageState } from './state.ts';
+import type { everyElement as EveryElement } from './tree.ts';
+import type { own as Own } from './own.ts';
+
+declare const own: typeof Own;
+declare const pageState: PageState;
+/** A helper of the call of {@link findScroller}. */
+declare const everyElement: typeof EveryElement;
+
+/**
+ * Looks for the boxes that scroll the page's content where the document itself does not: an app shell, a body that scrolls by itself, panes
+ * that are side by side. Frames of the same origin count as such boxes. Remembers them for {@link growScroller}.
+ *
+ * @returns by how much the content of the one with the most content is taller than that box, or null when there is no such box
+ */
+export function findScroller(): number | null {
+  /** Of the viewport: a document that scrolls by less, by a margin or a footer, is not the one that scrolls the page. */
+  const maxRootShare = 0.25;
+  /** Of the viewport's height and width: a smaller box is a list or a menu. */
+  const minHeightShare = 0.25;
+  const minWidthShare = 0.1;
+  /** Of the viewport: boxes that hold the page take up this share of it together. */
+  const minShare = 0.4;
+  const root = document.scrollingElement ?? document.documentElement;
+  const rootOverflow = getComputedStyle(document.documentElement).overflowY;
+  const rootExcess = own(root).scrollHeight - innerHeight;
+  if (rootExcess > innerHeight * maxRootShare && rootOverflow !== 'hidden') return null;
+
+  const rootOf = (frame: HTMLIFrameElement): Element | null => frame.contentDocument?.scrollingElement ?? null;
+  const excessOf = (element: Element): number => {
+    if (element instanceof HTMLIFrameElement) {
+      const inner = rootOf(element);
+      return inner === null ? 0 : inner.scrollHeight - inner.clientHeight;
+    }
+    return own(element).scrollHeight - own(element).clientHeight;
+  };
+  /** How wide and tall what is in sight of it is. */
+  const sightOf = (element: Element): readonly [width: number, height: number] => {
+    if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return [0, 0];
+    const { left, right, top, bottom } = own(element).getBoundingClientRect();
+    return [Math.min(right, innerWidth) - Math.max(left, 0), Math.min(bottom, innerHeight) - Math.max(top, 0)];
+  };
+  const scrolls = (element: Element): boolean => {
+    if (element === root || excessOf(element) <= 1) return false;
+    const [width, height] = sightOf(element);
+    if (width < innerWidth * minWidthShare || height < innerHeight * minHeightShare) return false;
+    if (element instanceof HTMLIFrameElement) return true;
+    const { overflowY, display } = getComputedStyle(element);
+    return (overflowY === 'auto' || overflowY === 'scroll') && display !== 'inline';
+  };
+  /** The box that an element is laid out in. */
+  const outerOf = (element: Element): Element | null => {
+    const { assignedSlot, parentElement } = own(element);
+    const tree = own(element).getRootNode();
+    return assignedSlot ?? parentElement ?? (tree instanceof ShadowRoot ? tree.host : null);
+  };
+  const isInside = (element: Element, outer: Element) => {
+    let at = outerOf(element);
+    while (at !== null && at !== outer) at = outerOf(at);
+    return at !== null;
+  };
+  const candidates = everyElement().filter(scrolls);
+  // What is inside of a box that scrolls the page is a part of its content, such as a list.
+  const boxes = candidates.filter(
+    (element) => !candidates.some((outer) => excessOf(outer) > innerHeight * maxRootShare && isInside(element, outer)),
+  );
+  const isOutermost = (element: Element) => !boxes.some((outer) => isInside(element, outer));
+  const area = boxes
+    .filter(isOutermost)
+    .map(sightOf)
+    .reduce((sum, [width, height]) => sum + width * height, 0);
+  if (area < innerWidth * innerHeight * minShare) return null;
+
+  const panes = boxes.map((element) => {
+    const chain: HTMLElement[] = [];
+    for (let at: Element | null = element; at !== null; at = outerOf(at)) {
+      // In a form, `style` may be a field of that name.
+      if (at instanceof HTMLElement && own(at).style instanceof CSSStyleDeclaration) chain.push(at);
+    }
+    return { element, scrolled: element instanceof HTMLIFrameElement ? (rootOf(element) ?? element) : element, chain };
+  });
+  // An outer one may be taller by what is inside of it: it grows after that.
+  panes.sort((a, b) => b.chain.length - a.chain.length);
+  const [first] = panes.toSorted((a, b) => excessOf(b.element) - excessOf(a.element));
+  if (first === undefined) return null;
+  pageState.webcaptureScroller = { scrolled: first.scrolled, panes };
+  return excessOf(first.element);
+}
+
+/**
+ * Makes the boxes that scroll the page's content as tall as that, and all that is around them taller by as much, at once: one by one the
+ * heights would add up. They then show all of their content without scrolling. What is above or below keeps its height.
+ */
+export function growScroller(): void {
+  const setHeight = (element: HTMLElement, height: number) => {
+    own(element).style.setProperty('height', `${height}px`, 'important');
+    own(element).style.setProperty('max-height', 'none', 'important');
+  };
+  const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
+  for (const { element: pane, scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
+    const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    if (by <= 0) continue;
+    const { top, bottom } = own(pane).getBoundingClientRect();
+    const others = chain
+      .flatMap((element) => [...(own(element).parentElement?.children ?? [])].filter((one) => one !== element))
+      .filter((one): one is HTMLElement => one instanceof HTMLElement && own(one).style instanceof CSSStyleDeclaration)
+      .filter((one) => {
+        const box = own(one).getBoundingClientRect();
+        return box.height > 0 && (box.bottom <= top + 1 || box.top >= bottom - 1);
+      })
+      .map((one) => ({ one, height: heightOf(one) }));
+    const heights = chain.map(heightOf);
+    chain.forEach((element, index) => setHeight(element, (heights[index] ?? 0) + by));
+    for (const { one, height } of others) if (Math.abs(heightOf(one) - height) > 1) setHeight(one, height);
+  }
+  pageState.webcaptureMotion?.observer.takeRecords();
+}
