@@ -76,7 +76,7 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
   expect(after).toMatchObject({ tokenCost: 2, refresh: { tokensCharged: 2, error: null } });
   expect(await holder.usage()).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
   expect(await holder.tokensUsed()).toBe(4);
-  expect(await holder.usage()).toEqual(await holder.sumOfRecords());
+  expect(await holder.ledger()).toEqual(await holder.sumOfRecords());
 
   expect((await holder.refresh(uuid)).status).toBe(200);
   await until('the second one', async () => (await holder.tokensUsed()) === 6);

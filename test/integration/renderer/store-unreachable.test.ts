@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { noUsage } from '@webcapture/shared/captures/usage.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
@@ -110,7 +111,8 @@ async function expectCompleted(parts: SettlingParts, record: CaptureRecord, rend
   expect(end).toMatchObject({ status: 'completed' });
   expect(await parts.store.stat(record.fileName)).toMatchObject({ size: end.outcome?.fileSizeBytes });
   const usage = await new AccountUsage(nats.session).read(record.account, Date.now(), 'exact');
-  expect(usage).toEqual({ tokens: record.tokenCost, captures: 1, reserved: 0, queued: 0 });
+  const storedBytes = end.outcome?.fileSizeBytes;
+  expect(usage).toEqual({ ...noUsage, tokens: record.tokenCost, captures: 1, storedBytes });
   expect(renderer.taken.map(({ delivery }) => delivery)).toEqual(renderer.taken.map(() => 1));
 }
 
