@@ -45,11 +45,13 @@ beforeAll(async () => {
   const { hostname: host, port } = new URL(bucket.url);
   wayToBucket = cleanUp.use(await startDelayProxy({ upstream: { host, port: Number(port) }, roundTripMs: 0 }));
   const env = { WEBCAPTURE_GCS_BUCKET: name, WEBCAPTURE_GCS_ENDPOINT: `http://127.0.0.1:${wayToBucket.port}` };
-  [cutOff, natsAway, bucketAway] = await Promise.all([
-    start({ store: 'embedded', regions: 'us-east:1,eu-west:1', roundTripMs: { 'us-east': 0, 'eu-west': 0 } }),
-    start({ store: 'embedded' }),
-    start({ store: 'embedded', env }),
-  ]);
+  cutOff = await start({
+    store: 'embedded',
+    regions: 'us-east:1,eu-west:1',
+    roundTripMs: { 'us-east': 0, 'eu-west': 0 },
+  });
+  natsAway = await start({ store: 'embedded' });
+  bucketAway = await start({ store: 'embedded', env });
 }, bucketSetUpMs);
 afterAll(() => cleanUp.disposeAsync());
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { type FileUploader, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
 import { readHtml, storeHtml } from '@webcapture/shared/files/stored-html.ts';
-import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
+import { connectNats, type NatsSession, reachesNats } from '@webcapture/shared/nats/connect.ts';
 import type { Reading } from '@webcapture/shared/nats/entries.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { type DelayProxy, startDelayProxy } from '../../harness/delay-proxy.ts';
@@ -11,6 +11,7 @@ import { googleError, type Fault } from '../../harness/fault-proxy.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { withLoginOf } from '../../harness/nats-users.ts';
 import { newFile } from '../../harness/records.ts';
+import { until } from '../../harness/until.ts';
 import { busy, uploads, useFaultyBucket } from './support/faulty-bucket.ts';
 
 /** What storing a file fails with; null when it is stored. */
@@ -80,6 +81,15 @@ describe('the embedded store', () => {
     const failure = await failureOf(new EmbeddedUploader(session));
     await link.mend();
     expect(failure).toBeInstanceOf(StoreUnavailableError);
+  });
+
+  test('that is silent does not answer a question, and one that is there does', async () => {
+    await until('the connection', () => reachesNats(session));
+    link.pause();
+    const whileSilent = await reachesNats(session);
+    link.resume();
+    expect(whileSilent).toBe(false);
+    await until('the connection', () => reachesNats(session));
   });
 
   test(

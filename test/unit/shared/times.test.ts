@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
-import { deadlineOf } from '@webcapture/shared/captures/times.ts';
+import { deadlineOf, maxStoreRetryMs, storeRetryMs } from '@webcapture/shared/captures/times.ts';
 import { defaultOptions } from '../../harness/records.ts';
 
 const startBy = 1_000_000;
@@ -22,4 +22,13 @@ test.each<[Partial<RenderOptions>, number]>([
 
 test('what takes no time of its own makes no difference', () => {
   expect(lasts({ click: [], secrets: { css: true }, isFullPage: true })).toBe(lasts());
+});
+
+test('a capture that the store did not take waits for 5 s, then twice as long each time, up to 5 minutes', () => {
+  const waits = Array.from({ length: 9 }, (_, index) => ({ ms: storeRetryMs(index + 2), most: 5000 * 2 ** index }));
+  for (const { ms, most } of waits) {
+    expect(ms).toBeLessThanOrEqual(Math.min(most, maxStoreRetryMs));
+    expect(ms).toBeGreaterThanOrEqual(0.75 * Math.min(most, maxStoreRetryMs));
+  }
+  expect(maxStoreRetryMs).toBe(300_000);
 });
