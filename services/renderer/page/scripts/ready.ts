@@ -105,8 +105,9 @@ export async function untilNothingIsDue(
   const slowIntervalMs = 1000;
   /** A node that has changed for so long without a pause goes on for ever. */
   const endlessMs = 1500;
-  /** Changes further apart than this are no animation. */
+  /** Changes further apart than this are no animation, if so many looks between them found none: a busy machine draws few frames. */
   const maxPauseMs = 250;
+  const maxPauseLooks = 5;
   /** A navigation that has begun tells of itself within this. */
   const navigationMs = 700;
   const pollIntervalMs = 16;
@@ -118,7 +119,9 @@ export async function untilNothingIsDue(
   const { changed, motions, opacities, prints, startedAt, runsAtChange, runsAtGrowth } = watch;
   let lastProgress = Number.NEGATIVE_INFINITY;
   let lastEndless = Number.NEGATIVE_INFINITY;
-  let lookedAt = startedAt;
+  let lookNumber = 0;
+  /** The look that last found a change of a node. */
+  const lookOf = new Map<Node, number>();
 
   const isInView = (node: Node): boolean => {
     const element = node instanceof Element ? node : own(node).parentElement;
@@ -144,8 +147,9 @@ export async function untilNothingIsDue(
   /** Notes a change of what is in view. */
   const note = (node: Node, hasGrown: boolean, now: number) => {
     const motion = motions.get(node);
-    // On a busy machine, two looks may be further apart than any pause.
-    const goesOn = motion !== undefined && (now - motion.last < maxPauseMs || motion.last === lookedAt);
+    const looksSince = lookNumber - (lookOf.get(node) ?? Number.NEGATIVE_INFINITY);
+    const goesOn = motion !== undefined && (now - motion.last < maxPauseMs || looksSince <= maxPauseLooks);
+    lookOf.set(node, lookNumber);
     motions.set(node, { since: goesOn ? motion.since : now, last: now, isRepeated: goesOn });
     const isProgress = hasGrown || fadesIn(node) || motion === undefined;
     if (hasGrown) watch.lastGrowth = now;
@@ -159,6 +163,7 @@ export async function untilNothingIsDue(
 
   const look = (now: number) => {
     let looks = 0;
+    lookNumber += 1;
     for (const [node, { hasGrown, places }] of changed) {
       looks += 1;
       if (looks > maxLooks) break;
@@ -174,7 +179,6 @@ export async function untilNothingIsDue(
       prints.set(canvas, print);
       if (before !== undefined && before !== print) note(canvas, false, now);
     }
-    lookedAt = now;
   };
 
   const keyOf = ({ kind, delay }: DueCallbacks) => `${kind} ${delay}`;
