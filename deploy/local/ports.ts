@@ -6,18 +6,30 @@ import { createServer } from 'node:net';
  */
 const range = { first: 12_000, last: 19_999 };
 
-/** A port that nobody listens on right now, chosen at random. */
-export async function freePort(host = '127.0.0.1'): Promise<number> {
-  const count = range.last - range.first + 1;
-  const start = Math.floor(Math.random() * count);
-  for (let offset = 0; offset < count; offset++) {
-    const port = range.first + ((start + offset) % count);
-    if (!(await isPortTaken(port, host))) return port;
-  }
-  throw new Error(`all ports from ${range.first} to ${range.last} are in use`);
+/** A random port on which no process listens at the moment. */
+export function freePort(host = '127.0.0.1'): Promise<number> {
+  return findPort(range, async (port) => !(await isPortTaken(port, host)));
 }
 
-/** Whether somebody listens on it already. Throws when the port cannot be had for another reason (the address, a right). */
+/**
+ * Returns the first usable port of a range, from a random one on. Throws when no port is usable.
+ *
+ * @param first of the range, which includes `last`
+ */
+export async function findPort(
+  { first, last }: { readonly first: number; readonly last: number },
+  isUsable: (port: number) => Promise<boolean>,
+): Promise<number> {
+  const count = last - first + 1;
+  const start = Math.floor(Math.random() * count);
+  for (let offset = 0; offset < count; offset++) {
+    const port = first + ((start + offset) % count);
+    if (await isUsable(port)) return port;
+  }
+  throw new Error(`no port from ${first} to ${last} is free`);
+}
+
+/** Whether a process already listens on the port. Throws when the port cannot be used for another reason (address, permission). */
 export function isPortTaken(port: number, host: string): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve, reject) => {

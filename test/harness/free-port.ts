@@ -1,5 +1,5 @@
 import { createSocket } from 'node:dgram';
-import { createServer } from 'node:net';
+import { findPort, isPortTaken } from '../../deploy/local/ports.ts';
 
 /** Below the ports that systems hand out for outgoing connections, so that none of those takes a port we have found. */
 const range = { first: 20_000, last: 31_999 };
@@ -9,14 +9,8 @@ const range = { first: 20_000, last: 31_999 };
  * what is to listen there may be started later, and stopped and started again. The start is random, so that test files that
  * run at the same time hardly ever look at the same one.
  */
-export async function freePort(): Promise<number> {
-  const count = range.last - range.first + 1;
-  const start = Math.floor(Math.random() * count);
-  for (let offset = 0; offset < count; offset++) {
-    const port = range.first + ((start + offset) % count);
-    if ((await claim(port)) && (await isFree(port))) return port;
-  }
-  throw new Error(`no port from ${range.first} to ${range.last} is free`);
+export function freePort(): Promise<number> {
+  return findPort(range, async (port) => (await claim(port)) && !(await isPortTaken(port, '127.0.0.1')));
 }
 
 /** Takes the UDP port of the same number, which nobody has a use for, until this process ends; false when it is taken. */
@@ -31,13 +25,5 @@ function claim(port: number): Promise<boolean> {
       socket.unref();
       resolve(true);
     });
-  });
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
   });
 }

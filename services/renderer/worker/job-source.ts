@@ -61,11 +61,9 @@ export class JobSource {
     this.#session = session;
     this.#options = options;
     this.#inbox = new PullInbox(session);
-    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'), (message) =>
-      this.#onInteractiveJob(message),
-    );
+    this.#interactive = this.#subscription(captureDurable(options.region, 'interactive'));
     this.#background = Array.from({ length: backgroundShards }, (_, shard) =>
-      this.#subscription(captureDurable(options.region, 'background', shard), options.onJob),
+      this.#subscription(captureDurable(options.region, 'background', shard)),
     );
     const signals = session.nc.subscribe(signalSubject(options.region), {
       callback: (error, message) => {
@@ -108,12 +106,12 @@ export class JobSource {
     this.#inbox.close();
   }
 
-  #subscription(durable: string, onMessage: (message: PulledMessage) => void): PullSubscription {
+  #subscription(durable: string): PullSubscription {
     const { log } = this.#options;
     return new PullSubscription(this.#inbox, {
       stream: streamNames.captures,
       durable,
-      onMessage,
+      onMessage: (message) => this.#onJob(message),
       onProblem: (error) => log.warn({ err: error, durable }, 'requesting jobs failed; retrying'),
     });
   }
@@ -151,10 +149,12 @@ export class JobSource {
     if (this.#isOpen && missing > 0) this.#interactive.request(missing);
   }
 
-  #onInteractiveJob(message: PulledMessage): void {
-    // A front has just published the job, so its time stamp is close to the time of the server. The first signal is more exact.
+  /** Takes a job that a waiting request or a search has brought. */
+  #onJob(message: PulledMessage): void {
     const { clock } = this.#session;
-    if (!clock.isKnown) clock.learn(message.timestamp);
+    const isInteractive = message.consumer === captureDurable(this.#options.region, 'interactive');
+    // A front has just published an interactive job, so its time stamp is close to the time of the server. The first signal is more exact.
+    if (isInteractive && !clock.isKnown) clock.learn(message.timestamp);
     this.#options.onJob(message);
   }
 
@@ -170,8 +170,7 @@ export class JobSource {
       this.#options.log.warn({ err: error }, 'requesting jobs failed; retrying');
     }
     this.#searching--;
-    if (found?.consumer === captureDurable(this.#options.region, 'interactive')) this.#onInteractiveJob(found);
-    else if (found !== null) this.#options.onJob(found);
+    if (found !== null) this.#onJob(found);
     if (!this.#isOpen) return;
     // Where nothing can be found, a waiting request is told as soon as that changes.
     if (this.#waiting.size === 0 || hasFailed) this.#requestInteractive();
