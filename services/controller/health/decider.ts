@@ -74,7 +74,7 @@ export class Decider {
   }
 }
 
-/** So many problems are named in a message. */
+/** Maximum number of problems in a message. */
 const maxProblems = 3;
 
 /** A satellite of another fleet, or of an old version, is no outage of this one; but this is where its operator looks. */

@@ -28,7 +28,7 @@ interface RegionBoardDeps {
   readonly inFlight: InFlight;
   /** Captures that wait, by region. */
   readonly queued: () => Readonly<Record<string, number>>;
-  /** Whether the region has never worked, as far as the last status report tells. */
+  /** Whether the region has never worked, according to the last status report. */
   readonly isPending: (region: Region) => boolean;
   readonly link: Pick<NatsLink, 'upForMs'>;
 }

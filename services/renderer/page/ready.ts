@@ -18,7 +18,7 @@ const progressTimeoutMs = 5000;
 const timerGraceMs = 20;
 /** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
 const fetchTimeoutMs = 1500;
-/** Within so long after an answer a page asks for what it needs next. */
+/** Time within which a page sends its next request after a response. */
 const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
@@ -42,7 +42,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   const refresh = document.answer?.headers['refresh'];
   const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
   const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
-  // What the page has asked for is told in a later turn of the event loop than its answer.
+  // The requests of the page arrive in a later turn of the event loop than the answer of the script.
   await setImmediate();
   await setImmediate();
   const isStill = areStill && !network.isLoading && page.frames().length === 1 && !document.moving;
@@ -87,14 +87,14 @@ async function untilFetched({ network, world, deadline }: OpenPage, end: number)
     const [fetched, heard] = await deadline.run(come, left + callTimeoutMs, 'what the page fetches');
     if (!fetched || !heard) return 'late';
     await world.call(untilFrames, [2], limit('frames'));
-    // The browser tells that a request has ended before the page has read the answer, and asks for the next thing.
+    // The browser reports the end of a request before the page has read the response and sends its next request.
     await network.untilFetching(nextFetchMs);
   }
   return 'come';
 }
 
 /**
- * Follows the page to the document that it is on its way to.
+ * Follows the page to the document to which it is navigating.
  *
  * @throws DocumentGoneError when it is there; it may also stay where it is
  */

@@ -10,7 +10,7 @@ interface DateFormat {
 
 /**
  * Fills in the elements of the class `date` of header and footer in the language of the locale. Chromium fills them in the language
- * of its process, whatever locale the page has.
+ * of its process, independent of the locale of the page.
  */
 export function withLocalDates(pdf: PdfOptions, { locale, timezone, now }: DateFormat): PdfOptions {
   const { headerTemplate, footerTemplate } = pdf;

@@ -43,13 +43,13 @@ export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
  * waited for longer than `maxMs`, and not at all if it was seen before to have no end.
  */
 export async function waitForCanvases(maxMs: number): Promise<void> {
-  /** Between two looks the page is drawn so often: what moves has moved by then. */
+  /** Frames between two looks: enough for a moving drawing to change. */
   const framesBetween = 3;
   /** A page that draws nothing is looked at all the same. */
   const maxFrameMs = 50;
-  /** Scripts that draw what is in sight put that off until scrolling has ended: an empty canvas is given so much time. */
+  /** Time for an empty canvas: some scripts draw only after scrolling has ended. */
   const firstDrawMs = 600;
-  /** What draws the same for so long will go on with it. */
+  /** A canvas whose drawing has not changed for this time is at rest. */
   const quietMs = 500;
 
   const { webcaptureChanges } = pageState;

@@ -92,9 +92,9 @@ export async function untilNothingIsDue(
   maxProgressMs: number,
   { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
 ): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
-  /** What changes nothing in view for so long will change nothing. */
+  /** Callbacks that have changed nothing in view for this time are not waited for. */
   const quietMs = 500;
-  /** And so many times. */
+  /** Minimum number of their runs in that time. */
   const quietRuns = 3;
   const quietFrames = 8;
   /** Where nothing is known of what is due, a change comes within this after load, or after the last one. */
@@ -103,12 +103,12 @@ export async function untilNothingIsDue(
   /** What comes at this distance is given one turn, and an interval of the second distance is a clock or a row of slides. */
   const longDelayMs = 250;
   const slowIntervalMs = 1000;
-  /** A node that has changed for so long without a pause goes on for ever. */
+  /** A node that has changed for this time without a pause has an endless motion. */
   const endlessMs = 1500;
-  /** Changes further apart than this are no animation, if so many looks between them found none: a busy machine draws few frames. */
+  /** A longer pause ends a motion, if this number of looks found no change: a busy machine draws few frames. */
   const maxPauseMs = 250;
   const maxPauseLooks = 5;
-  /** A navigation that has begun tells of itself within this. */
+  /** The browser reports a navigation that has begun within this time. */
   const navigationMs = 700;
   const pollIntervalMs = 16;
   const frameMs = 50;
