@@ -7,6 +7,7 @@
 //   client.mjs retired                    captures of regions that were removed
 //   client.mjs status SECONDS            GET /status five times a second; prints a line for each change
 //   client.mjs state KEY UUID...         the states of captures
+//   client.mjs list KEY                  all captures of the account; prints a line for each
 import { writeFileSync } from 'node:fs';
 
 const { FRONT, ADMIN_TOKEN } = process.env;
@@ -141,6 +142,15 @@ const actions = {
       const { status, body } = await call('GET', `/captures/${uuid}`, key);
       say({ uuid, status, state: body.data?.status, error: body.data?.error });
     }
+  },
+  async list(key) {
+    let cursor = '';
+    do {
+      const { status, body } = await call('GET', `/captures?limit=100${cursor}`, key);
+      if (status !== 200) throw new Error(JSON.stringify(body));
+      for (const it of body.data.items) say({ uuid: it.uuid, status, state: it.status, error: it.error });
+      cursor = body.data.nextCursor === null ? undefined : `&cursor=${encodeURIComponent(body.data.nextCursor)}`;
+    } while (cursor !== undefined);
   },
 };
 // By this who started it from outside can stop it: it would go on without its reader.

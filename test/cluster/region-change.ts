@@ -31,7 +31,8 @@ export interface RegionChange {
   readonly regions: readonly string[];
 }
 
-interface End {
+/** How a capture ended, as client.mjs prints it. */
+export interface End {
   readonly uuid: string;
   readonly state?: string;
   readonly error?: { readonly code: string; readonly message: string };
@@ -91,7 +92,7 @@ async function queueBacklog(session: Session, region: string, count: number): Pr
 }
 
 /** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the time in milliseconds. */
-async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
+export async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
   const start = Date.now();
   await until(
     `GET /status to show the regions ${regions.join(', ')}`,
@@ -107,6 +108,11 @@ async function statusOf(session: Session, regions: readonly string[]): Promise<n
   );
   return Date.now() - start;
 }
+
+/** Whether a capture failed because its region was removed from the installation. */
+export const failedWithItsRegion = ({ error }: End, region: string) =>
+  error?.code === 'REGION_UNAVAILABLE' &&
+  error.message.startsWith(`The region ${region} is no longer part of this installation.`);
 
 /** Waits until all captures of an account have ended, checks how, and that it is charged for what completed. */
 async function endsOf(
@@ -128,11 +134,9 @@ async function endsOf(
   );
   const failed = ends.filter(({ state }) => state === 'failed');
   const regionOf = new Map(accepted.map(({ uuid, region }) => [uuid, region]));
-  const lost = failed.filter(({ uuid, error }) => {
-    const region = regionOf.get(uuid) ?? '';
-    const isExpected =
-      error?.message.startsWith(`The region ${region} is no longer part of this installation.`) === true;
-    return !removed.includes(region) || error?.code !== 'REGION_UNAVAILABLE' || !isExpected;
+  const lost = failed.filter((end) => {
+    const region = regionOf.get(end.uuid) ?? '';
+    return !removed.includes(region) || !failedWithItsRegion(end, region);
   });
   check(lost.length === 0, `accepted captures were lost: ${JSON.stringify(lost.slice(0, 3))}`);
   const completed = ends.length - failed.length;

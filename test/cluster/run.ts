@@ -2,6 +2,7 @@
 // and proves it with real pods. WEBCAPTURE_IMAGE_LOAD is the command that brings an image archive in. See CONTRIBUTING.
 //   npm run test:cluster -- install network    only these groups (install is always needed first)
 //   npm run test:cluster -- regions            a hub there, and a satellite in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG; alone
+//   npm run test:cluster -- chaos              ten minutes of faults over a hub and a satellite; alone
 //   WEBCAPTURE_PREVIOUS_CHART=<folder>         also upgrades from that chart
 //   npm run test:cluster -- --keep             leaves the release for a look
 //   npm run test:cluster -- --images           only builds and brings the images, and tells the tag for WEBCAPTURE_IMAGE_TAG: for a
@@ -17,6 +18,7 @@ import { changeSteps } from './steps/changes.ts';
 import { deathSteps } from './steps/deaths.ts';
 import { installSteps } from './steps/install.ts';
 import { networkSteps } from './steps/network.ts';
+import { chaosSteps } from './steps/regions-chaos.ts';
 import { regionSteps } from './steps/regions.ts';
 import type { Session } from './session.ts';
 
@@ -32,13 +34,14 @@ const oneCluster = {
 
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const keep = process.argv.includes('--keep');
-const onTwo = wanted.includes('regions');
+/** Each of them is a release of its own, on two clusters. */
+const twoClusters = { regions: regionSteps, chaos: chaosSteps };
+const onTwo = wanted.some((name) => name in twoClusters);
 if (onTwo && process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] === undefined) {
   say('WEBCAPTURE_SATELLITE_KUBECONFIG must name the cluster of the satellite.');
   process.exit(1);
 }
-/** What needs two clusters is a release of its own. */
-const groups = onTwo ? { regions: regionSteps } : oneCluster;
+const groups = onTwo ? twoClusters : oneCluster;
 const path = async (name: string) => (await ensureTool(name, { log: say })).path;
 
 const programs = { nats: await path('nats-server'), bucket: await path('fake-gcs-server') };

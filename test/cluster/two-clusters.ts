@@ -6,7 +6,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { natsCertificates } from '../harness/nats-certificates.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, type PodFacts } from './cluster.ts';
 import { images } from './images.ts';
 import { release, type Session, until } from './session.ts';
 import { startPod } from './start-pod.ts';
@@ -216,3 +216,38 @@ export const untilReason = (session: Session, reason: string, deadlineMs = 60_00
     },
     deadlineMs,
   );
+
+type Regions = Readonly<Record<string, number>>;
+
+const listed = (regions: Regions) => Object.entries(regions).map(([name, replicas]) => ({ name, replicas }));
+
+/** Gives the hub these regions beside its own, each with its number of renderers. */
+export const changeHub = (session: Session, others: Regions) =>
+  install(session.cluster, session, {
+    ...joining('tls://nats:4222'),
+    regions: [{ name: near }],
+    otherRegions: listed(others),
+  });
+
+/** Gives the satellite these regions. */
+export const changeSatellite = async (session: Session, regions: Regions) =>
+  install(satelliteOf(session), session, {
+    ...joining(await linkUrl(session)),
+    role: 'satellite',
+    regions: listed(regions),
+  });
+
+/** Kills nats-server, and waits until its container runs again on the same data. */
+export async function killNats({ cluster }: Session): Promise<void> {
+  const restarts = async () => {
+    const { items } = await cluster.get<{ items: PodFacts[] }>(['pods', '-l', 'app=nats']);
+    return (items[0]?.status.containerStatuses ?? []).reduce((sum, { restartCount }) => sum + restartCount, 0);
+  };
+  const before = await restarts();
+  const code =
+    'const fs=require("fs");for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
+    'let c="";try{c=fs.readFileSync("/proc/"+p+"/cmdline","utf8")}catch{};' +
+    'if(c.includes("--config\\0"))process.kill(Number(p),"SIGKILL")}';
+  await cluster.kubectl(['exec', 'deployment/nats', '-c', 'hand', '--', 'node', '-e', code]);
+  await until('NATS to be started again', async () => (await restarts()) > before, 60_000);
+}

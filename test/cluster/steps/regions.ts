@@ -1,25 +1,19 @@
-import { join } from 'node:path';
 import { natsCertificates } from '../../harness/nats-certificates.ts';
-import type { PodFacts } from '../cluster.ts';
 import {
-  near,
   far,
-  unknown,
-  renamed,
-  region,
-  usersOf,
-  hubUsers,
-  secretOf,
-  passwords,
-  satelliteOf,
   inSatellite,
-  untilReason,
-  startNats,
-  startLink,
-  signalLink,
-  linkUrl,
-  joining,
   install,
+  joining,
+  killNats,
+  linkUrl,
+  near,
+  region,
+  satelliteOf,
+  secretOf,
+  signalLink,
+  unknown,
+  untilReason,
+  usersOf,
 } from '../two-clusters.ts';
 import { allCompleted, firstTrouble, limitMs } from '../under-load.ts';
 import {
@@ -29,11 +23,9 @@ import {
   describe,
   failuresOf,
   fullname,
-  makeKey,
   noOutage,
   readyPods,
   release,
-  stands,
   until,
   watch,
   type CaptureFact,
@@ -41,25 +33,8 @@ import {
   type StatusFact,
   type Step,
 } from '../session.ts';
-import { startClient } from './install.ts';
+import { installHub, joinSatellite, untilShown } from './hub-and-satellite.ts';
 import { satelliteChangeSteps } from './satellite-changes.ts';
-
-/** The message of the region in GET /status. */
-async function shown(session: Session): Promise<string> {
-  const [fact] = await act<StatusFact>(session, ['status', '0.1']);
-  return `${fact?.components?.[region]}: ${fact?.messages?.[region]}`;
-}
-
-const untilShown = (session: Session, what: RegExp, deadlineMs = 60_000) =>
-  until(
-    `GET /status to say ${what} of the satellite's region`,
-    async () => {
-      const said = await shown(session);
-      if (what.test(said)) return said;
-      throw new Error(said);
-    },
-    deadlineMs,
-  );
 
 /** Background captures in the region of the satellite. */
 async function queueFar(session: Session, count: number): Promise<readonly string[]> {
@@ -142,47 +117,7 @@ async function apiServerPorts(session: Session, ports: readonly number[]): Promi
 }
 
 export const regionSteps: readonly Step[] = [
-  {
-    title: `a hub with ${near} and NATS over TLS is installed`,
-    vital: true,
-    run: async (session) => {
-      const { cluster } = session;
-      for (const each of [cluster, satelliteOf(session)]) {
-        await each.apply({
-          apiVersion: 'v1',
-          kind: 'Namespace',
-          metadata: { name: cluster.namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
-        });
-        await each.apply(secretOf('webcapture-nats-ca', { 'ca.crt': natsCertificates.ca }));
-        await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
-      }
-      await cluster.apply(passwords(hubUsers));
-      await satelliteOf(session).apply(passwords(usersOf(far, unknown, renamed)));
-      await startNats(session);
-      await startLink(session);
-      await install(cluster, session, {
-        ...joining('tls://nats:4222'),
-        regions: [{ name: near }],
-        otherRegions: [{ name: far, replicas: 1 }],
-      });
-      await startClient(session);
-      await makeKey(session);
-      const fact = await capture(session, { html: '<h1>near</h1>', region: near });
-      check(fact.status === 200 && fact.region === near, JSON.stringify(fact));
-      const refused = await capture(session, { html: '<h1>far</h1>', region: far });
-      check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
-      return until(
-        'GET /status to leave the region out',
-        async () => {
-          const [status] = await act<StatusFact>(session, ['status', '0.1']);
-          const message = status?.messages?.['engine'] ?? '';
-          const isOut = status !== undefined && status.components?.[region] === undefined && stands(status.overall);
-          return isOut && message.includes(`${far} is not installed yet`) && message;
-        },
-        60_000,
-      );
-    },
-  },
+  installHub,
   {
     title: 'a satellite with a wrong password, authority or region says which it is',
     run: async (session) => {
@@ -219,19 +154,7 @@ export const regionSteps: readonly Step[] = [
       return told.join('\n');
     },
   },
-  {
-    title: `a satellite with ${far} joins it over TLS`,
-    vital: true,
-    run: async (session) => {
-      const url = await linkUrl(session);
-      const start = Date.now();
-      await install(satelliteOf(session), session, { ...joining(url), role: 'satellite', regions: [{ name: far }] });
-      const readyMs = Date.now() - start;
-      const said = await untilShown(session, /^operational: 1 of 1 renderers healthy$/, 120_000);
-      await untilReason(session, 'Operational');
-      return `ready after ${Math.round(readyMs / 1000)} s; /status says "${said}"`;
-    },
-  },
+  joinSatellite,
   {
     title: 'captures are rendered in both',
     run: async (session) => {
@@ -341,7 +264,6 @@ export const regionSteps: readonly Step[] = [
   {
     title: "the hub's NATS is killed: both regions come back, and nothing accepted is lost",
     run: async (session) => {
-      const { cluster } = session;
       await noOutage(session);
       const queued = await queueFar(session, 4);
       const load = watch<CaptureFact>(session, [
@@ -352,20 +274,7 @@ export const regionSteps: readonly Step[] = [
         JSON.stringify({ html: '<h1>@</h1>', region: far }),
       ]);
       await until('captures to run', async () => load.facts.length > 0, 60_000, 100);
-      // Its container is ended, and started again on the same data.
-      const code =
-        'const fs=require("fs");for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
-        'let c="";try{c=fs.readFileSync("/proc/"+p+"/cmdline","utf8")}catch{};' +
-        'if(c.includes("--config\\0"))process.kill(Number(p),"SIGKILL")}';
-      await cluster.kubectl(['exec', 'deployment/nats', '-c', 'hand', '--', 'node', '-e', code]);
-      await until(
-        'NATS to be started anew',
-        async () => {
-          const { items } = await cluster.get<{ items: PodFacts[] }>(['pods', '-l', 'app=nats']);
-          return items[0]?.status.containerStatuses?.some(({ restartCount }) => restartCount === 1);
-        },
-        60_000,
-      );
+      await killNats(session);
       await load.ended;
       await healed(session);
       await allCompleted(session, queued);

@@ -2,33 +2,14 @@ import { changeRegions } from '../region-change.ts';
 import { capture, check, readyPods, release, type Session, type Step } from '../session.ts';
 import {
   far,
+  changeHub,
+  changeSatellite,
   inSatellite,
-  install,
-  joining,
-  linkUrl,
   near,
   renamed,
   satelliteOf,
   unknown as added,
 } from '../two-clusters.ts';
-
-type Regions = Readonly<Record<string, number>>;
-
-const listed = (regions: Regions) => Object.entries(regions).map(([name, replicas]) => ({ name, replicas }));
-
-const changeHub = (session: Session, others: Regions) =>
-  install(session.cluster, session, {
-    ...joining('tls://nats:4222'),
-    regions: [{ name: near }],
-    otherRegions: listed(others),
-  });
-
-const changeSatellite = async (session: Session, regions: Regions) =>
-  install(satelliteOf(session), session, {
-    ...joining(await linkUrl(session)),
-    role: 'satellite',
-    regions: listed(regions),
-  });
 
 async function rendersIn(session: Session, region: string): Promise<void> {
   const fact = await capture(session, { html: `<h1>${region}</h1>`, region });

@@ -1,0 +1,95 @@
+import { join } from 'node:path';
+import { natsCertificates } from '../../harness/nats-certificates.ts';
+import { act, capture, check, makeKey, stands, until, type Session, type StatusFact, type Step } from '../session.ts';
+import {
+  far,
+  hubUsers,
+  install,
+  joining,
+  linkUrl,
+  near,
+  passwords,
+  region,
+  renamed,
+  satelliteOf,
+  secretOf,
+  startLink,
+  startNats,
+  unknown,
+  untilReason,
+  usersOf,
+} from '../two-clusters.ts';
+import { startClient } from './install.ts';
+
+/** The message of the region in GET /status. */
+async function shown(session: Session): Promise<string> {
+  const [fact] = await act<StatusFact>(session, ['status', '0.1']);
+  return `${fact?.components?.[region]}: ${fact?.messages?.[region]}`;
+}
+
+export const untilShown = (session: Session, what: RegExp, deadlineMs = 60_000) =>
+  until(
+    `GET /status to say ${what} of the satellite's region`,
+    async () => {
+      const said = await shown(session);
+      if (what.test(said)) return said;
+      throw new Error(said);
+    },
+    deadlineMs,
+  );
+
+export const installHub: Step = {
+  title: `a hub with ${near} and NATS over TLS is installed`,
+  vital: true,
+  run: async (session) => {
+    const { cluster } = session;
+    for (const each of [cluster, satelliteOf(session)]) {
+      await each.apply({
+        apiVersion: 'v1',
+        kind: 'Namespace',
+        metadata: { name: cluster.namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } },
+      });
+      await each.apply(secretOf('webcapture-nats-ca', { 'ca.crt': natsCertificates.ca }));
+      await each.kubectl(['apply', '--server-side', '-f', join(session.chart, 'crds/renderregions.yaml')]);
+    }
+    await cluster.apply(passwords(hubUsers));
+    await satelliteOf(session).apply(passwords(usersOf(far, unknown, renamed)));
+    await startNats(session);
+    await startLink(session);
+    await install(cluster, session, {
+      ...joining('tls://nats:4222'),
+      regions: [{ name: near }],
+      otherRegions: [{ name: far, replicas: 1 }],
+    });
+    await startClient(session);
+    await makeKey(session);
+    const fact = await capture(session, { html: '<h1>near</h1>', region: near });
+    check(fact.status === 200 && fact.region === near, JSON.stringify(fact));
+    const refused = await capture(session, { html: '<h1>far</h1>', region: far });
+    check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
+    return until(
+      'GET /status to leave the region out',
+      async () => {
+        const [status] = await act<StatusFact>(session, ['status', '0.1']);
+        const message = status?.messages?.['engine'] ?? '';
+        const isOut = status !== undefined && status.components?.[region] === undefined && stands(status.overall);
+        return isOut && message.includes(`${far} is not installed yet`) && message;
+      },
+      60_000,
+    );
+  },
+};
+
+export const joinSatellite: Step = {
+  title: `a satellite with ${far} joins it over TLS`,
+  vital: true,
+  run: async (session) => {
+    const url = await linkUrl(session);
+    const start = Date.now();
+    await install(satelliteOf(session), session, { ...joining(url), role: 'satellite', regions: [{ name: far }] });
+    const readyMs = Date.now() - start;
+    const said = await untilShown(session, /^operational: 1 of 1 renderers healthy$/, 120_000);
+    await untilReason(session, 'Operational');
+    return `ready after ${Math.round(readyMs / 1000)} s; /status says "${said}"`;
+  },
+};
