@@ -149,13 +149,13 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     [...fixedHelpers, finishAnimations, mayStyle, everyElement],
   );
   await emulation.grow(viewport.height);
-  let { height: natural } = await settleInView(open, whole.height);
+  let { height: natural, stillGrows } = await settleInView(open, whole.height);
   if (unseen > 0) {
     await world.call(scrollAsWheel, [wheelBudgetMs], {
       timeoutMs: wheelBudgetMs + callTimeoutMs,
       what: 'scrolling as a wheel',
     });
-    ({ height: natural } = await settleInView(open, natural));
+    ({ height: natural, stillGrows } = await settleInView(open, natural));
   }
   const height = Math.min(natural, maxHeight);
   const strategy = whole.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
@@ -167,16 +167,20 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     );
   }
   const { left } = await measureAtRest(open);
-  const goesOn = whole.mayGrow === true && height > whole.height;
-  return { ...whole, height, left, truncated: whole.truncated || goesOn || natural > height, strategy };
+  const grew = stillGrows || (whole.mayGrow === true && height > whole.height);
+  return { ...whole, height, left, truncated: whole.truncated || grew || natural > height, strategy };
 }
 
 /**
  * Measures the page in the viewport that was asked for, when scripts that copy its height have done so again.
  *
  * @param expectedHeight in CSS pixels: a page of that height is at rest
+ * @returns the last measures, and whether the page was still getting taller
  */
-async function settleInView({ world }: OpenPage, expectedHeight: number): Promise<PageMeasures> {
+async function settleInView(
+  { world }: OpenPage,
+  expectedHeight: number,
+): Promise<PageMeasures & { readonly stillGrows: boolean }> {
   const steps = [
     step(untilFrames, 2),
     step(untilObserved, observeTimeoutMs),
@@ -189,7 +193,9 @@ async function settleInView({ world }: OpenPage, expectedHeight: number): Promis
   let last = expectedHeight;
   for (let turn = 1; ; turn += 1) {
     const [, , , , , , measures] = await world.callEach(steps, limitOf(measurePage), [mayStyle, ...revealedHelpers]);
-    if (turn === maxSettleTurns || measures.height === last) return measures;
+    if (turn === maxSettleTurns || measures.height === last) {
+      return { ...measures, stillGrows: measures.height > last };
+    }
     last = measures.height;
   }
 }

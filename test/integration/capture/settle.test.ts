@@ -118,8 +118,8 @@ test.each([0, 60])(
     const untilTimersRan = ${untilTimersRan.toString()};
     const order = [];
     addEventListener('load', () => {
-      void untilTimersRan(20).then(() => { order.push('ours'); document.title = order.join(); });
       for (const ms of [0, 1, 10, 19]) setTimeout(() => order.push(ms), ms);
+      void untilTimersRan(20).then(() => { order.push('ours'); document.title = order.join(); });
       for (const end = performance.now() + ${busyMs}; performance.now() < end; );
     });`;
     const { report } = await engine.render({ kind: 'html', html: html(`<script>${script}</script>`) }, { delay: 500 });
