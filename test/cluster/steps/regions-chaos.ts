@@ -53,7 +53,8 @@ async function harm(session: Session): Promise<readonly string[]> {
         .run(session, random)
         .then(
           (what) => void log.push(`${what} (${((Date.now() - start) / 1000).toFixed(1)} s)`),
-          (error: unknown) => void troubles.push(`${fault.name}: ${error instanceof Error ? error.message : String(error)}`),
+          (error: unknown) =>
+            void troubles.push(`${fault.name}: ${error instanceof Error ? error.message : String(error)}`),
         )
         .finally(() => running.delete(fault));
       running.set(fault, run);
