@@ -22,35 +22,38 @@ import {
 import { type KubernetesSettings, kubernetesVariables, readKubernetesSettings } from './kubernetes/settings.ts';
 import type { StreamSettings } from './streams.ts';
 
-/** `satellite`: of a cluster that has renderers and joins the hub, which has everything else. */
+/** `hub`: the cluster that runs everything. `satellite`: a cluster that only runs renderers and joins a hub. */
 const roles = ['hub', 'satellite'] as const;
 
-/** How long a controller may take to end, in milliseconds. */
+/** Maximum duration of a controller's shutdown, in milliseconds. */
 export const drainMs = 8000;
 
 export interface ControllerConfig extends CommonConfig {
   readonly role: (typeof roles)[number];
   readonly storage: StorageConfig;
-  /** Those of the regions whose renderers run in other clusters. */
+  /** The subset of `regions` whose renderers run in other clusters. */
   readonly otherRegions: readonly Region[];
   readonly streams: StreamSettings;
-  /** How often each region is tried out with a capture of our own; 0 for never. */
+  /** Interval of the test captures in each region; 0 disables them. */
   readonly canaryIntervalMs: number;
-  /** How often all files are compared with their records; 0 for never. */
+  /** Interval of the orphan collections, which compare all files with their records; 0 disables them. */
   readonly reconcileIntervalMs: number;
-  /** For how many slots of a region background captures count at most in its load; absent: for all. */
+  /**
+   * Maximum number of slots by region for which background captures count in the region's load; a missing region has no
+   * maximum.
+   */
   readonly backgroundSlots: ReadonlyMap<Region, number>;
-  /** CIDR ranges opened to webhooks, as to captures. */
+  /** CIDR ranges that webhooks and captures may reach although they are private. */
   readonly egressAllow: readonly string[];
-  /** CIDR ranges closed to them, whatever else opens them. */
+  /** CIDR ranges that webhooks and captures may never reach; they override every other rule. */
   readonly egressDeny: readonly string[];
-  /** Limits of an account for which none were chosen. */
+  /** Limits of accounts that set none. */
   readonly defaultLimits: AccountLimits;
-  /** How clients reach the fronts, without a slash at its end. */
+  /** URL at which clients reach the fronts, without a trailing slash. */
   readonly publicUrl: string;
-  /** Files are at `<cdnUrl>/<name>`. */
+  /** Base URL of files: a file is at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
-  /** Null where there is no Kubernetes: then heartbeats alone decide. */
+  /** Null without Kubernetes: the status then depends on heartbeats alone. */
   readonly kubernetes: KubernetesSettings | null;
 }
 
@@ -59,7 +62,7 @@ const mebibyte = 1024 * 1024;
 /** Each pass lists all files, which a bucket charges for. */
 const minReconcileSeconds = 3600;
 
-/** What a stream does that is full, in the words of the docs. */
+/** Effects of a full stream, worded for the docs. */
 const refusesNew = 'When it is full, it refuses what is new, and captures fail.';
 const losesOldest =
   'When it is full, it drops its oldest messages; the daily audit of the records recreates them, up to a day late. Leave it without a limit.';
@@ -113,7 +116,7 @@ const variables = {
     defaultText: 'no limit',
     parse: parseBackgroundSlots,
     meaning:
-      'For how many slots of a region background captures count at most in its load (`GET /scale/<region>`), by which an autoscaler adds renderers.',
+      'Maximum number of slots of a region for which background captures count in its load (`GET /scale/<region>`). An autoscaler adds renderers by that load.',
   }),
   canaryInterval: integerVariable('WEBCAPTURE_CANARY_INTERVAL', {
     default: 60,
@@ -148,7 +151,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(kubernetesVariables),
 ];
 
-/** Throws a ConfigError that names every variable that is wrong. */
+/** Throws a ConfigError that names every invalid variable. */
 export function readControllerConfig(environment: Environment): ControllerConfig {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9092 });
@@ -208,7 +211,7 @@ function parseBackgroundSlots(value: string): ReadonlyMap<Region, number> {
   );
 }
 
-/** The most bytes of a stream; -1 for no limit but the server's own. */
+/** Maximum size of a stream in bytes; -1 for no limit but the server's. */
 function maxBytesVariable(name: string, meaning: string, defaultMebibytes?: number): Variable<number> {
   const variable = integerVariable(name, {
     default: defaultMebibytes === undefined ? -1 : defaultMebibytes * mebibyte,
@@ -221,7 +224,7 @@ function maxBytesVariable(name: string, meaning: string, defaultMebibytes?: numb
     type: `integer, bytes, ${mebibyte} or more; -1 for no limit`,
     read: (env) => {
       const bytes = variable.read(env);
-      // The server takes 0 for "no limit", which is not what it says.
+      // NATS reads 0 as "no limit", which would surprise the operator.
       if (bytes !== -1 && bytes < mebibyte) env.problem(name, `must be -1 (no limit) or at least ${mebibyte} bytes`);
       return bytes;
     },

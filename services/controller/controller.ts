@@ -30,7 +30,7 @@ import { StorageProbe } from './health/storage-probe.ts';
 import { CanaryResults } from './jobs/canary.ts';
 import { Provisioner } from './provisioner.ts';
 import { createFleetLeader, type LeaderParts } from './lead-fleet.ts';
-import { type ElectionOptions, HungTerms, runElection } from './leader/election.ts';
+import { type ElectionOptions, StuckTerms, runElection } from './leader/election.ts';
 import { FleetRecord } from './leader/fleet-record.ts';
 import { Lease } from './leader/lease.ts';
 import { natsLeaseStore, onRelease } from './leader/nats-lease.ts';
@@ -38,18 +38,18 @@ import { repeat, skipped } from './loops.ts';
 import { addDurables, bootstrap, provision } from './streams.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
-/** A loop that has not come round for so long hangs. */
+/** A loop without an iteration in this time is stuck. */
 const maxTickAgeMs = 30_000;
 
-/** Until everything is provisioned, the others wait for this controller. */
+/** Interval of the ticks until everything is provisioned, because the other services wait for it. */
 const startTickMs = 250;
 
-/** How often a controller that does not lead reads what the leader's canaries showed. */
+/** Interval at which a controller that does not lead reads the results of the leader's canaries. */
 const canaryResultsMs = 10_000;
 
 /**
- * Starts a controller: its operators' port, its connection (waiting for NATS as long as it takes), then its loops, which
- * end by `shutdown`. Returns the operators' port.
+ * Starts a controller: the operations port, the NATS connection (waits for NATS without a time limit), then the loops,
+ * which stop on `shutdown`. Returns the operations port.
  */
 export async function startController(
   config: ControllerConfig,
@@ -59,7 +59,7 @@ export async function startController(
   const registry = createMetrics('controller');
   let notReady = (): string | null => 'waiting for NATS';
   let tickAgeMs = () => 0;
-  const hung = new HungTerms();
+  const stuck = new StuckTerms();
   const latest = new LatestReading();
   let waitingForFiles: string | null = 'waiting for the file store';
   const ops = await startOpsServer({
@@ -70,7 +70,7 @@ export async function startController(
     notLive: () => {
       if (tickAgeMs() > maxTickAgeMs)
         return `the status has not been collected for ${Math.round(tickAgeMs() / 1000)} s`;
-      return hung.problem;
+      return stuck.problem;
     },
     more: (path) => answerScale(path, latest),
   });
@@ -90,14 +90,15 @@ export async function startController(
   notReady = () => {
     if (!session.connected()) return 'no connection to NATS';
     if (waitingForFiles !== null) return waitingForFiles;
-    // A controller that is to be replaced waits for nothing: a rolling update must not wait for it.
+    // A controller with an outdated configuration is always ready: otherwise the rolling update that replaces it would
+    // wait.
     if (parts.provisioner.complete || parts.record.isSuperseded) return null;
     return parts.record.obstacle ?? 'streams and consumers are being provisioned';
   };
   const { signal } = shutdown;
   const loops = Promise.all([
     runTicks(parts, ticker, signal),
-    runOthers(parts, createFleetLeader(parts), { onHang: hung.onHang, signal }),
+    runOthers(parts, createFleetLeader(parts), { onHang: stuck.onHang, signal }),
     followServerClock(session, { log, signal }),
   ]);
   shutdown.add('the loops of the controller', () => loops);
@@ -107,7 +108,10 @@ export async function startController(
   return ops.port;
 }
 
-/** What a controller is made of, not yet moving; what only the leader of the fleet needs is built by {@link createFleetLeader}. */
+/**
+ * Creates the parts of a controller without starting them. {@link createFleetLeader} creates what only the fleet's
+ * leader needs.
+ */
 function buildParts(
   context: Pick<LeaderParts, 'config' | 'times' | 'session' | 'store' | 'registry' | 'log' | 'latest'>,
 ) {
@@ -119,7 +123,7 @@ function buildParts(
   const storage = new StorageProbe(store, { log, now: session.now });
   const canaryResults = new CanaryResults(live, config.canaryIntervalMs, session.now);
   const metrics = createControllerMetrics(registry);
-  // Unique to this process: a successor under the same name is another candidate.
+  // Unique for each process: a restarted pod of the same name is another candidate.
   const holder = `${config.pod}/${randomUUID()}`;
   const lease = new Lease(natsLeaseStore(live, times.lease), holder, times.lease);
   const clusters = new ClusterReports(config.kubernetes !== null);
@@ -142,7 +146,7 @@ function buildParts(
     provisioner: new Provisioner(
       {
         provision: async () => {
-          // Another installation, or a newer configuration, may have taken the fleet over during a term.
+          // Another installation, or a newer configuration, may have taken over the fleet during this term.
           if (!record.mayLead) throw new Error(record.obstacle ?? 'the configuration of the fleet is not known yet');
           await provision(session.jsm, streams, regions);
         },
@@ -165,7 +169,7 @@ function buildParts(
 
 type ControllerParts = ReturnType<typeof buildParts>;
 
-/** What the fleet is to be like by the configuration of a controller of its hub. */
+/** The configuration that a hub's controller wants for the fleet. */
 function fleetValuesOf(config: ControllerConfig): FleetValues {
   return {
     regions: regionsText(config.regions),
@@ -185,11 +189,11 @@ function runTicks({ provisioner, times, log }: ControllerParts, ticker: Ticker, 
 
 type OnHang = NonNullable<ElectionOptions['onHang']>;
 
-/** How often it is read which configuration the fleet has; until it is known, nobody leads. */
+/** Interval at which the fleet's configuration is read. No controller leads before it has read it. */
 const recordMs = 2000;
 const firstRecordMs = 250;
 
-/** All that needs the streams. */
+/** Runs everything that needs the streams. */
 async function runOthers(
   parts: ControllerParts,
   leadFleet: ElectionOptions['lead'],
@@ -197,15 +201,15 @@ async function runOthers(
 ): Promise<void> {
   const { config, session, lease, record, history, provisioner, times, log } = parts;
   while (!provisioner.canElect && !signal.aborted) await delay(50, signal);
-  // An election that begins without it would be put off.
+  // Without the record, the election would start later.
   await record.look().catch(() => undefined);
-  // Before this process can overwrite it.
+  // Read the previous status before this process can overwrite it.
   await history.readStatus().catch(() => undefined);
   const provisioned = untilProvisioned(parts, signal);
   const runInCluster = async () => {
     const [{ region: home } = { region: null }] = config.regions;
     if (config.kubernetes === null || home === null || signal.aborted) return;
-    // Loaded only with a cluster: its client library takes 50 MB of memory, and a second.
+    // Import only with a cluster: the client library takes 50 MB of memory and a second.
     const { runKubernetes } = await import('./kubernetes/run.ts');
     const settings = config.kubernetes;
     const identify = (uid: string) => record.identify(uid);
@@ -267,7 +271,7 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => void onAbort(signal, resolve));
 }
 
-/** What every controller reads, whether it leads or not. */
+/** Runs the readers of every controller, whether it leads or not. */
 async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<void> {
   const { config, session, fleet, clusters, storage, canaryResults, lease, regions, times, log } = parts;
   if (signal.aborted) return;
@@ -286,10 +290,10 @@ async function runReaders(parts: ControllerParts, signal: AbortSignal): Promise<
   ]);
 }
 
-/** For so long after the start nothing is decided while the streams are being provisioned: that is no outage. */
+/** In this time after the start, streams that are being provisioned are not reported as an outage. */
 const provisioningMs = 10_000;
 
-/** The heart of the controller: collect, decide, publish. */
+/** The controller's main loop: collect, decide, publish. */
 class Ticker {
   readonly #parts: ControllerParts;
   readonly #decider = new Decider();
@@ -301,7 +305,7 @@ class Ticker {
     this.#parts = parts;
   }
 
-  /** Milliseconds since the last reading was dealt with; 0 before the first. */
+  /** Milliseconds since the last processed reading; 0 before the first. */
   get ageMs(): number {
     return this.#lastAt === null ? 0 : performance.now() - this.#lastAt;
   }

@@ -49,20 +49,20 @@ import type { Term } from './leader/election.ts';
 import { repeat } from './loops.ts';
 import type { ControllerTimes } from './times.ts';
 
-/** How often it is looked which delivery attempts of accounts are to be written, and how long that may take at the end of a term. */
+/** Interval at which delivery attempts are written, and the time limit of the last write at the end of a term. */
 const deliveryLogIntervalMs = 1000;
 const lastFlushMs = 1000;
 
-/** How often it is looked whether an audit is due. */
+/** Interval at which the leader checks whether an audit is due. */
 const auditCheckMs = 60_000;
 
-/** How often it is looked whether the history of a component has something to be written. */
+/** Interval at which the leader checks whether a component's history has changes to write. */
 const historyCheckMs = 1000;
 
-/** Renderers look into every shard themselves when they hear nothing for a minute. */
+/** Renderers check every shard themselves when they receive no signal for a minute. */
 const regionSignalsIntervalMs = 5000;
 
-/** What the leader of the fleet shares with the rest of its process. */
+/** What the fleet's leader shares with the rest of its process. */
 export interface LeaderParts {
   readonly config: ControllerConfig;
   readonly times: ControllerTimes;
@@ -80,16 +80,16 @@ export interface LeaderParts {
 }
 
 /**
- * Builds what the leader works with, once for all terms of this process. The function that it returns does all that must be done
- * once in the fleet, for one term: it resolves soon after the term's signal, and never throws.
+ * Builds the leader's jobs, once for all terms of this process. The returned function runs everything that must run
+ * once in the fleet, for one term. It resolves soon after the term's signal and never throws.
  */
 export function createFleetLeader(parts: LeaderParts): (term: Term) => Promise<void> {
   const jobs = buildJobs(parts);
   return async (term) => {
     await Promise.all([runPeriodicJobs(jobs, term), doTasks(jobs, term)]);
-    // What was noted since: any process may write it.
+    // Write the remaining entries: any process may write them.
     const rest = Promise.all([jobs.deliveryLog.flushAll(), jobs.statistics.flush()]);
-    await withDeadline(rest, lastFlushMs, 'writing what was noted').catch((error: unknown) =>
+    await withDeadline(rest, lastFlushMs, 'writing delivery attempts and statistics').catch((error: unknown) =>
       parts.log.debug({ err: error }, 'delivery attempts and statistics could not be written'),
     );
   };
@@ -139,7 +139,10 @@ function buildJobs(parts: LeaderParts) {
 
 type LeaderJobs = ReturnType<typeof buildJobs>;
 
-/** All but the tasks: jobs that are repeated, canaries, orphan collection, and dead letters as they come. Never throws. */
+/**
+ * Runs everything but the tasks: periodic jobs, canaries, orphan collection, and dead letters as they arrive. Never
+ * throws.
+ */
 async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   const { session, fleet, provisioner, latest, history, config, times, metrics, log } = jobs;
   const { signal } = term;
@@ -172,7 +175,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
     every(auditCheckMs, 'audit of capture records', () => auditIfDue(jobs, times.recordAuditMs, term)),
     every(historyCheckMs, 'writing the history of the status', () => history.write(term)),
     every(statisticsIntervalMs, 'writing statistics', () => jobs.statistics.flush()),
-    every(deliveryLogIntervalMs, 'noting delivery attempts', () => jobs.deliveryLog.flush()),
+    every(deliveryLogIntervalMs, 'writing delivery attempts', () => jobs.deliveryLog.flush()),
     every(streamSizesIntervalMs, 'measuring the streams', () => measureStreams(jobs, term)),
     collectOrphans(jobs, config.reconcileIntervalMs, term),
     settleDeadLetters(jobs, term),
@@ -181,21 +184,21 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
   forgetStreams(jobs.streamMetrics);
 }
 
-/** Does all tasks at their time. Never throws. */
+/** Runs all tasks when they are due. Never throws. */
 async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, jobs) }, jobs, term),
-    // Of what was deleted or failed; what the version before has scheduled comes here as well.
+    // Expiry tasks of deleted and failed captures, and those that the previous version scheduled.
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, jobs) }, jobs, term),
-    // A receiver may take ten seconds for each: see ReceiverLimits.
+    // A receiver may take 10 s for each: see ReceiverLimits.
     runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, jobs, term) }, jobs, term),
     runTasks({ kind: 'refresh', parallel: 4, run: (task) => refreshCapture(task, jobs) }, jobs, term),
   ]);
 }
 
 /**
- * Signals to renderers the time, and in which background shards captures wait: whoever queued them may have died before its
- * signal, and nobody else signals what the server delivers again.
+ * Sends renderers the time and the background shards with waiting captures: the front that queued them may have died
+ * before its signal, and no other process signals the server's redeliveries.
  */
 function sendRegionSignals({ session, regions, latest }: Pick<LeaderJobs, 'session' | 'regions' | 'latest'>): void {
   const queue = latest.get()?.facts.queue;

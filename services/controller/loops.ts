@@ -1,16 +1,16 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** Returned by work that had nothing to do or could not begin: neither a success nor a failure. */
+/** Returned by work that had nothing to do or could not start: neither a success nor a failure. */
 export const skipped = Symbol('skipped');
 
 /**
- * Does the work again and again, one at a time, until the signal aborts. Never throws: a failure is logged, once until
- * the work succeeds again, and the next turn tries anew. Work that was {@link skipped} is no success.
+ * Repeats the work sequentially until the signal aborts. Never throws: the first of several failures in a row is logged, and the next
+ * iteration retries. Work that was {@link skipped} is no success.
  *
- * @param options.what is done, for the log: "reading the state of the service"
- * @param options.everyMs from one start to the next, by how often the work has failed in a row; when the work took longer, the
- * next one follows after a breath
+ * @param options.what name of the work for the log, such as "reading the state of the service"
+ * @param options.everyMs interval from start to start, by the number of failures in a row; if the work takes longer, the next
+ * iteration follows almost at once
  */
 export async function repeat(
   options: {
@@ -40,7 +40,10 @@ export async function repeat(
   }
 }
 
-/** Does the work for each item, up to `parallel` at a time, begun in their order. The work handles its own failures. */
+/**
+ * Runs the work for each item, at most `parallel` at the same time, started in order. The work handles its own
+ * failures.
+ */
 export async function eachOf<T>(
   items: readonly T[],
   parallel: number,
@@ -48,17 +51,17 @@ export async function eachOf<T>(
 ): Promise<void> {
   const rest = items.values();
   const serve = async () => {
-    // All take from the same iterator.
+    // All workers take from the same iterator.
     for (const item of rest) await work(item);
   };
   await Promise.all(Array.from({ length: Math.min(parallel, items.length) }, serve));
 }
 
-/** A wait that others may end before its time. */
-export class Wake {
+/** A timer that can be woken early. */
+export class WakeableTimer {
   #woken = new AbortController();
 
-  /** Ends the wait that is under way, or the next one. */
+  /** Ends the current wait, or the next one. */
   wake(): void {
     this.#woken.abort();
   }

@@ -1,6 +1,9 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** A counter whose series are all there from the start, so that a rate over one sees its first event: for each label, its values. */
+/**
+ * Creates a counter with all its series at 0, so that a rate sees the first event. `labels` lists the values of each
+ * label.
+ */
 export function counterOf<L extends string = never>(
   registry: Registry,
   name: string,

@@ -5,25 +5,25 @@ import type { QueueFacts } from './health/facts.ts';
 
 const timeoutMs = 15_000;
 
-/** Ways to provision. Each throws the server's error when that refuses. */
+/** The provisioning operations. Each throws the server's error when the server refuses. */
 export interface ProvisionSteps {
-  /** Brings everything to its wanted configuration. */
+  /** Applies the wanted configuration to everything. */
   readonly provision: () => Promise<void>;
-  /** Creates the bucket in which leaders are elected, if it is not there. */
+  /** Creates the bucket of the leader election, if it does not exist. */
   readonly bootstrap: () => Promise<void>;
-  /** Creates durables that are not there, and changes none. */
+  /** Creates missing durables and changes no existing one. */
   readonly addDurables: () => Promise<void>;
 }
 
-/** What this controller may do about what is missing. */
+/** What this controller may provision. */
 export interface ProvisionRights {
   readonly leads: boolean;
   readonly mayBootstrap: boolean;
-  /** The queues of a region that is new with its configuration need not wait until it leads. */
+  /** The queues of a region that is new in its configuration can be created before it leads. */
   readonly mayAdd: boolean;
 }
 
-/** Keeps all streams and durables provisioned, while this controller leads the fleet. */
+/** Keeps all streams and durables provisioned while this controller leads the fleet. */
 export class Provisioner {
   readonly #steps: ProvisionSteps;
   readonly #log: Logger;
@@ -37,17 +37,20 @@ export class Provisioner {
     this.#log = log;
   }
 
-  /** Whether everything was there at the last reading. */
+  /** Whether the last reading found everything. */
   get complete(): boolean {
     return this.#complete;
   }
 
-  /** Whether the bucket was there in which leaders are elected. */
+  /** Whether the bucket of the leader election exists. */
   get canElect(): boolean {
     return this.#canElect;
   }
 
-  /** Begins to provision what a reading missed, as far as this controller may, without waiting: the next reading shows whether it is there. */
+  /**
+   * Starts provisioning what a reading missed, within this controller's rights, without waiting. The next reading shows
+   * the result.
+   */
   heal(facts: QueueFacts, rights: ProvisionRights): void {
     this.#complete = facts.kind === 'answered' && facts.missing.length === 0;
     if (facts.kind === 'unreachable') return;
@@ -75,7 +78,7 @@ export class Provisioner {
     return mayAdd && missing.every(isDurable) ? addDurables : null;
   }
 
-  /** Joins a run that is under way. Throws the server's error when it refuses. */
+  /** Joins a run in progress. Throws the server's error when the server refuses. */
   run(): Promise<void> {
     return this.#run(this.#steps.provision);
   }
@@ -88,5 +91,5 @@ export class Provisioner {
   }
 }
 
-/** As a reading names what is missing: `<stream>/<durable>`. */
+/** A reading names a missing durable as `<stream>/<durable>`. */
 const isDurable = (name: string) => name.includes('/');

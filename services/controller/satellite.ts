@@ -24,26 +24,27 @@ import { createControllerMetrics } from './health/metrics.ts';
 import { notJoined, readSatellite, type SatelliteView } from './health/satellite-reading.ts';
 import { duration } from './health/verdict.ts';
 import { answerScale } from './health/scale.ts';
-import { HungTerms } from './leader/election.ts';
+import { StuckTerms } from './leader/election.ts';
 import { repeat, skipped } from './loops.ts';
 import { gaugeOf } from './metrics.ts';
 import { controllerTimes, type ControllerTimes } from './times.ts';
 
-/** How often the hub's configuration and status are read. */
+/** Interval at which the hub's configuration and status are read. */
 const readMs = 2000;
 
-/** A connection that is lost for less is not worth a word: servers restart. */
+/** A shorter loss of the connection is not reported: servers restart. */
 const lostMs = 5000;
 
 /**
- * A process reads its password once. So it is restarted when NATS has refused it for so long: its Secret may be another one by now.
+ * The process restarts after NATS has refused its password for this long: it reads the password only at the start, and
+ * the Secret may have changed.
  */
 const refusedMs = 60_000;
 
 /**
- * Starts the controller of a satellite: it reports the pods of its cluster to the hub, and shows there what the hub says of its regions. It
- * decides nothing about the fleet. It goes on without a connection, since the resources of its cluster are where its operator looks for the
- * reason. Returns the operators' port.
+ * Starts the controller of a satellite. It reports the pods of its cluster to the hub and shows the hub's status of its
+ * regions in its own cluster. It decides nothing about the fleet. It keeps running without a connection, because
+ * operators look for the reason in the resources of the cluster. Returns the operations port.
  */
 export async function startSatellite(
   config: ControllerConfig,
@@ -52,9 +53,9 @@ export async function startSatellite(
 ): Promise<number> {
   const registry = createMetrics('controller');
   const latest = new LatestReading();
-  const hung = new HungTerms();
+  const stuck = new StuckTerms();
   const [{ region: home } = { region: null }] = config.regions;
-  if (config.kubernetes === null || home === null) throw new RangeError('a satellite has a cluster and a region');
+  if (config.kubernetes === null || home === null) throw new RangeError('a satellite needs a cluster and a region');
   const { signal } = shutdown;
   const link = new FleetLink(config, { registry, log });
   const ops = await startOpsServer({
@@ -64,7 +65,7 @@ export async function startSatellite(
     notReady: () => notJoined(latest.get()),
     notLive: () => {
       if (link.refusedForMs > refusedMs) return 'NATS refuses the credential; a restart reads it again';
-      return hung.problem;
+      return stuck.problem;
     },
     more: (path) => answerScale(path, latest),
   });
@@ -83,7 +84,7 @@ export async function startSatellite(
   const { runKubernetes } = await import('./kubernetes/run.ts');
   const live = {
     put: async (key: string, report: unknown, options: { ttlSeconds?: number } = {}) => {
-      // What this cluster sees is shown here whether or not the hub can be told.
+      // Show what this cluster reports even when the hub cannot be reached.
       clusters.receive(key, report as ClusterReport);
       return link.connected ? link.put(key, report, options) : skipped;
     },
@@ -99,7 +100,7 @@ export async function startSatellite(
     latest,
     registry,
     log,
-    onHang: hung.onHang,
+    onHang: stuck.onHang,
     times: times.kubernetes,
     now: link.now,
   };
@@ -120,11 +121,11 @@ export const createSatelliteMetrics = (registry: Registry) =>
   gaugeOf(
     registry,
     'webcapture_satellite_problem',
-    'What keeps this satellite from its fleet, by reason: 1 while it does, otherwise 0. Satellites only.',
+    'Problems that keep this satellite out of its fleet, by reason: 1 while the problem exists, otherwise 0. Satellites only.',
     ['reason'],
   );
 
-/** Logs each problem once, by its reason, and shows by a metric which there are. */
+/** Logs each problem once by its reason, and sets a metric for each. */
 function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<FleetProblem>) => void {
   const gauge = createSatelliteMetrics(registry);
   let told: ReadonlyMap<FleetReason, string> = new Map();
@@ -132,7 +133,7 @@ function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<
     const now = new Map([...problems].map(({ reason, message }) => [reason, message]));
     for (const reason of fleetReasons) gauge.set({ reason }, now.has(reason) ? 1 : 0);
     for (const [reason, message] of now) {
-      // Its words may count seconds.
+      // The message may count seconds, so compare reasons.
       if (!told.has(reason)) log.error({ reason }, `this satellite does not work in its fleet: ${reason}: ${message}`);
     }
     if (now.size === 0 && told.size > 0) log.info('this satellite works in its fleet again');
@@ -140,19 +141,19 @@ function createProblemLog(registry: Registry, log: Logger): (problems: Iterable<
   };
 }
 
-/** The way to the hub: what was last read of it, and what stands in between. */
+/** The connection to the hub: its last known state, and problems of the connection. */
 class FleetLink {
   readonly #config: ControllerConfig;
   readonly #log: Logger;
   readonly #check: FleetConfigCheck;
   readonly #fleet: Fleet;
   #session: NatsSession | null = null;
-  /** The server's clock, Unix ms; this process's before the first connection. */
+  /** The server's clock in Unix ms; this process's clock before the first connection. */
   readonly now = (): number => this.#session?.now() ?? Date.now();
   #live: Entries | null = null;
   #problem: ConnectionProblem | null = null;
   #lostAt: number | null = null;
-  /** When NATS answered last. */
+  /** When NATS last answered. */
   #readAt: number | null = null;
   #refusedSince: number | null = null;
   #fleetConfig: FleetConfig | null | undefined;
@@ -193,7 +194,7 @@ class FleetLink {
     };
   }
 
-  /** Connects, however long it takes, and listens to heartbeats. Never throws. */
+  /** Connects without a time limit and listens to heartbeats. Never throws. */
   async connect(home: string, signal: AbortSignal): Promise<void> {
     const { nats, pod } = this.#config;
     const session = await connectNats({
@@ -216,7 +217,7 @@ class FleetLink {
     session.nc.subscribe(`${bucket}fleet.*.*`, {
       callback: (error, message) => {
         if (error !== null || message.data.length > maxHeartbeatBytes) return;
-        // Each message is a heartbeat of its own.
+        // Each message is a separate heartbeat.
         this.#fleet.apply(message.subject.slice(bucket.length), valueOf(message.data), ++this.#heartbeats);
       },
     });
@@ -227,11 +228,11 @@ class FleetLink {
   }
 
   put(key: string, value: unknown, options: { ttlSeconds?: number }): Promise<number> {
-    if (this.#live === null) throw new Error('there is no connection to NATS');
+    if (this.#live === null) throw new Error('not connected to NATS');
     return this.#live.put(key, value, options);
   }
 
-  /** Reads what the hub has written, if there is a connection. Throws when NATS does not answer. */
+  /** Reads what the hub wrote, if there is a connection. Throws when NATS does not answer. */
   async read(): Promise<typeof skipped | undefined> {
     if (this.#live === null || !this.connected) return skipped;
     const [config, status] = await withDeadline(
@@ -243,7 +244,7 @@ class FleetLink {
     this.#lostAt = null;
     this.#fleetConfig = config?.value ?? null;
     this.#check.compare(this.#fleetConfig);
-    // One that is read once more has grown older: by this clock, since that of the hub may differ.
+    // A status that is read again has aged. Use this clock, since the hub's may differ.
     if (status !== null && status.value.at !== this.#status?.report.at) {
       this.#status = { report: status.value, at: performance.now() };
     }
@@ -255,7 +256,7 @@ class FleetLink {
     if (status.type === 'error' && status.error instanceof AuthorizationError) {
       this.#note(connectionProblem(status.error, this.#config.nats));
     }
-    // What was lost is over with the first answer: until then, the last status is old because of this side.
+    // The problem ends with the first answer: until then, the last status is old because of this side.
     if (status.type === 'reconnect') this.#note(null);
   }
 
@@ -266,7 +267,7 @@ class FleetLink {
   }
 }
 
-/** A heartbeat, or null where it was withdrawn. */
+/** Returns the heartbeat, or null where it was withdrawn. */
 function valueOf(data: Uint8Array): unknown {
   if (data.length === 0) return null;
   try {

@@ -21,9 +21,9 @@ import {
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 /**
- * Brings all streams and durables to their wanted configuration; safe to repeat.
- * A stream that holds more than its new limit keeps the limit that it has, because it would refuse everything from then on.
- * Throws the server's error when it refuses, e.g. for three replicas on a single server.
+ * Applies the wanted configuration of all streams and durables; safe to repeat. A stream that contains more than its
+ * new limit keeps its limit, because it would refuse all writes otherwise. Throws the server's error when it refuses,
+ * e.g. three replicas on a single server.
  */
 export async function provision(jsm: JetStreamManager, settings: StreamSettings, regions: readonly Region[]) {
   for (const config of streamConfigs(settings)) {
@@ -31,7 +31,7 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
       () => jsm.streams.add(config),
       async () => jsm.streams.update(config.name, await leaveRoom(jsm, config)),
     );
-    // An older server ignores fields that it does not know, in silence.
+    // An older server silently ignores fields that it does not know.
     for (const field of ['allow_atomic', 'allow_msg_schedules', 'allow_msg_ttl'] as const) {
       if (config[field] === true && info.config[field] !== true) {
         throw new Error(`the NATS server does not support ${field} (stream ${config.name}); upgrade nats-server`);
@@ -46,7 +46,7 @@ export async function provision(jsm: JetStreamManager, settings: StreamSettings,
   }
 }
 
-/** Creates the bucket in which leaders are elected. One that is there stays as it is. */
+/** Creates the bucket of the leader election. An existing one is not changed. */
 export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings): Promise<void> {
   for (const config of streamConfigs(settings).filter(({ name }) => name === streamNames.live)) {
     try {
@@ -57,7 +57,7 @@ export async function bootstrap(jsm: JetStreamManager, settings: StreamSettings)
   }
 }
 
-/** Creates the durables that do not exist, and does not change the others. */
+/** Creates missing durables and does not change existing ones. */
 export async function addDurables(jsm: JetStreamManager, regions: readonly Region[]): Promise<void> {
   for (const { stream, config } of consumerConfigs(regions)) {
     try {
@@ -87,23 +87,23 @@ async function leaveRoom<T extends Partial<StreamConfig> & { name: string }>(
   return { ...wanted, max_bytes: config.max_bytes };
 }
 
-/** How long a front may take to settle a result before another one gets it. */
+/** Maximum time for a front to settle a result before NATS redelivers it. */
 const resultAckWaitMs = 30_000;
 
-/** What the operator decides about all streams. */
+/** Stream settings that the operator chooses. */
 export interface StreamSettings {
   /** 1, or 3 on a cluster of at least three servers. */
   readonly replicas: number;
-  /** The most bytes of a stream; -1 for no limit of its own. */
+  /** Maximum size of each stream in bytes; -1 for no limit. */
   readonly maxBytes: Readonly<Record<keyof typeof streamNames, number>>;
 }
 
-/** A result brings no file; its texts and numbers take far less. */
+/** A result contains no file; its texts and numbers are far smaller. */
 const maxResultBytes = 256 * 1024;
 
 const dayMs = 86_400_000;
 
-/** The wanted configuration of every stream. All are kept in files: memory streams are gone after a restart. */
+/** The wanted configuration of every stream. All use file storage: memory streams are lost in a restart. */
 export function streamConfigs(settings: StreamSettings): readonly (Partial<StreamConfig> & { name: string })[] {
   const common = (stream: keyof typeof streamNames) => ({
     name: streamNames[stream],
@@ -117,17 +117,18 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     max_msgs_per_subject: 1,
     discard: 'new' as const,
     allow_direct: true,
-    // Who may write one key could remove all others with one header.
+    // With roll-up headers, a user who may write one key could remove all others.
     allow_rollup_hdrs: false,
     allow_msg_ttl: true,
     deny_delete: true,
   });
   return [
     { ...common('db'), ...bucket('db'), allow_atomic: true },
-    // No markers for what expires (`subject_delete_marker_ttl`): the server allows roll-ups where it leaves them, and a
-    // renderer, which may write its heartbeat, could remove everything with `Nats-Rollup: all`. Readers judge by age.
+    // No markers for expired entries (`subject_delete_marker_ttl`): with markers the server allows roll-ups, and a
+    // renderer, which may write its heartbeat, could remove everything with `Nats-Rollup: all`. Readers use the age of
+    // entries instead.
     { ...common('live'), ...bucket('live'), subject_delete_marker_ttl: 0 },
-    // What is not there is rendered anew: a full bucket loses the oldest entries.
+    // Missing entries are rendered again, so a full bucket may drop the oldest.
     { ...common('cache'), ...bucket('cache'), discard: 'old', max_age: nanos(maxLifetimeSeconds * 1000) },
     {
       ...common('captures'),
@@ -135,26 +136,26 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       retention: 'workqueue',
       discard: 'new',
       allow_direct: true,
-      // A publish that timed out is sent again under the same id for as long as its capture may wait.
+      // A publish that timed out is retried under the same id until the capture's deadline.
       duplicate_window: nanos(10 * 60_000),
     },
     {
       ...common('results'),
-      // Each region by its name: version 0.1 announced on subjects of the same form.
+      // Each region by its name: version 0.1 used subjects of the same form for announcements.
       subjects: allRegions.map((region) => resultSubject(region, '*')),
       retention: 'workqueue',
       discard: 'new',
       max_msg_size: maxResultBytes,
-      // The results of test captures, which nobody settles while no front is up.
+      // For results of test captures, which no front settles while all are down.
       allow_msg_ttl: true,
-      // A renderer that had no answer sends its result again.
+      // A renderer that received no answer publishes its result again.
       duplicate_window: nanos(2 * 60_000),
     },
     {
       ...common('tasks'),
       subjects: ['tasks.>', 'later.>'],
       retention: 'workqueue',
-      // The server has schedules with this policy only.
+      // The server supports schedules with this policy only.
       discard: 'old',
       allow_msg_schedules: true,
       allow_direct: true,
@@ -163,10 +164,10 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       ...common('expiry'),
       subjects: ['expiry.>'],
       retention: 'limits',
-      // What is lost is found again from the records.
+      // The audit of the records restores lost entries.
       discard: 'old',
       allow_direct: true,
-      // Whoever ends a capture twice does so within moments.
+      // A second end of the same capture follows within moments.
       duplicate_window: nanos(2 * 60_000),
     },
     {
@@ -183,9 +184,9 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       ...common('files'),
       subjects: ['files.>'],
       retention: 'limits',
-      // Who may publish may create a message and never overwrite one: renderers are not trusted with the files of others.
-      // (Deleting by sequence is a right of the API, which they lack. `deny_delete` could never be taken back, which would
-      // keep the version before from starting.)
+      // Publishers may create messages but never overwrite one: a renderer must not replace files of others. (Renderers
+      // lack the API right to delete by sequence. `deny_delete` cannot be reverted, so a rollback to the previous
+      // version could not start.)
       discard: 'new',
       max_msgs_per_subject: 1,
       discard_new_per_subject: true,
@@ -196,7 +197,10 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
   ];
 }
 
-/** The wanted durables, by stream: one for each region and priority, for results, for each kind of task, and for the dead letters. */
+/**
+ * The wanted durables by stream: one for each region and priority, for results, for each kind of task, and for the dead
+ * letters.
+ */
 export function consumerConfigs(regions: readonly Region[]): readonly { stream: string; config: ConsumerSettings }[] {
   const captures = regions.flatMap((region) => [
     captureConsumer(region, 'interactive', 0),
@@ -232,19 +236,19 @@ function captureConsumer(region: Region, priority: Priority, shard: number): Con
     ack_wait: nanos(jobAckWaitMs),
     max_deliver: jobMaxDeliveries,
     max_ack_pending: 20_000,
-    // Every renderer has a request waiting; the default of 512 is soon passed.
+    // Every renderer has a pending request, which would soon exceed the default of 512.
     max_waiting: 4096,
   };
 }
 
-/** A task is delivered until it is done: what it is about ends it, not the number of tries. */
+/** A task is redelivered until it is done: its subject matter ends it, not a number of attempts. */
 function taskConsumer(kind: TaskKind): ConsumerSettings {
   return {
     durable_name: taskDurable(kind),
     filter_subject: `tasks.${kind}.>`,
     ack_policy: 'explicit',
     ack_wait: nanos(taskAckWaitMs),
-    // Tasks that were nak'd count as well, and those of one account must not stop all others.
+    // Includes nak'd tasks: those of one account must not block all others.
     max_ack_pending: 100_000,
   };
 }

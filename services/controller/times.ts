@@ -10,7 +10,7 @@ export const fleetLeaseTimes: LeaseTimes = Object.freeze({
   requestMs: 1000,
 });
 
-/** A request and the time to end what it began fit between the end of acting and the end of the lease. */
+/** A request and the time to end its work fit between the end of acting and the end of the lease. */
 export const kubernetesLeaseTimes: LeaseTimes = Object.freeze({
   ttlMs: 9000,
   marginMs: 2500,
@@ -20,29 +20,35 @@ export const kubernetesLeaseTimes: LeaseTimes = Object.freeze({
   requestMs: 2000,
 });
 
-/** How often things are done, in milliseconds. */
+/** Intervals and time limits, in milliseconds. */
 export const controllerTimes = {
-  /** A reading of everything, and a decision. */
+  /** Interval of readings and decisions. */
   tickMs: 1000,
   statusMs: statusIntervalMs,
   storageProbeMs: 10_000,
-  /** Of a bucket, which charges for it: at 30 s a probe costs half a dollar a month. */
+  /** Interval of probes of a bucket, which charges for them: at 30 s a probe costs half a dollar a month. */
   bucketProbeMs: 30_000,
-  /** Until the next probe of the store, or canary, after one that failed: what is wrong is confirmed, or over, soon. */
+  /** Time to the next probe or canary after a failed one: it soon confirms or clears the problem. */
   storageRetryMs: 2000,
   canaryRetryMs: 15_000,
-  /** How long a canary capture may take. */
+  /** Maximum duration of a canary capture. */
   canaryDeadlineMs: 20_000,
   sweepMs: 5000,
-  /** How often it is looked for what has expired. */
+  /** Interval of checks for expired files. */
   expiryMs: 5000,
-  /** How often it is looked whether a day's expiries are to be moved to their minutes. */
+  /** Interval of checks for daily expiry entries to move to their minutes. */
   expandDaysMs: 10 * 60_000,
-  /** From the start of one audit of the records to that of the next. */
+  /** Interval between the starts of two audits of the records. */
   recordAuditMs: 86_400_000,
-  /** The wanted configuration of all streams is applied by the leader; what is missing is made at once by anybody. */
+  /**
+   * Interval at which the leader applies the wanted configuration of all streams; any controller creates missing ones
+   * at once.
+   */
   provisionMs: 60_000,
-  /** After this time without a leader, the controllers with the newest configuration are gone, and the others become candidates again. */
+  /**
+   * After this time without a leader, the controllers with the newest configuration are gone, and the others become
+   * candidates again.
+   */
   vacantMs: 10_000,
   lease: fleetLeaseTimes,
   kubernetes: { lease: kubernetesLeaseTimes, regionsMs: 500, costsMs: 5000 },

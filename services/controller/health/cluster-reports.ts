@@ -4,20 +4,19 @@ import { type NatsSession, olderThan } from '@webcapture/shared/nats/connect.ts'
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** `ending`: it is being deleted, or has ended. */
+/** `ending`: the pod is being deleted, or has terminated. */
 export type PodState = 'ready' | 'unready' | 'ending';
 
-/** One region in one cluster. */
+/** The report of one region in one cluster. */
 export interface RegionReport {
-  /** The least number of renderers asked for in the last five minutes; null when no Deployment of it is there. */
+  /** Minimum number of renderers requested in the last five minutes; null when the region has no Deployment. */
   readonly wanted: number | null;
-  /** The number of renderers asked for now; version 0.1 did not report it. */
+  /** Number of renderers requested now; version 0.1 does not report it. */
   readonly asked?: number | null;
-  /** Why Kubernetes makes no more pods, in its own words. */
+  /** Why Kubernetes refuses to create pods, as Kubernetes words it. */
   readonly refused?: readonly string[];
-  /** Pods by state. */
   readonly pods: readonly RegionPod[];
-  /** Deployments that a RenderRegion names and that are not there. */
+  /** Deployments that a RenderRegion names and that do not exist. */
   readonly missing: readonly string[];
 }
 
@@ -28,14 +27,15 @@ export interface RegionPod {
 }
 
 /**
- * What the holder of a cluster's Lease publishes every two seconds, under `cluster.<uid of the Lease>` in the bucket `live`, or under
- * `cluster.<region>.<uid>` from a satellite: the fleet's leader may sit in another cluster than the pods.
+ * The report that the holder of a cluster's Lease publishes every two seconds in the bucket `live`, under `cluster.<uid
+ * of the Lease>`, or under `cluster.<region>.<uid>` for a satellite. The fleet's leader may run in another cluster than
+ * the pods, so it reads them here.
  */
 export interface ClusterReport {
-  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`); version 0.1 did not report it. */
+  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`); version 0.1 does not report it. */
   readonly cluster?: string;
   readonly namespace: string;
-  /** Of the software that reports; version 0.1 did not report it. */
+  /** Version of the reporting controller; version 0.1 does not report it. */
   readonly version?: string;
   readonly regions: Readonly<Partial<Record<Region, RegionReport>>>;
   /** Unix milliseconds. */
@@ -48,31 +48,31 @@ const clusterReportFreshMs = 5000;
 const clusterKeys = 'cluster.>';
 export const clusterKey = (cluster: string) => `cluster.${cluster}`;
 
-/** Of a satellite, whose user of NATS may write under its first region only. */
+/** Key of a satellite's report. The satellite's NATS user may write under its first region only. */
 export const satelliteKey = (region: Region, cluster: string) => `cluster.${region}.${cluster}`;
 
-/** A region as Kubernetes sees it, all clusters of the fleet together; pods and what is missing are those of fresh reports. */
+/** A region as Kubernetes sees it in all clusters of the fleet. `pods` and `missing` come from fresh reports. */
 export interface RegionInClusters extends RegionReport {
-  /** For how long a cluster has been silent, the longest of them; null while all are heard. */
+  /** Longest time that a cluster has been silent; null while all clusters report. */
   readonly silentForMs: number | null;
   /** The names of the silent clusters. */
   readonly silentClusters: readonly string[];
   /** Names of the pods in the last reports of the silent clusters. */
   readonly silentPods: readonly string[];
-  /** Names that two clusters of the region use at the same time, in words. */
+  /** Descriptions of names that two clusters of the region use at the same time. */
   readonly conflicts: readonly string[];
 }
 
-/** Scaling up is no outage for so long. */
+/** Window of the minimum number of requested renderers, so that scaling up is no outage. */
 const wantedWindowMs = 5 * 60_000;
 
 interface Step {
-  /** When this number came to be asked for, on the monotonic clock. */
+  /** When this number was first requested, on the monotonic clock. */
   readonly since: number;
   readonly replicas: number;
 }
 
-/** The least number of replicas asked for in the last five minutes, by region. */
+/** Keeps the minimum number of renderers requested in the last five minutes, by region. */
 export class LeastWanted {
   readonly #steps = new Map<Region, readonly Step[]>();
   readonly #now: () => number;
@@ -81,40 +81,40 @@ export class LeastWanted {
     this.#now = now;
   }
 
-  /** What is asked for now. Returns the least of the window. */
+  /** Records the number requested now. Returns the minimum of the window. */
   note(region: Region, replicas: number): number {
     const now = this.#now();
     const steps = this.#steps.get(region) ?? [];
     const next = steps.at(-1)?.replicas === replicas ? steps : [...steps, { since: now, replicas }];
-    // What was asked for before the window began counts while it was still asked for when it began.
+    // A number that was requested before the window counts if it was still requested when the window began.
     const kept = next.filter((_, index) => (next[index + 1]?.since ?? Infinity) > now - wantedWindowMs);
     this.#steps.set(region, kept);
     return Math.min(...kept.map((step) => step.replicas));
   }
 
-  /** What a predecessor found `ageMs` ago; only before the first note of a region. */
+  /** Records the number that the previous leader read `ageMs` ago. Has no effect after the first `note` of a region. */
   remember(region: Region, replicas: number, ageMs: number): void {
     if (this.#steps.has(region) || ageMs < 0 || ageMs >= wantedWindowMs) return;
     this.#steps.set(region, [{ since: this.#now() - ageMs, replicas }]);
   }
 }
 
-/** For how long a cluster that fell silent is mentioned. */
+/** How long a cluster that became silent is reported as silent. */
 const memoryMs = 15 * 60_000;
 
-/** How long it may take after a start until a first report arrives. */
+/** Maximum time from the start to the first report. */
 const startTimeoutMs = 15_000;
 
-/** A watch that has brought nothing for so long has died. */
+/** A watch without messages for this long is dead. */
 const maxSilenceMs = 3500;
 
-/** What was heard of one installation in one cluster. */
+/** The reports received from one installation in one cluster. */
 interface Heard {
   readonly name: string;
-  /** Of the Lease, which a cluster or an installation that was built anew creates anew. */
+  /** The uid of the Lease. A cluster or installation that is recreated has another Lease. */
   readonly uid: string;
   readonly report: ClusterReport;
-  /** The first and the last of its reports, in the order in which reports arrived. */
+  /** Positions of its first and last report in the order of arrival. */
   readonly first: number;
   readonly last: number;
   readonly count: number;
@@ -122,26 +122,26 @@ interface Heard {
 }
 
 /**
- * Whether `next` is what became of `before`: a cluster or an installation that was built anew reports under the same name once the
- * former one has fallen silent. Two reports of `next` prove that the reports of both do not alternate.
+ * Returns whether `next` is the successor of `before`: a recreated cluster or installation reports under the same name
+ * after the old one became silent. Two reports of `next` prove that the reports do not alternate.
  */
 const replaces = (next: Heard, before: Heard): boolean =>
   isSameCluster(next, before) && next.count > 1 && before.last < next.first;
 
-/** The same Lease: the first region of a satellite, under which it reports, has changed. */
+/** Same name, or same Lease: a satellite reports under its first region, which can change. */
 const isSameCluster = (a: Heard, b: Heard): boolean => a.name === b.name || a.uid === b.uid;
 
-/** The last reports of all clusters of the fleet, kept in memory. Freshness is judged on this process's own clock. */
+/** Keeps the last reports of all clusters of the fleet in memory. Ages are measured on this process's own clock. */
 export class ClusterReports {
   readonly #received = new Map<string, Heard>();
-  /** When each region was last reported, by whichever cluster. */
+  /** When any cluster last reported each region. */
   readonly #reportedAt = new Map<Region, number>();
   readonly #expected: boolean;
   readonly #now: () => number;
   readonly #startedAt: number;
   #order = 0;
 
-  /** `expected`: this controller has a cluster, so that it is odd when none reports at all. */
+  /** `expected`: this controller runs in a cluster, so at least one cluster should report. */
   constructor(expected: boolean, now: () => number = () => performance.now()) {
     this.#expected = expected;
     this.#now = now;
@@ -156,15 +156,15 @@ export class ClusterReports {
     );
   }
 
-  /** Takes in a report. One that has expired stays remembered as the last. */
+  /** Stores a report. An expired report is kept as the last one. */
   receive(key: string, report: ClusterReport | null): void {
     const known = this.#received.get(key);
-    // A watch that starts again brings the last report once more, which is no news.
+    // A restarted watch delivers the last report again.
     if (report === null || known?.report.at === report.at) return;
     const now = this.#now();
     const order = ++this.#order;
     this.#received.set(key, {
-      // Without a name, only the same Lease is the same cluster.
+      // A report without a name is identified by its Lease.
       name: report.cluster ?? key,
       uid: key.slice(key.lastIndexOf('.') + 1),
       report,
@@ -178,14 +178,14 @@ export class ClusterReports {
     }
   }
 
-  /** For how long no cluster has reported a region, although others report theirs; null where that is as it should be. */
+  /** How long no cluster has reported a region although others report theirs; null when that is expected. */
   unreportedForMs(region: Region): number | null {
     const forMs = this.#now() - (this.#reportedAt.get(region) ?? this.#startedAt);
     const isHeard = this.#expected && this.#received.size > 0;
     return isHeard && forMs >= startTimeoutMs ? forMs : null;
   }
 
-  /** All clusters of the fleet, with what keeps each from working with it. */
+  /** Returns all clusters of the fleet, with the problems of each. */
   list(installed: readonly Region[], minVersion: string): readonly ReportedCluster[] {
     const clusters = this.#clusters();
     return clusters
@@ -206,7 +206,7 @@ export class ClusterReports {
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What they report of a region; null when none has reported it for long. */
+  /** Returns the combined reports of a region; null when no cluster has reported it recently. */
   of(region: Region): RegionInClusters | null {
     const now = this.#now();
     const clusters = this.#clusters();
@@ -217,7 +217,7 @@ export class ClusterReports {
     if (reports.length === 0) return this.#withoutReports();
     const fresh = reports.filter(({ ageMs }) => ageMs <= clusterReportFreshMs);
     const silent = reports.filter(({ ageMs }) => ageMs > clusterReportFreshMs);
-    // What was asked for within the window counts, whether or not its cluster can be heard now.
+    // Numbers requested within the window count, even if their cluster is silent now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
     const wanted = counting.flatMap(({ reported }) => reported.wanted ?? []);
     const asked = counting.flatMap(({ reported }) => reported.asked ?? reported.wanted ?? []);
@@ -236,7 +236,7 @@ export class ClusterReports {
     };
   }
 
-  /** All but those that have expired, and those that another one has replaced. */
+  /** The clusters whose reports have not expired and that were not replaced. */
   #clusters(): readonly Heard[] {
     const now = this.#now();
     for (const [key, { at }] of this.#received) if (now - at > memoryMs) this.#received.delete(key);
@@ -244,7 +244,9 @@ export class ClusterReports {
     return all.filter((each) => !all.some((other) => replaces(other, each)));
   }
 
-  /** Another cluster reports under the same name at the same time. Null when none does. */
+  /**
+   * Describes the conflict when another cluster reports under the same name at the same time; null without a conflict.
+   */
   #conflictOf(heard: Heard, clusters: readonly Heard[]): readonly string[] | null {
     const now = this.#now();
     const namesakes = clusters.filter(
@@ -269,7 +271,7 @@ export class ClusterReports {
 
 const nameOf = ({ report }: Heard): string => report.cluster ?? `in the namespace ${report.namespace}`;
 
-/** What a cluster reports that does not belong to this fleet, or cannot work with it, in words. */
+/** Describes regions of a cluster that the fleet does not have, and a version that is too old. */
 function misfitsOf(heard: Heard, installed: readonly Region[], minVersion: string): readonly string[] {
   const { version, regions } = heard.report;
   const cluster = `the cluster ${nameOf(heard)}`;

@@ -14,19 +14,19 @@ export interface CollectorParts {
   readonly session: NatsSession;
   readonly streams: StreamSettings;
   readonly regions: readonly InstalledRegion[];
-  /** For how many slots of a region background captures count at most; absent: for all. */
+  /** Maximum number of slots by region for which background captures count; a missing region has no maximum. */
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly storage: { readonly facts: StorageFacts | null };
   readonly clusters: Pick<ClusterReports, 'of' | 'unreportedForMs' | 'list'>;
-  /** Regions that are not installed yet. */
+  /** Regions that have not worked yet. */
   readonly pending: () => ReadonlySet<Region>;
   readonly canaries: { of(region: Region): CanaryFacts | null };
   /** A monotonic clock. */
   readonly now?: () => number;
 }
 
-/** Reads everything that a decision needs; each reading within its own time limit. */
+/** Reads all facts for a decision. Each reading has its own time limit. */
 export class Collector {
   readonly #parts: CollectorParts;
   readonly #now: () => number;
@@ -70,8 +70,8 @@ export class Collector {
   }
 
   /**
-   * Heartbeats are heard through NATS: who has just lost it, or its bucket, knows nothing about renderers until they have
-   * connected as well and had the time to be heard.
+   * Heartbeats arrive through NATS. A controller that has just lost NATS, or the bucket of the heartbeats, knows
+   * nothing about renderers until they have reconnected as well and sent a heartbeat.
    */
   #isFleetKnown(queue: QueueFacts): boolean {
     const connection = connectionId(this.#parts.session);

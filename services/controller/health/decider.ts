@@ -11,15 +11,15 @@ interface Component {
   readonly at: number;
 }
 
-/** Turns facts into the state of all components; remembers only what damping needs. */
+/** Turns facts into the states of all components. Its only memory is for damping. */
 export class Decider {
   readonly #components = new Map<string, Component>();
 
-  /** The report after one more reading; null until every component has been read once. */
+  /** Returns the report after one more reading; null until every component has been read once. */
   next(facts: Facts): StatusReport | null {
     this.#take('queue', decideQueue(facts.queue), facts.at);
     this.#take('storage', decideStorage(facts.storage), facts.storage?.at ?? facts.at);
-    // What is heard of renderers comes by way of the queue.
+    // Heartbeats of renderers arrive through the queue.
     for (const region of facts.regions) this.#take(regionComponent(region.region), decideRegion(region), facts.at);
     return this.#report(facts);
   }
@@ -60,7 +60,7 @@ export class Decider {
       described.push(describe(regionComponent(region), verdict, component.at));
     }
     const waited = regions.flatMap(({ region, isPending }) => (isPending ? [`${region} is not installed yet`] : []));
-    // Of damped regions: the engine is not damped once more.
+    // The engine is computed from damped regions, so it is not damped again.
     const engine = withProblems(withPending(decideEngine(shown), waited), facts.clusters);
     components.push(describe('engine', engine, facts.at), ...described);
     return {
@@ -77,19 +77,22 @@ export class Decider {
 /** Maximum number of problems in a message. */
 const maxProblems = 3;
 
-/** A satellite of another fleet, or of an old version, is no outage of this one; but this is where its operator looks. */
+/** A satellite of another fleet or of an old version is no outage of this fleet, but operators look for it here. */
 function withProblems(verdict: Verdict, clusters: Facts['clusters']): Verdict {
   const problems = [...new Set(clusters.flatMap((cluster) => cluster.problems))];
   return { ...verdict, message: [verdict.message, ...problems.slice(0, maxProblems)].join('; ') };
 }
 
-/** A region that is not installed yet is no outage, unless there is no other one. */
+/** A region that is not installed yet is no outage, unless it is the only one. */
 function withPending(verdict: Verdict, pending: readonly string[]): Verdict {
   if (pending.length === 0) return verdict;
   return { ...verdict, message: [verdict.message, ...pending].join('; ') };
 }
 
-/** Whether a region that was not installed yet works now. One that may scale to zero needs a cluster, but no renderer. */
+/**
+ * Returns whether a region that was not installed yet works now. A region that may scale to zero needs a cluster but no
+ * renderer.
+ */
 export function hasJoined({ region, wanted, isPending, pods, clusters }: RegionFacts, report: StatusReport): boolean {
   const status = report.pending?.find(({ name }) => name === regionComponent(region))?.status;
   const isThere = pods.length > 0 || (wanted === 0 && clusters !== null);
@@ -111,7 +114,7 @@ function describe(name: string, { status, message, responseTimeMs }: Verdict, at
 
 const queueSlowMs = 1000;
 
-/** The queue and the database behind it: nothing works without them. */
+/** Decides the state of the queue, which includes the database: nothing works without NATS. */
 export function decideQueue(facts: QueueFacts): Verdict {
   if (facts.kind === 'unreachable') return { status: 'major_outage', message: whyUnreachable[facts.why] };
   const responseTimeMs = facts.roundTripMs;
@@ -126,24 +129,24 @@ export function decideQueue(facts: QueueFacts): Verdict {
   if (facts.roundTripMs > queueSlowMs) {
     return {
       status: 'degraded_performance',
-      message: `slow: it took ${(facts.roundTripMs / 1000).toFixed(1)} s to answer`,
+      message: `slow: NATS took ${(facts.roundTripMs / 1000).toFixed(1)} s to respond`,
       responseTimeMs,
     };
   }
-  return { status: 'operational', message: 'it answers', responseTimeMs };
+  return { status: 'operational', message: 'NATS responds', responseTimeMs };
 }
 
 const whyUnreachable = {
   'no connection': 'there is no connection to NATS',
-  'no answer': 'NATS does not answer in time',
+  'no answer': 'NATS does not respond in time',
   'no JetStream': 'JetStream is not available on the NATS server',
 } as const satisfies Record<(QueueFacts & { kind: 'unreachable' })['why'], string>;
 
 const storageSlowMs = 2000;
 
 /**
- * The file store. A test file that could not be written or read back is an outage once it happens twice in a row;
- * whatever else is wrong leaves captures possible. Null before the first test.
+ * Decides the state of the file store. Two failed writes or reads of a test file in a row are an outage; any other
+ * problem leaves captures possible. Null before the first test.
  */
 export function decideStorage(facts: StorageFacts | null): Verdict | null {
   if (facts === null) return null;
@@ -157,23 +160,23 @@ export function decideStorage(facts: StorageFacts | null): Verdict | null {
           responseTimeMs,
         };
   }
-  const problem = facts.late ? `${deeds[facts.step]} takes too long` : `${deeds[facts.step]} fails`;
+  const problem = facts.late ? `${operationNames[facts.step]} takes too long` : `${operationNames[facts.step]} fails`;
   const harmless = facts.step === 'remove' || facts.failures < 2;
   return { status: harmless ? 'degraded_performance' : 'major_outage', message: problem };
 }
 
-const deeds = {
+const operationNames = {
   write: 'writing a test file',
   read: 'reading a test file back',
   remove: 'removing a test file',
 } as const;
 
-/** The state of a region: the worst that any of its facts says. Null while its renderers cannot be known. */
+/** Returns the state of a region, the worst of all its facts; null while its renderers are unknown. */
 export function decideRegion(facts: RegionFacts): Verdict | null {
   const renderers = judgeClusters(facts) ?? withSilence(judgeRenderers(facts), facts.unreportedForMs);
-  // Those that have been heard are there in any case; only of the others nothing can be said.
+  // Renderers that were heard exist in any case; only missing ones are uncertain.
   if (!facts.fleetKnown && renderers.status !== 'operational') return null;
-  // A test capture says nothing about renderers that are no longer there.
+  // A test capture says nothing about renderers that have stopped since.
   const canary = renderers.status === 'major_outage' ? null : facts.canary;
   const verdicts = [
     renderers,
@@ -189,19 +192,19 @@ export function decideRegion(facts: RegionFacts): Verdict | null {
   };
 }
 
-/** Without its cluster, a region whose renderers are missing is one that cannot be reached. */
+/** Adds how long no cluster has reported the region, because its missing renderers may only be unreachable. */
 function withSilence(verdict: Verdict, unreportedForMs: number | null): Verdict {
   if (unreportedForMs === null || verdict.status === 'operational') return verdict;
   return { ...verdict, message: `${verdict.message}; no cluster has reported it for ${duration(unreportedForMs)}` };
 }
 
-/** Of fewer captures than this within five minutes no share is taken: one failure of two says nothing. */
+/** With fewer captures in five minutes, the failure rate is not used: one failure in two captures means little. */
 export const minCaptures = 10;
 
 const maxFailedShare = 0.2;
 const maxQueueWaitMs = 10_000;
 
-/** More than a fifth of the captures of the last five minutes failed with the cause `service`. */
+/** More than 20% of the captures of the last five minutes failed with the cause `service`. */
 function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
   const ended = sum(pods.map(({ recent }) => recent.ended));
   const failed = sum(pods.map(({ recent }) => recent.failedByUs));
@@ -213,9 +216,9 @@ function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
 }
 
 /**
- * Captures wait for more than ten seconds: by the 95th percentile of the last five minutes, or because one waits for that
- * long right now. All renderers of a region serve one queue, so the mean of their percentiles, weighted by captures, is
- * taken for that of the region.
+ * Captures wait for more than 10 s: by the 95th percentile of the last five minutes, or because one capture has waited
+ * that long now. All renderers of a region pull from one queue, so the region's percentile is the mean of theirs,
+ * weighted by captures.
  */
 function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDepths | null): Verdict | null {
   const oldestMs = waiting?.oldestInteractiveMs ?? 0;
@@ -231,8 +234,8 @@ function judgeQueueWait(pods: readonly RendererHeartbeat[], waiting: PriorityDep
 const failuresOfOutage = 2;
 
 /**
- * What the test captures say of a region. Two failures in a row are an outage; one may be a chance. One that waited in
- * vain while all slots were busy is no failure of the renderers, but as slow as for everybody else.
+ * Judges a region by its test captures. Two failures in a row are an outage; one may be chance. A test capture that
+ * found no free slot is not a failure of the renderers: the region is only slow.
  */
 function judgeCanary(canary: CanaryFacts | null): Verdict | null {
   if (canary === null) return null;
@@ -241,12 +244,12 @@ function judgeCanary(canary: CanaryFacts | null): Verdict | null {
     return { status: 'partial_outage', message: `the last ${canary.failures} test captures failed${reason}` };
   }
   if (canary.last !== 'crowded') return null;
-  return { status: 'degraded_performance', message: 'a test capture waited in vain for a free slot' };
+  return { status: 'degraded_performance', message: 'a test capture found no free slot in time' };
 }
 
 /**
- * The engine as a whole: down when every region is, partly down when any region is in an outage, else as the worst of
- * its regions. Its response time is that of the slowest region.
+ * Decides the state of the engine: major outage when every region has one, partial outage when any region has an
+ * outage, else the worst region. The response time is that of the slowest region.
  */
 export function decideEngine(regions: Readonly<Partial<Record<Region, Verdict>>>): Verdict {
   const named = Object.entries(regions);

@@ -5,15 +5,15 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ReportedCluster, StatusReport } from '@webcapture/shared/api/status.ts';
 import type { RegionInClusters } from './cluster-reports.ts';
 
-/** Everything that a decision is made from, read at one moment. A reading that failed is a fact too. */
+/** Everything that a decision depends on, read at one moment. A failed reading is a fact too. */
 export interface Facts {
   /** Unix milliseconds. */
   readonly at: number;
   readonly queue: QueueFacts;
-  /** Null until the store was tried for the first time. */
+  /** Null before the first test of the store. */
   readonly storage: StorageFacts | null;
   readonly regions: readonly RegionFacts[];
-  /** The clusters that have reported, also those that do not belong to this fleet. */
+  /** All clusters that have reported, including those that do not belong to this fleet. */
   readonly clusters: readonly ReportedCluster[];
 }
 
@@ -22,15 +22,18 @@ export type QueueFacts =
   | {
       readonly kind: 'answered';
       readonly roundTripMs: number;
-      /** Streams and durables that should be there and are not. */
+      /** Streams and durables that do not exist although they should. */
       readonly missing: readonly string[];
-      /** Captures that wait: not delivered to a renderer yet. */
+      /** Captures that wait for their first delivery to a renderer. */
       readonly waiting: Readonly<Partial<Record<Region, PriorityDepths>>>;
-      /** Background shards of each region in which a capture waits, or is held by a renderer, which may have died. */
+      /** Background shards of each region in which a capture waits, or is held by a renderer that may have died. */
       readonly shards: Readonly<Partial<Record<Region, readonly number[]>>>;
-      /** Captures in queues of regions that this controller does not have, by region; those without any are left out. */
+      /**
+       * Number of captures in queues of regions that this controller does not have, by region; regions without captures
+       * are absent.
+       */
       readonly retired: Readonly<Partial<Record<Region, number>>>;
-      /** Results that no front has settled yet; null when they could not be counted. */
+      /** Results that no front has settled yet; null when the count failed. */
       readonly results: ResultsDepth | null;
     };
 
@@ -41,15 +44,15 @@ export interface ResultsDepth {
 }
 
 export type PriorityDepths = Readonly<Record<Priority, number>> & {
-  /** Background captures that renderers have taken, and not ended yet. */
+  /** Background captures that renderers have taken but not finished. */
   readonly backgroundHeld: number;
   /** Age of the interactive capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestInteractiveMs: number | null;
-  /** The same of background captures. */
+  /** Age of the background capture that has waited longest, in milliseconds; null when none waits. */
   readonly oldestBackgroundMs: number | null;
 };
 
-/** What the last test file showed. Times are Unix milliseconds. */
+/** Result of the last test file. Times are Unix milliseconds. */
 export type StorageFacts =
   | { readonly kind: 'works'; readonly at: number; readonly ms: number }
   | {
@@ -57,40 +60,40 @@ export type StorageFacts =
       readonly at: number;
       readonly step: 'write' | 'read' | 'remove';
       readonly late: boolean;
-      /** In a row, this one among them. */
+      /** Number of failures in a row, including this one. */
       readonly failures: number;
     };
 
 export interface RegionFacts {
   readonly region: Region;
-  /** How many renderers the operator's configuration says that there should be at least. */
+  /** Minimum number of renderers by the operator's configuration. */
   readonly wanted: number;
-  /** For how many slots background captures count at most in the load of the region; undefined for all of them. */
+  /** Maximum number of slots for which background captures count in the region's load; undefined for no maximum. */
   readonly backgroundSlots?: number | undefined;
-  /** The region is in another cluster, and has never worked: it is not installed yet, and outside of the status. */
+  /** The region runs in another cluster and has never worked: it is not installed yet and not part of the status. */
   readonly isPending: boolean;
-  /** False while heartbeats cannot have been heard: then nothing is said about the renderers. */
+  /** False while heartbeats cannot have arrived: the state of the renderers is then unknown. */
   readonly fleetKnown: boolean;
   /** Renderers with a fresh heartbeat. */
   readonly pods: readonly RendererHeartbeat[];
   readonly silent: readonly { readonly pod: string; readonly forMs: number }[];
   readonly waiting: PriorityDepths | null;
   readonly canary: CanaryFacts | null;
-  /** What the cluster reports say of it; null where no cluster has reported it. */
+  /** The combined cluster reports of the region; null where no cluster has reported it. */
   readonly clusters: RegionInClusters | null;
-  /** For how long no cluster has reported it, although others report theirs; null where that is as it should be. */
+  /** How long no cluster has reported the region although others report theirs; null when that is expected. */
   readonly unreportedForMs: number | null;
 }
 
-/** What the canary captures of a region showed. */
+/** Results of a region's canary captures. */
 export interface CanaryFacts {
-  /** How the last one ended; `crowded`: it waited in vain for one of the slots, which were all busy. */
+  /** Outcome of the last one; `crowded`: all slots stayed busy until its deadline. */
   readonly last: 'completed' | 'failed' | 'crowded';
-  /** Failed ones in a row, the last among them. */
+  /** Number of failures in a row, including the last one. */
   readonly failures: number;
-  /** Of the last one that completed. */
+  /** Duration of the last one that completed. */
   readonly ms?: number;
-  /** Why the last one failed, in words for everybody. */
+  /** Public reason of the last failure. */
   readonly reason?: string;
   /** Unix milliseconds. */
   readonly at: number;
@@ -100,11 +103,11 @@ export interface Reading {
   readonly facts: Facts;
   /** Null until every component has been read once. */
   readonly report: StatusReport | null;
-  /** What keeps regions of this cluster from their fleet; of satellites only. */
+  /** Problems that keep regions of this cluster out of their fleet; satellites only. */
   readonly problems?: ReadonlyMap<Region, FleetProblem>;
 }
 
-/** Why a satellite's region takes no part in its fleet, or not as it should. */
+/** Why a satellite's region is not part of its fleet, or does not work with it. */
 export interface FleetProblem {
   readonly reason: FleetReason;
   /** A sentence without the final dot. */
@@ -115,10 +118,10 @@ export interface FleetProblem {
 export const fleetReasons = [...connectionReasons, 'RegionUnknown', 'ConfigurationDiffers'] as const;
 export type FleetReason = (typeof fleetReasons)[number];
 
-/** An older one is no longer gone by. */
+/** A reading that is older is ignored. */
 const maxAgeMs = 10_000;
 
-/** What this controller read and decided last, for those of its parts that act on it. */
+/** Keeps the last reading and decision for the parts of the controller that act on it. */
 export class LatestReading {
   #reading: Reading | null = null;
   #at = 0;
@@ -133,7 +136,7 @@ export class LatestReading {
     this.#at = this.#now();
   }
 
-  /** Null before the first, and when the last one is too old. */
+  /** Returns null before the first reading, and when the last one is too old. */
   get(): Reading | null {
     return this.#now() - this.#at > maxAgeMs ? null : this.#reading;
   }

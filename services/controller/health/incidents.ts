@@ -8,44 +8,47 @@ import {
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import { dateOf } from '@webcapture/shared/captures/times.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
-import { badness } from './verdict.ts';
+import { severity } from './verdict.ts';
 
 /** A time in which one controller saw a component in one state. Unix milliseconds. */
 export interface Span {
   readonly status: StatusValue;
-  /** As it was said at the begin. */
+  /** The message at the start of the span. */
   readonly message: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** Between two readings no more time than this counts as observed. It holds a change of the leader, and a probe of a bucket. */
+/**
+ * Longest gap between two readings that still counts as observed. A change of leader and a probe of a bucket fit into
+ * it.
+ */
 export const maxGapMs = 60_000;
 
-/** A component that fails again so soon after it has recovered has one incident. */
+/** A component that fails again within this time after its recovery has one incident, not two. */
 const mergeMs = 90_000;
 
-/** A component that fails again and again has so many incidents a day; the last of them goes on. */
+/** Maximum number of incidents of a component in a day; the last one stays open while the component keeps failing. */
 export const maxIncidentsPerDay = 5;
 
-/** Of a component. */
+/** Maximum number of stored incidents of a component. */
 export const maxIncidents = 50;
 const maxUpdates = 6;
 const maxMessageBytes = 200;
 
-/** What is found when nobody has looked before, as at the start of everything, is an incident once it has lasted so long. */
+/** A bad state at the first observation, as when everything starts, becomes an incident after this time. */
 const startMs = 2 * 60_000;
 
-/** A history that is further ahead than this was written by a clock that was wrong. */
+/** A history whose times are further in the future was written by a wrong clock. */
 export const maxAheadMs = 10 * 60_000;
 
 const dayMs = 86_400_000;
 
 /**
- * Adds what was seen to a history (null: there is none yet). What the history has already changes nothing, so that the same spans can
- * be added again after a write of which nobody knows whether it has landed.
+ * Adds observed spans to a history (null: there is no history yet). Spans that the history already contains change nothing, so a
+ * write with unknown outcome can be repeated.
  *
- * Stored as JSON the result takes at most 200 KB, whatever the component does: 90 days of 90 bytes, 50 incidents of up to 3.5 KB.
+ * As JSON the result has at most 200 KB, whatever the component does: 90 days of 90 bytes, and 50 incidents of up to 3.5 KB.
  */
 export function addSpans(
   before: ComponentHistory | null,
@@ -66,7 +69,10 @@ export function addSpans(
   return history === null || history === before ? history : withinBounds(history, last.to);
 }
 
-/** Ends what a component that is no longer there leaves open, and drops what is too old. Null when nothing is left. */
+/**
+ * Closes the open incident of a component that no longer exists, and drops old entries. Returns null when the history
+ * is empty.
+ */
 export function retire(history: ComponentHistory, now: number): ComponentHistory | null {
   const kept = withinBounds(history, now);
   const [latest, ...older] = kept.incidents;
@@ -86,7 +92,7 @@ const emptyHistory = (name: string, { status, from }: Span): ComponentHistory =>
   incidents: [],
 });
 
-/** Leaves out a bad state at the begin of an observation that has not lasted long: what starts is no outage. */
+/** Omits a short bad state at the start of an observation: a service that starts is no outage. */
 function withoutStart(history: ComponentHistory | null, spans: readonly Span[]): readonly Span[] {
   const [first] = spans;
   if (first === undefined) return spans;
@@ -133,7 +139,7 @@ function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: num
   return [{ startedAt: at, endedAt: null, status, message, updates, interruptions: 0 }, ...incidents];
 }
 
-/** Whether what begins now belongs to the incident that has ended last. */
+/** Returns whether a failure that begins now belongs to the last incident. */
 function goesOn(incidents: readonly StoredIncident[], at: number): boolean {
   if (at - (incidents[0]?.endedAt ?? Number.NEGATIVE_INFINITY) <= mergeMs) return true;
   return incidents.filter(({ startedAt }) => dateOf(startedAt) === dateOf(at)).length >= maxIncidentsPerDay;
@@ -142,13 +148,13 @@ function goesOn(incidents: readonly StoredIncident[], at: number): boolean {
 function withUpdate(incident: StoredIncident, span: Span, at: number): StoredIncident {
   const { status } = span;
   const message = clip(span.message);
-  // The first ones say how it came, the last one how it stands.
+  // Keep the first updates, which show how the incident began, and the last one, which shows the current state.
   const updates = [...incident.updates.slice(0, maxUpdates - 1), { at, status, message }];
-  const isWorse = badness(status) > badness(incident.status);
+  const isWorse = severity(status) > severity(incident.status);
   return { ...incident, updates, ...(isWorse ? { status, message } : {}) };
 }
 
-/** As a reader has to take it: one line without characters that change how it reads, of at most 200 bytes. */
+/** Returns the message as one line of at most 200 bytes without control or bidirectional characters. */
 function clip(message: string): string {
   const text = replaceUnsafe(message.toWellFormed(), ' ').replaceAll(/\s+/g, ' ').trim();
   if (Buffer.byteLength(text) <= maxMessageBytes) return text;
@@ -173,7 +179,7 @@ function withinBounds(history: ComponentHistory, now: number): ComponentHistory 
   };
 }
 
-/** Without what is in the future: the clock that it was written by was ahead. */
+/** Removes times in the future: the clock that wrote them was ahead. */
 function turnBack(history: ComponentHistory, now: number): ComponentHistory {
   const past = (at: number) => Math.min(at, now);
   return {

@@ -8,7 +8,7 @@ import { loadOf } from './scale.ts';
 
 const priorities = ['interactive', 'background'] as const satisfies readonly Priority[];
 
-/** Why the controller and not a renderer ended a capture. */
+/** Why the controller, not a renderer, ended a capture. */
 const failReasons = [
   'max_deliveries',
   'terminated',
@@ -49,14 +49,14 @@ export function createControllerMetrics(registry: Registry) {
       'Tasks that the leader processed, by kind and outcome. Failed tasks are retried.',
       { kind: taskKinds, outcome: ['done', 'failed'] },
     ),
-    /** Shows what was read. */
+    /** Sets the gauges from a reading. */
     showFacts: createFactGauges(registry),
-    /** Shows the state of the components; null when another controller leads, which shows it. */
+    /** Sets the states of the components; null when another controller leads and reports them. */
     showReport: (report: StatusReport | null) => void (shown = report),
   };
 }
 
-/** Returns what shows a reading. */
+/** Returns the function that sets the gauges from a reading. */
 function createFactGauges(registry: Registry): (facts: Facts) => void {
   const gauge = <L extends string = never>(name: string, help: string, labels: readonly L[] = []) =>
     gaugeOf(registry, `webcapture_${name}`, help, labels);
@@ -120,7 +120,7 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       if (canary?.ms === undefined) gauges.canary.remove({ region });
       else gauges.canary.set({ region }, canary.ms / 1000);
       for (const lane of priorities) {
-        // What cannot be read is not shown, rather than as it was.
+        // A value that cannot be read is removed instead of repeating the old one.
         if (waiting === null) {
           gauges.waiting.remove({ region, lane });
           gauges.oldest.remove({ region, lane });

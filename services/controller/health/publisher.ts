@@ -7,7 +7,7 @@ import type { Lease } from '../leader/lease.ts';
 import type { Facts } from './facts.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { StatusHistory } from './status-history.ts';
-import { badness } from './verdict.ts';
+import { severity } from './verdict.ts';
 
 export interface PublisherParts {
   readonly lease: Pick<Lease, 'holds'>;
@@ -15,11 +15,14 @@ export interface PublisherParts {
   readonly history: Pick<StatusHistory, 'observe'>;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
-  /** How often the status is written when nothing changes. */
+  /** Interval of status writes when nothing changes. */
   readonly statusMs: number;
 }
 
-/** Publishes what was decided: metrics and what may go into the history by every controller, status and log by the leader alone. */
+/**
+ * Publishes decisions: every controller sets metrics and observes for the history; only the leader writes the status
+ * and logs changes.
+ */
 export class Publisher {
   readonly #parts: PublisherParts;
   readonly #changes: ChangeLog;
@@ -50,9 +53,9 @@ export class Publisher {
     if (report === null) return;
     this.#problems.take(facts.clusters);
     const changed = this.#changes.take(report.components);
-    // Ticks come a little early or late: the due one is not put off to the next.
+    // Ticks jitter: without the tolerance a due write could wait for the next tick.
     const due = performance.now() - this.#writtenAt >= this.#parts.statusMs - 100;
-    // What could not be written is due again at the next reading.
+    // A failed write is retried at the next reading.
     if (changed) this.#writtenAt = Number.NEGATIVE_INFINITY;
     const reachable = facts.queue.kind === 'answered' || facts.queue.why !== 'no connection';
     if (!reachable || !(changed || due)) return;
@@ -61,7 +64,7 @@ export class Publisher {
   }
 }
 
-/** What waits in each region by priority, as far as it is known. */
+/** Number of waiting captures by region and priority, where known. */
 function waitingIn({ regions }: Facts): NonNullable<StatusReport['waiting']> {
   return Object.fromEntries(
     regions.flatMap(({ region, waiting }) => {
@@ -72,7 +75,7 @@ function waitingIn({ regions }: Facts): NonNullable<StatusReport['waiting']> {
   );
 }
 
-/** Logs each change of a component's state, with the reason; returns whether there was one. */
+/** Logs each change of a component's state with its reason. Returns whether any state changed. */
 export class ChangeLog {
   readonly #log: Logger;
   #states = new Map<string, ComponentStatus['status']>();
@@ -86,20 +89,20 @@ export class ChangeLog {
     for (const { name, status, message } of changed) {
       const was = this.#states.get(name);
       const fields = { component: name, was: was ?? 'unknown', now: status, reason: message };
-      const worse = badness(status) > (was === undefined ? 0 : badness(was));
+      const worse = severity(status) > (was === undefined ? 0 : severity(was));
       this.#log[worse ? 'warn' : 'info'](fields, `${name} is ${status}`);
     }
     this.#states = new Map(components.map(({ name, status }) => [name, status]));
     return changed.length > 0;
   }
 
-  /** Begins anew: the next states are all news. */
+  /** Forgets the known states, so that the next states are logged as changes. */
   forget(): void {
     this.#states.clear();
   }
 }
 
-/** Logs the problems of each cluster once, until they are gone. */
+/** Logs the problems of each cluster once until they disappear. */
 class ClusterProblemLog {
   readonly #log: Logger;
   #known = new Set<string>();
@@ -118,13 +121,13 @@ class ClusterProblemLog {
 const timeoutMs = 2000;
 
 /**
- * Writes the status that every front serves. Each write names the one before it, so that the late write of a former leader
- * (paused in the middle of it, or on a connection that hung) is refused once its successor has written.
+ * Writes the status that every front serves. Each write names the previous revision, so NATS refuses a late write of a
+ * former leader (paused in the middle of it, or on a stuck connection) after its successor has written.
  */
 export class StatusWriter {
   readonly #live: Entries;
   readonly #lease: Pick<Lease, 'holds' | 'confirm'>;
-  /** Revision of the last write; null when it has to be read first. */
+  /** Revision of the last write; null when it must be read first. */
   #revision: number | null = null;
 
   constructor(live: Entries, lease: Pick<Lease, 'holds' | 'confirm'>) {
@@ -132,7 +135,7 @@ export class StatusWriter {
     this.#lease = lease;
   }
 
-  /** False when this process turns out not to lead; nothing is written then. Throws when NATS does not answer. */
+  /** Returns false without writing when this process does not lead. Throws when NATS does not answer. */
   async write(report: StatusReport): Promise<boolean> {
     try {
       return await withDeadline(this.#write(report), timeoutMs, 'writing the status');
@@ -142,7 +145,7 @@ export class StatusWriter {
     }
   }
 
-  /** Another process may have written since. */
+  /** Forgets the revision, because another process may have written. */
   forget(): void {
     this.#revision = null;
   }

@@ -15,30 +15,31 @@ import type { PriorityDepths, QueueFacts, ResultsDepth } from './facts.ts';
 import { sum } from './renderers.ts';
 import { consumerConfigs, streamConfigs, type StreamSettings } from '../streams.ts';
 
-/** No answer within this long is one. */
+/** A queue that does not answer within this time is unreachable. */
 const defaultTimeoutMs = 2000;
 
-/** A depth that cannot be read stays as it was for so long: a consumer gets another leader within seconds. */
+/** How long the last known depth is used when a depth cannot be read: a consumer elects a new leader within seconds. */
 const rememberMs = 60_000;
 
-/** What was last read of each durable, by `<stream>/<durable>`. */
+/** The last known depth of each durable, by `<stream>/<durable>`. */
 export type KnownDepths = Map<string, ConsumerDepth & { readonly readAt: number }>;
 
 interface ConsumerDepth {
   readonly pending: number;
-  /** Delivered, and not acknowledged yet. */
+  /** Delivered but not acknowledged. */
   readonly held: number;
-  /** Stream sequence of the last message that was delivered. */
+  /** Stream sequence of the last delivered message. */
   readonly delivered: number;
 }
 
 /**
- * Looks at the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
- * answer. Six requests, and one more for each subject whose captures wait; what only a metric shows (the age of
- * background captures, the results that wait) is given up after a quarter of the limit. Never throws.
+ * Reads the queue: what is missing, how many captures wait, and how long the leader of the captures' stream takes to
+ * answer. It makes six requests, and one more for each subject whose captures wait. Readings that only a metric uses
+ * (the age of background captures, the results that wait) time out after a quarter of the limit. Never throws.
  *
- * A list of consumers waits for the leader of each, so one without a leader would hold up the answer about all: then they are asked one by
- * one, and what is not known of one stays as it was. `known` is for this function alone, to keep from one call to the next.
+ * A list of consumers waits for the leader of each, so one consumer without a leader would delay the whole answer. The
+ * consumers are then read one by one, and an unreadable one keeps its last known depth. `known` belongs to this
+ * function and is passed from one call to the next.
  */
 export async function readQueue(
   session: NatsSession,
@@ -103,7 +104,7 @@ async function read(
   };
 }
 
-/** Captures by region, of the regions that are not installed. */
+/** Number of captures by region, for regions that are not installed. */
 function retiredIn(subjects: Readonly<Record<string, number>>, installed: readonly Region[]) {
   const retired: Partial<Record<Region, number>> = {};
   for (const [subject, captures] of Object.entries(subjects)) {
@@ -113,7 +114,7 @@ function retiredIn(subjects: Readonly<Record<string, number>>, installed: readon
   return retired;
 }
 
-/** Background shards in which something waits, or is held: it may have to be delivered again. */
+/** Background shards with waiting or held captures; held ones may need another delivery. */
 function shardsInUse(region: Region, known: KnownDepths): number[] {
   return Array.from({ length: backgroundShards }, (_, shard) => shard).filter((shard) => {
     const depth = known.get(`${streamNames.captures}/${captureDurable(region, 'background', shard)}`);
@@ -121,7 +122,7 @@ function shardsInUse(region: Region, known: KnownDepths): number[] {
   });
 }
 
-/** Reads how much waits for each durable, as far as its leader answers. Returns those that are not there. */
+/** Reads the depth of each durable whose leader answers. Returns the names of missing durables. */
 async function readConsumers(
   session: NatsSession,
   stream: string,
@@ -139,7 +140,7 @@ async function readConsumers(
   for (const info of listed) remember(info);
   const unlisted = wanted.filter((name) => listed.every((info) => info.name !== name));
   if (unlisted.length === 0) return [];
-  // Those of no leader are left out of a list, too; whether they are there is known without one.
+  // A list omits consumers without a leader. Their names can be read without one.
   const names = await consumerNames(session, stream);
   const asked = unlisted.filter((name) => names.includes(name));
   await Promise.all(
@@ -153,7 +154,7 @@ async function readConsumers(
   return missing;
 }
 
-/** None when the stream is not there, or when there is no answer in time. Throws when there is no JetStream. */
+/** Returns no consumers when the stream does not exist or does not answer in time. Throws without JetStream. */
 async function listConsumers(
   session: NatsSession,
   stream: string,
@@ -167,7 +168,7 @@ async function listConsumers(
   }
 }
 
-/** The leader of the cluster knows them. */
+/** The cluster's leader knows the names. */
 async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Promise<readonly string[]> {
   const names: string[] = [];
   for (;;) {
@@ -190,14 +191,14 @@ async function consumerNames({ nc, apiPrefix }: NatsSession, stream: string): Pr
   }
 }
 
-/** A settled result is removed from its stream, so the stream is what waits, or is being settled. */
+/** A settled result is removed from its stream, so the stream contains the results that wait or are being settled. */
 async function resultsDepth({ jsm, now }: NatsSession): Promise<ResultsDepth> {
   const { state } = await jsm.streams.info(streamNames.results);
   const oldestMs = state.messages === 0 ? null : Math.max(0, now() - Date.parse(state.first_ts));
   return { waiting: state.messages, oldestMs };
 }
 
-/** Null when it is not known of one of the region's durables. */
+/** Returns null when the depth of any of the region's durables is unknown. */
 async function depthsOf(
   session: NatsSession,
   region: Region,
@@ -210,7 +211,7 @@ async function depthsOf(
     if (depth === undefined || depth.readAt < oldest) return null;
     if (depth.pending === 0) return { waiting: 0, held: depth.held, oldestMs: null };
     const next = ageOfNext(session, captureSubject(region, priority, shard), depth.delivered + 1);
-    // Only a metric shows the age of background captures: it must not hold up the reading.
+    // Only a metric shows the age of background captures, so it must not delay the reading.
     const age =
       priority === 'interactive'
         ? next
@@ -233,7 +234,7 @@ async function depthsOf(
   };
 }
 
-/** How long the first message of the subject from `sequence` on has been in the queue; null when it was just taken. */
+/** Age of the first message of the subject from `sequence` on; null when it was just taken. */
 async function ageOfNext(session: NatsSession, subject: string, sequence: number): Promise<number | null> {
   const query = { seq: sequence, next_by_subj: subject };
   const message = await session.jsm.direct.getMessage(streamNames.captures, query);

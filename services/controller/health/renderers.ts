@@ -4,12 +4,13 @@ import type { RegionInClusters, RegionPod } from './cluster-reports.ts';
 import type { RegionFacts } from './facts.ts';
 import { duration, type Verdict } from './verdict.ts';
 
-/** So many renderers are named in a message. */
+/** Maximum number of renderers that a message names. */
 const maxNamed = 3;
 
 /**
- * What the number of healthy renderers says of a region. Healthy: heard within the last five seconds, its browser up,
- * not draining. (A draining one takes no captures, so nobody counts on it; a rolling update starts its successor first.)
+ * Judges a region by its number of healthy renderers. A renderer is healthy if it was heard in the last five seconds,
+ * its browser runs, and it is not draining. (A draining renderer takes no captures; a rolling update starts its
+ * successor first.)
  */
 export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'silent'>): Verdict {
   const healthy = facts.pods.filter(isHealthy).length;
@@ -21,11 +22,11 @@ export function judgeRenderers(facts: Pick<RegionFacts, 'wanted' | 'pods' | 'sil
   return { status, message: reasons.length === 0 ? count : `${count}: ${reasons.join(', ')}` };
 }
 
-/** In a rolling update, and while a region scales up, more are healthy than were wanted all the time. */
+/** During a rolling update or a scale-up, more renderers are healthy than were wanted for the whole window. */
 const countText = ({ healthy, wanted }: Count): string =>
   healthy > wanted ? `${healthy} renderers healthy, ${wanted} wanted` : `${healthy} of ${wanted} renderers healthy`;
 
-/** The slots of renderers that take captures, and how many of them are busy. */
+/** Slots of the renderers that take captures, and the number of busy ones. */
 export function capacityOf(pods: readonly RendererHeartbeat[]): { readonly slots: number; readonly busy: number } {
   const serving = pods.filter(({ draining }) => !draining);
   return { slots: sum(serving.map(({ slots }) => slots)), busy: sum(serving.map(({ busy }) => busy)) };
@@ -37,14 +38,14 @@ function isHealthy(pod: RendererHeartbeat): boolean {
   return pod.browser === 'up' && !pod.draining;
 }
 
-/** The table of the status: how many of the wanted renderers are healthy. `wanted` is at least 1. */
+/** Maps the share of healthy renderers to a status. `wanted` is at least 1. */
 export function byShare(healthy: number, wanted: number): StatusValue {
   if (healthy >= wanted * 0.75) return 'operational';
   if (healthy >= wanted * 0.5) return 'degraded_performance';
   return healthy > 0 ? 'partial_outage' : 'major_outage';
 }
 
-/** A region that may scale to zero wants those to work that are there, once they have started and until they leave. */
+/** A region that may scale to zero wants its started, non-draining renderers to be healthy. */
 function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
   return pods.filter((pod) => !pod.draining && pod.browser !== 'starting').length;
 }
@@ -52,7 +53,7 @@ function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
 function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number): string[] {
   const { pods, silent } = facts;
   const unhealthy = pods.filter((pod) => !isHealthy(pod));
-  // Those that are there before those that may be gone.
+  // Existing renderers come before those that may be gone.
   const known = [
     ...unhealthy.filter(({ draining }) => !draining).map(whyUnhealthy),
     ...silent
@@ -63,7 +64,10 @@ function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number
   return nameReasons(known, missing, facts.pods.length === 0 ? 'none is running' : null);
 }
 
-/** The reasons for some of the missing, and how many more are missing. `none`: what is said where there are no pods at all. */
+/**
+ * Names the reasons for some missing renderers and the number of the others. `none` is the reason when there are no
+ * pods at all.
+ */
 function nameReasons(reasons: readonly string[], missing: number, none: string | null): string[] {
   const named = reasons.slice(0, Math.min(missing, maxNamed));
   const others = missing - named.length;
@@ -71,7 +75,7 @@ function nameReasons(reasons: readonly string[], missing: number, none: string |
   return named.length > 0 ? [...named, `${others} more missing`] : [none ?? `${others} not running`];
 }
 
-/** Why a renderer that is heard is not healthy. */
+/** Why a renderer with a fresh heartbeat is not healthy. */
 function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
   if (browser === 'down') return `${pod} has no working browser`;
   return draining ? `${pod} is about to stop` : `${pod} is starting its browser`;
@@ -79,16 +83,16 @@ function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
 
 type ClusterFacts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
 
-/** How many renderers of a region are healthy, and how many there should be. */
+/** Number of healthy and of wanted renderers of a region. */
 interface Count {
   readonly healthy: number;
   readonly wanted: number;
 }
 
 /**
- * What the cluster reports and the heartbeats together show of a region's renderers; null where no cluster reports it. Healthy: the
- * pod is Ready, its heartbeat fresh, its browser up. A cluster that cannot be heard is no outage: while one is silent,
- * whoever is healthy by its heartbeat counts, and what was wanted last stays wanted for five minutes.
+ * Judges a region's renderers by cluster reports and heartbeats; null where no cluster reports the region. A renderer
+ * is healthy if its pod is Ready, its heartbeat fresh and its browser running. An unreachable cluster is no outage:
+ * while it is silent, a fresh heartbeat is enough, and the last wanted number is used for five minutes.
  */
 export function judgeClusters(facts: ClusterFacts): Verdict | null {
   const { clusters } = facts;
@@ -113,11 +117,11 @@ export function judgeClusters(facts: ClusterFacts): Verdict | null {
 const describeElastic = (healthy: number) =>
   healthy === 0 ? 'scaled to zero' : `${healthy} renderers healthy, scaled to zero within the last minutes`;
 
-/** By the cluster reports; where Kubernetes does not say how many are wanted, by the heartbeats. */
+/** Counts by cluster reports; where Kubernetes does not report the wanted number, by heartbeats. */
 export const countRenderers = (facts: Pick<ClusterFacts, 'wanted' | 'pods' | 'clusters'>): Count =>
   countInClusters(facts) ?? { healthy: facts.pods.filter(isHealthy).length, wanted: facts.wanted };
 
-/** Null where Kubernetes does not say how many are wanted. */
+/** Returns null where Kubernetes does not report the wanted number. */
 function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'clusters'>): Count | null {
   if (clusters === null || clusters.wanted === null) return null;
   const known = new Map(clusters.pods.map(({ name, state }) => [name, state]));
@@ -130,8 +134,8 @@ function countInClusters({ pods, clusters }: Pick<ClusterFacts, 'pods' | 'cluste
 }
 
 /**
- * The silent renderers whose pods may still be there. A pod that its cluster does not list is gone; one of a silent cluster is there if its last report
- * lists it, or if it was heard after that report.
+ * The silent renderers whose pods may still exist. A pod that its cluster does not list is gone. A pod of a silent
+ * cluster exists if the last report lists it, or if its heartbeat is newer than that report.
  */
 function silentPodsOf({ silent }: Pick<RegionFacts, 'silent'>, clusters: RegionInClusters): RegionFacts['silent'] {
   const listed = new Set([...clusters.pods.map(({ name }) => name), ...clusters.silentPods]);
@@ -156,7 +160,7 @@ function whyPodsMissing(facts: ClusterFacts, clusters: RegionInClusters, missing
   return nameReasons(reasons, missing, clusters.pods.length === 0 ? 'there is no pod' : null);
 }
 
-/** Null when the pod is well, or is leaving in order. */
+/** Returns null for a healthy pod and for one that is terminating normally. */
 function whyNot(
   { name, state, why }: RegionPod,
   heartbeat: RendererHeartbeat | undefined,
@@ -167,11 +171,11 @@ function whyNot(
   if (heartbeat !== undefined) return isHealthy(heartbeat) ? null : whyUnhealthy(heartbeat);
   const forMs = silence.get(name);
   return forMs === undefined
-    ? `${name} is Ready, but no heartbeat of it is heard`
+    ? `${name} is Ready, but sends no heartbeat`
     : `${name} has not been heard for ${duration(forMs)}`;
 }
 
-/** Heartbeats that no pod sends: captures go there all the same. */
+/** Heartbeats without a pod. Captures are dispatched to them all the same. */
 function straysOf(pods: readonly RendererHeartbeat[], clusters: RegionInClusters): string[] {
   if (clusters.silentForMs !== null) return [];
   const known = new Set(clusters.pods.map(({ name }) => name));
@@ -192,10 +196,10 @@ function silenceOf({ silentForMs, silentClusters }: RegionInClusters): string[] 
   return [`${who} for ${duration(silentForMs)}, so heartbeats alone are counted`];
 }
 
-/** What keeps Kubernetes from making renderers, and clusters from being told apart. */
+/** What prevents Kubernetes from creating renderers, or clusters from being distinguished. */
 function obstaclesOf({ missing, refused = [], conflicts }: RegionInClusters): string[] {
   return [
-    ...missing.map((name) => `the Deployment ${name} is not there`),
+    ...missing.map((name) => `the Deployment ${name} does not exist`),
     ...refused.map((words) => `Kubernetes refuses to create pods: ${words}`),
     ...conflicts,
   ];

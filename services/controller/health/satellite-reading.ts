@@ -10,27 +10,27 @@ import type { ClusterReports } from './cluster-reports.ts';
 import type { Facts, FleetProblem, Reading } from './facts.ts';
 import { duration, worstStatus } from './verdict.ts';
 
-/** What a satellite sees of its fleet and of its own cluster. */
+/** A satellite's view of its fleet and its own cluster. */
 export interface SatelliteView {
-  /** What stands in the way of the connection; null while it stands, or is being made for the first time. */
+  /** Why there is no connection; null while connected, or during the first connection attempt. */
   readonly connection: ConnectionProblem | null;
   readonly isConnected: boolean;
-  /** As the hub has written it; null: it has written none; undefined before it was read. */
+  /** The configuration that the hub wrote; null if it wrote none, undefined before the first read. */
   readonly fleetConfig: FleetConfig | null | undefined;
-  /** Since NATS answered last; null before the first answer. */
+  /** Milliseconds since the last answer of NATS; null before the first. */
   readonly unreadForMs: number | null;
   /** The status of the fleet as last written by the hub. */
   readonly status: { readonly report: StatusReport; readonly ageMs: number } | null;
-  /** Since the start. */
+  /** Milliseconds since the start. */
   readonly upForMs: number;
-  /** A status that is older says nothing any more. */
+  /** Maximum age of a usable status. */
   readonly staleMs: number;
   readonly fleet: Pick<Fleet, 'fresh' | 'silent'>;
   readonly clusters: Pick<ClusterReports, 'of'>;
   readonly backgroundSlots?: ReadonlyMap<Region, number>;
 }
 
-/** NATS is asked every two seconds. */
+/** NATS is read every 2 s, so five reads have failed. */
 const unreadMs = 10_000;
 
 interface Installation {
@@ -38,10 +38,10 @@ interface Installation {
   readonly storage: StorageConfig;
 }
 
-/** After so long without a word of the hub, that is a problem and not a start. */
+/** Missing data of the hub is a problem only after this time: before, the satellite is still starting. */
 const startMs = 15_000;
 
-/** What a satellite knows about its regions: the word of the hub, its own cluster, and what stands between them. */
+/** Combines the hub's status of the satellite's regions, its own cluster's state, and problems between the two. */
 export function readSatellite(
   { regions, storage }: Installation,
   view: SatelliteView,
@@ -91,7 +91,7 @@ export function readSatellite(
   };
 }
 
-/** Why the satellite has not joined its fleet, in words; null when it has: the hub shows the status of each of its regions. */
+/** Describes why the satellite has not joined its fleet; null once the hub shows the status of each of its regions. */
 export function notJoined(reading: Reading | null): string | null {
   const [problem] = reading?.problems?.values() ?? [];
   if (problem !== undefined) return problem.message;
@@ -126,7 +126,7 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
     return { reason: 'ConfigurationDiffers', message };
   }
   if (status === null ? upForMs < startMs : status.ageMs <= staleMs) return null;
-  // An old status that cannot be read again says nothing about the hub.
+  // An old status that cannot be reloaded says nothing about the hub.
   if (view.unreadForMs !== null && view.unreadForMs > unreadMs) {
     const message = `this satellite is connected to NATS, but NATS has not answered it for ${duration(view.unreadForMs)}`;
     return { reason: 'FleetUnreachable', message };
@@ -136,7 +136,7 @@ function problemOf(region: Region, storage: StorageConfig, view: SatelliteView):
   return { reason: 'FleetUnreachable', message };
 }
 
-/** Null while there is nothing to say. */
+/** Returns null when nothing is known yet. */
 function componentOf(
   region: Region,
   report: StatusReport | null,

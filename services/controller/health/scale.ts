@@ -4,14 +4,15 @@ import type { LatestReading, RegionFacts } from './facts.ts';
 import { capacityOf } from './renderers.ts';
 
 /**
- * `GET /scale/<region>` for autoscalers (KEDA's metrics-api): `{"value": <load>}`, 1 where all slots are taken and nothing
- * waits. 503 while the load is not known, so that the autoscaler keeps what there is. Null for other paths.
+ * Answers `GET /scale/<region>` for autoscalers (KEDA's metrics-api): `{"value": <load>}`, where 1 means that all slots
+ * are busy and nothing waits. Answers 503 while the load is unknown, so that the autoscaler keeps the current replicas.
+ * Returns null for other paths.
  */
 export function answerScale(path: string, latest: LatestReading): OpsAnswer | null {
   const [, region] = /^\/scale\/([^/]*)$/.exec(path) ?? [];
   if (region === undefined) return null;
   const reading = latest.get();
-  if (reading === null) return { status: 503, body: { message: 'the load is not known yet, or no longer' } };
+  if (reading === null) return { status: 503, body: { message: 'the load is currently unknown' } };
   const { regions } = reading.facts;
   const facts = isRegion(region) ? regions.find((each) => each.region === region) : undefined;
   if (facts === undefined) {
@@ -19,22 +20,22 @@ export function answerScale(path: string, latest: LatestReading): OpsAnswer | nu
     return { status: 404, body: { message: `no region ${region} is installed; there are: ${installed}` } };
   }
   const value = loadOf(facts);
-  if (value === null) return { status: 503, body: { message: `the load of ${region} is not known now` } };
+  if (value === null) return { status: 503, body: { message: `the load of ${region} is currently unknown` } };
   return { status: 200, body: { value } };
 }
 
 /**
- * How full a region is, for an autoscaler: captures that run or wait, over the slots there are. 1 is just full. Without any
- * slot each capture counts for itself, so that a first renderer is asked for. Null while it is not known what waits.
+ * Returns the load of a region for an autoscaler: captures that run or wait, divided by the slots. Without slots it is
+ * the number of captures, so that a first renderer is requested. Null while the queue depth is unknown.
  *
- * Nobody waits for background captures, and they fill every renderer that is added for them: so they count for no more slots than
- * the operator grants them, whether they run or wait.
+ * No client waits for background captures, and they fill every renderer that is added for them. So they count for at
+ * most the slots that the operator grants them, whether they run or wait.
  */
 export function loadOf(facts: Pick<RegionFacts, 'fleetKnown' | 'pods' | 'waiting' | 'backgroundSlots'>): number | null {
   const { fleetKnown, pods, waiting, backgroundSlots = Infinity } = facts;
   if (!fleetKnown || waiting === null) return null;
   const { slots, busy } = capacityOf(pods);
-  // A renderer that just died, or is draining, holds captures without a slot.
+  // A renderer that just died or is draining holds captures without a slot.
   const background = Math.min(waiting.backgroundHeld, busy);
   const interactive = busy - background + waiting.interactive;
   const load = (interactive + Math.min(background + waiting.background, backgroundSlots)) / Math.max(1, slots);

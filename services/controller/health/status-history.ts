@@ -14,22 +14,22 @@ import type { Term } from '../leader/election.ts';
 import type { Lease } from '../leader/lease.ts';
 import { addSpans, maxAheadMs, maxGapMs, retire, type Span } from './incidents.ts';
 
-/** Changes of a component that follow each other quickly are written together. */
+/** Changes of a component within this time are written together. */
 const minWriteIntervalMs = 5000;
 
 const timeoutMs = 2000;
 
-/** What a controller remembers of a component while others write its history. */
+/** Maximum number of spans that a controller remembers while another one writes the history. */
 const maxSpans = 100;
 
-/** All that can have a history: also regions that are no longer installed. */
+/** Every component that can have a history, including regions that are no longer installed. */
 const allComponents = ['queue', 'storage', 'engine', ...regions.map((region) => `engine.${region}`)];
 
 interface Stored {
   readonly history: ComponentHistory | null;
-  /** Null: there is no entry. */
+  /** Null: the entry does not exist. */
   readonly revision: number | null;
-  /** Written by a later version, which is being rolled out or back: left as it is. */
+  /** Written by a later version during a rolling update or a rollback; never overwritten. */
   readonly isForeign: boolean;
 }
 
@@ -37,21 +37,21 @@ export interface StatusHistoryParts {
   readonly db: Entries;
   readonly live: Entries;
   readonly lease: Pick<Lease, 'confirm'>;
-  /** The server's clock, in Unix milliseconds: terms follow each other on different pods. */
+  /** The server's clock in Unix milliseconds: successive terms run on different pods. */
   readonly now: () => number;
   readonly intervalMs?: number;
   readonly minIntervalMs?: number;
 }
 
 /**
- * The history of the components. Every controller remembers what it sees, and the leader writes it: so a leader knows what has happened
- * while NATS was away and nobody could lead. Each write names the one before it, so that the late write of a former leader is refused;
- * what was written in the meantime is read then, and what it lacks is added.
+ * Keeps the history of the components. Every controller remembers its observations, and the leader writes them, so a
+ * new leader knows what happened while NATS was unavailable and no controller could lead. Each write names the previous
+ * revision, so NATS refuses a late write of a former leader; the history is then read again and what it lacks is added.
  */
 export class StatusHistory {
   readonly #parts: StatusHistoryParts;
   readonly #components = new Map<string, ComponentWriter>();
-  /** The status that was there when this process started. */
+  /** The status at the start of this process. */
   #found: StatusReport | null = null;
   #retiredAt = Number.NEGATIVE_INFINITY;
 
@@ -59,31 +59,32 @@ export class StatusHistory {
     this.#parts = parts;
   }
 
-  /** Reads the status of the leader before this process, and so until when it has observed; to be called before this process can lead. */
+  /** Reads the previous leader's status, which shows until when it observed. Call it before this process can lead. */
   async readStatus(): Promise<void> {
     const entry = await withDeadline(this.#parts.live.get<StatusReport>(statusKey), timeoutMs, 'reading the status');
     this.#found = entry?.value ?? null;
   }
 
-  /** Takes in a reading; by every controller, at each of them. Costs no request. */
+  /** Records a reading. Every controller calls it for each reading; it makes no request. */
   observe(report: StatusReport, readNow = this.#parts.now()): void {
     const now = this.#parts.now();
-    // A region's state is as old as the last time when its renderers could be heard; and the engine's as that of its regions.
+    // A region's state is as old as the last moment when its renderers could be heard; the engine's as old as its
+    // regions'.
     const regionTimes = report.components.filter(({ name }) => name.startsWith('engine.')).map(timeOf);
     for (const component of report.components) {
       const readAt = component.name === 'engine' ? Math.max(...regionTimes, 0) : timeOf(component);
-      // By the age: the local clock may be wrong.
+      // Uses the age, because the local clock may be wrong.
       this.#component(component.name).observe(component, now - Math.max(0, readNow - readAt));
     }
   }
 
-  /** What is stored may have been written by another leader. To be called at the begin of a term. */
+  /** Forgets stored entries, because another leader may have written. Call it at the start of a term. */
   begin(): void {
     for (const component of this.#components.values()) component.forget();
     this.#retiredAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Writes what is due, as the leader. Throws when NATS does not answer: then it is due again. */
+  /** Writes due entries, as the leader. Throws when NATS does not answer; the entries then stay due. */
   async write(term: Pick<Term, 'holds'>): Promise<void> {
     const writes = [...this.#components.values()].map((component) => component.write(term, this.#found));
     const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
@@ -100,7 +101,7 @@ export class StatusHistory {
     return known;
   }
 
-  /** Ends the incidents of regions that are no longer installed, and in the end removes their history. */
+  /** Closes incidents of regions that are no longer installed, and later removes their history. */
   async #retireOthers(term: Pick<Term, 'holds'>): Promise<void> {
     const { db, now } = this.#parts;
     for (const name of allComponents.filter((each) => !this.#components.has(each))) {
@@ -132,9 +133,9 @@ async function read(db: Entries, name: string): Promise<Stored> {
 class ComponentWriter {
   readonly #name: string;
   readonly #parts: StatusHistoryParts;
-  /** What was seen and is perhaps not stored, oldest first. */
+  /** Observed spans that may not be stored yet, oldest first. */
   #spans: readonly Span[] = [];
-  /** As this leader has read or written it last; null when it has to be read first. */
+  /** The entry as this leader last read or wrote it; null when it must be read first. */
   #stored: Stored | null = null;
   #writtenAt = Number.NEGATIVE_INFINITY;
 
@@ -144,7 +145,7 @@ class ComponentWriter {
   }
 
   observe({ status, message = '' }: ComponentStatus, at: number): void {
-    // The clock was ahead, by more than a correction.
+    // The clock was ahead by more than a correction.
     if ((this.#spans.at(-1)?.to ?? at) - at > maxAheadMs) this.#spans = [];
     const last = this.#spans.at(-1);
     if (last === undefined || at - last.to > maxGapMs) {
@@ -183,14 +184,14 @@ class ComponentWriter {
       };
       this.#drop(next.observedUntil);
     } catch (error) {
-      // By another leader, or by ourselves in a write whose answer was lost: it is read before the next write.
+      // Another leader wrote, or this process did in a write whose answer was lost: read before the next write.
       this.forget();
       if (!isWriteConflict(error)) throw error;
       await lease.confirm();
     }
   }
 
-  /** With the time until which the leader before this process has looked, unless this process has looked itself by then. */
+  /** Adds the time until which the previous leader observed, unless this process observed earlier than that. */
   #witnessed(stored: Stored, found: StatusReport | null): Stored {
     const { history } = stored;
     const component = found?.components.find(({ name }) => name === this.#name);
@@ -203,7 +204,7 @@ class ComponentWriter {
     this.#spans = spans.slice(-maxSpans);
   }
 
-  /** What is stored need not be added again; the last span goes on. */
+  /** Drops stored spans, except the last one, which may grow. */
   #drop(until: number): void {
     this.#spans = this.#spans.filter((span, index) => span.to > until || index === this.#spans.length - 1);
   }

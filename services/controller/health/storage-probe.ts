@@ -7,19 +7,19 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { StorageFacts } from './facts.ts';
 
 /**
- * What a probe left behind, because it was interrupted, has expired after this. The embedded store removes it then; from a
- * bucket a comparison with the records does, or the bucket's own rule, a day later.
+ * Expiry of files that an interrupted probe leaves behind. The embedded store removes them then. In a bucket, orphan
+ * collection or the bucket's lifecycle rule removes them a day later.
  */
 const leftoverMs = 5 * 60_000;
 
-/** Of failures in a row, one of this many is logged. */
+/** One in this many consecutive failures is logged. */
 const failuresPerLogLine = 30;
 
 const probe = 'the storage probe';
 
 type Step = 'write' | 'read' | 'remove';
 
-/** Tries the file store out: writes a tiny file, reads it back, removes it. */
+/** Tests the file store: writes a tiny file, reads it back, and removes it. */
 export class StorageProbe {
   readonly #store: FileStore;
   readonly #log: Logger;
@@ -39,14 +39,14 @@ export class StorageProbe {
     this.#now = now;
   }
 
-  /** What the last probe showed; null before the first has ended. */
+  /** Result of the last probe; null before the first ends. */
   get facts(): StorageFacts | null {
     return this.#facts;
   }
 
-  /** Probes once. Never throws: a store that fails is what it is there to find. */
+  /** Probes once. Never throws: a failing store is a result. */
   async run(): Promise<void> {
-    // One that is late is not joined by another: a store that hangs would gather them.
+    // Never start a second probe beside a late one: they would pile up on a stuck store.
     this.#running ??= {
       started: performance.now(),
       done: this.#tryOut().finally(() => (this.#running = null)),
@@ -54,14 +54,14 @@ export class StorageProbe {
     const { started, done } = this.#running;
     try {
       await withDeadline(done, this.#timeoutMs, probe);
-      // One that began before this call may have taken too long, and is no recovery.
+      // A probe that began before this call may have taken too long, which is no recovery.
       if (performance.now() - started > this.#timeoutMs) throw new DeadlineError(probe, this.#timeoutMs);
       if (this.#facts?.kind === 'fails') this.#log.info('file store probe succeeded again');
       this.#facts = { kind: 'works', at: this.#now(), ms: performance.now() - started };
     } catch (error) {
       const failures = this.#facts?.kind === 'fails' ? this.#facts.failures + 1 : 1;
       const late = error instanceof DeadlineError;
-      // The first ones, then now and then: it is tried often.
+      // Log the first failures, then a few: the probe runs often.
       if (failures <= 2 || failures % failuresPerLogLine === 0) {
         this.#log.warn({ err: error, step: this.#step, failures }, 'file store probe failed');
       }
@@ -76,7 +76,7 @@ export class StorageProbe {
       this.#step = 'remove';
       await this.#store.remove(name);
     } catch (error) {
-      // Whatever was written is removed if that is possible; nobody waits for it.
+      // Remove the written file if possible, without waiting.
       void this.#store.remove(name, { deadline: this.#now() + this.#timeoutMs }).catch(() => undefined);
       throw error;
     }
@@ -87,13 +87,13 @@ export class StorageProbe {
     this.#step = 'write';
     await this.#store.create({
       object: name,
-      // Any one: it is of this process, not of a renderer.
+      // Any region: the probe belongs to this process, not to a renderer.
       region: 'us-east',
       account: 'probe',
       bytes,
       contentType: 'image/png',
       expiresAt: this.#now() + leftoverMs,
-      // Before the limit, so that the store can tell what was wrong.
+      // Earlier than the timeout, so that the store can report its own error.
       deadline: this.#now() + 0.8 * this.#timeoutMs,
       width: 1,
       height: 1,
@@ -102,6 +102,6 @@ export class StorageProbe {
     const file = await this.#store.stat(name);
     if (file === null) throw new Error('the test file is missing right after it was written');
     const found = await buffer(this.#store.read(file));
-    if (!found.equals(bytes)) throw new Error('the test file was read back with other bytes');
+    if (!found.equals(bytes)) throw new Error('the test file was read back with different content');
   }
 }

@@ -21,30 +21,32 @@ import { counterOf, gaugeOf } from '../metrics.ts';
 
 const progressKey = 'record-audit.pass';
 
-/** Records read in one request, and the pause after them: ten million take an hour and a half. */
+/** Records read in one request. With the pause after each request, ten million records take an hour and a half. */
 const pageSize = 1000;
 const auditPauseMs = 500;
 
-/** The server answers about a thousand subjects in one request at most. */
+/** The server answers requests for at most about a thousand subjects. */
 const subjectsAtOnce = 500;
 
-/** Records with something missing that are dealt with at once. */
+/** Maximum number of incomplete records handled concurrently. */
 const parallel = 16;
 
-/** Whoever wrote a record arranges what follows from it within this; an expiry may be late by as much. */
+/** The process that writes a record schedules its tasks within this time; an expiry may be late by as much. */
 const marginMs = 10 * 60_000;
 
-/** How far an audit has come: in the bucket `live`, where the next leader finds it. Times in Unix milliseconds. */
+/**
+ * Progress of an audit. It is stored in the bucket `live`, where the next leader reads it. Times in Unix milliseconds.
+ */
 export interface AuditState {
   readonly startedAt: number;
-  /** Null while there is more to look at. */
+  /** Null until the audit ends. */
   readonly endedAt: number | null;
-  /** Stream sequences: records up to the first have been looked at, and those up to the second will be. */
+  /** Stream sequences: records up to the first were checked, and those up to the second will be. */
   readonly sequence: number;
   readonly lastSequence: number;
   readonly records: number;
   readonly recreated: Readonly<Record<TaskKind, number>>;
-  /** Records whose bytes the usage ledger did not count. Absent in the state of version 0.1. */
+  /** Number of records whose bytes were missing in the usage ledger. Absent in the state of version 0.1. */
   readonly corrected?: number;
 }
 
@@ -60,19 +62,18 @@ export interface AuditDeps {
   readonly now: () => number;
 }
 
-/** Something that the leader should have before it for a record, and when it is due. */
+/** A task that a record needs, and when it is due. */
 interface Wanted {
   readonly task: Task;
   readonly at: number;
 }
 
 /**
- * Finds what is due from the records themselves, in case that what was to remind the leader of it is gone: a stream that was
- * full drops its oldest messages. Has the usage ledger count the bytes of records that version 0.1 wrote. Walks through all
- * records in the order in which they were written last, when the last audit began long enough ago, or continues an audit that
- * did not end.
+ * Recreates missing tasks from the records: a full stream drops its oldest messages. Adds the bytes of records that version 0.1
+ * wrote to the usage ledger. Reads all records in the order of their last write, if the last audit began long enough ago, or
+ * continues an unfinished audit.
  *
- * @param intervalMs from the start of one audit to that of the next
+ * @param intervalMs from the start of one audit to the start of the next
  */
 export async function auditIfDue(
   deps: AuditDeps,
@@ -111,7 +112,7 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   const messages = await readBatch(session, streamNames.db, { ...query, batch: pageSize });
   const last = messages.at(-1);
   if (last === undefined) {
-    // Any replica may have answered, one that lags behind too.
+    // Any replica may have answered, including one that lags.
     if ((await getMessage(session.jsm.streams, streamNames.db, query)) !== null)
       throw new Error('the replica that answered lags behind the leader of the capture records');
     return { ...state, endedAt: now() };
@@ -128,7 +129,7 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
   return { ...state, sequence: last.seq, records, recreated, corrected, endedAt };
 }
 
-/** Has the usage ledger count the bytes of records that were written without them. Returns the number of these records. */
+/** Adds the bytes of records without them to the usage ledger. Returns the number of these records. */
 async function correctBytes(messages: readonly StoredMsg[], { captures }: AuditDeps): Promise<number> {
   const wrong = messages
     .filter(({ header }) => !isTombstone(header))
@@ -165,7 +166,8 @@ async function recreateMissing(
   const failures: unknown[] = [];
   await eachOf(lacking, parallel, async ({ sequence, record, wanted }) => {
     try {
-      // So far any replica has answered. What was written since is seen to by whoever wrote it.
+      // Until here any replica has answered, so read the leader. The process that wrote a newer record schedules its
+      // tasks.
       const current = await deps.captures.get(record.account, record.uuid);
       if (current?.revision !== sequence) return;
       for (const each of wanted) {
@@ -178,7 +180,7 @@ async function recreateMissing(
   if (failures.length > 0) throw failures[0];
 }
 
-/** What the leader must be reminded of for a record. */
+/** Returns the tasks that a record needs. */
 function wantedOf(record: CaptureRecord, now: number): Wanted[] {
   const { account, uuid, status, expiresAt, nextRefreshAt, webhook, refresh } = record;
   const capture = { account, uuid };
@@ -198,7 +200,10 @@ function wantedOf(record: CaptureRecord, now: number): Wanted[] {
   return wanted;
 }
 
-/** Where a task waits for its time, and where for the leader. Expiries have an index of their own, which is not asked. */
+/**
+ * The subjects on which a task waits until it is due, and then for the leader. Expiries have a separate index, which is
+ * not read.
+ */
 function subjectsOf(task: Task): string[] {
   if (task.kind === 'expiry') return [];
   const name = nameOf(task);
@@ -214,10 +219,10 @@ async function presentSubjects(session: NatsSession, subjects: readonly string[]
   return present;
 }
 
-/** False when it was not missing after all. */
+/** Returns false when the task exists after all. */
 async function recreate({ task, at }: Wanted, { session, tasks, expiryIndex, now }: AuditDeps): Promise<boolean> {
   if (task.kind === 'expiry') {
-    // Not for its own minute: the server would take it for the entry that was lost a moment ago.
+    // Not for the original minute: the server would reject it as a duplicate of the lost entry.
     await expiryIndex.add(task, now());
     return true;
   }

@@ -19,7 +19,7 @@ import type { CanaryFacts } from '../health/facts.ts';
 import type { Term } from '../leader/election.ts';
 import { repeat } from '../loops.ts';
 
-/** How often a region without renderers is looked at: its first canary follows soon after its first renderer. */
+/** Interval of checks of a region without renderers, so that its first canary soon follows its first renderer. */
 const absentMs = 500;
 
 export interface CanaryRoundsOptions extends CanaryParts {
@@ -32,7 +32,7 @@ export interface CanaryRoundsOptions extends CanaryParts {
   readonly deadlineMs: number;
 }
 
-/** Tries every region out, each at its own pace, for as long as the term lasts. Never throws. */
+/** Runs the canaries of every region, each at its own interval, during the term. Never throws. */
 export async function canaryRounds(options: CanaryRoundsOptions, term: Term): Promise<void> {
   if (options.intervalMs === 0) return;
   await Promise.all(options.regions.map((region) => roundsOf(options, region, term)));
@@ -43,7 +43,7 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
   const retryMs = Math.min(options.retryMs, options.intervalMs);
   let pauseMs = retryMs;
   const work = async () => {
-    // A failure below is tried again soon.
+    // Retry soon if the following fails.
     pauseMs = retryMs;
     if (!term.holds()) return;
     if (fleet.serving(region).length === 0) {
@@ -54,7 +54,7 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
     const outcome = await runCanary(options, region, options.deadlineMs, term.signal);
     if (outcome === null || !term.holds()) return;
     const pods = fleet.serving(region);
-    // Without renderers by now, the state of the region says so.
+    // The state of the region already shows that it has no renderers.
     if (pods.length === 0) return;
     await canaryResults.record(
       region,
@@ -68,12 +68,12 @@ async function roundsOf(options: CanaryRoundsOptions, region: Region, term: Term
 
 const keyOf = (region: Region) => `canary.${region}`;
 
-/** What is not confirmed for so long is forgotten. */
+/** Minimum lifetime of a result that no newer one replaces. */
 const minTtlSeconds = 300;
 
 /**
- * What the canaries showed, by region. The leader writes it down in the bucket `live`, where its successor finds it, so
- * that a change of the leader neither ends nor hides an outage.
+ * Results of the canaries by region. The leader stores them in the bucket `live`, where its successor reads them, so
+ * that a change of leader neither ends nor hides an outage.
  */
 export class CanaryResults {
   readonly #live: Entries;
@@ -92,7 +92,7 @@ export class CanaryResults {
     return this.#facts.get(region) ?? null;
   }
 
-  /** Reads what the leader has written down. */
+  /** Reads the stored results. */
   async load(regions: readonly Region[]): Promise<void> {
     for (const region of regions) {
       const entry = await this.#live.get<CanaryFacts>(keyOf(region));
@@ -101,21 +101,21 @@ export class CanaryResults {
     }
   }
 
-  /** Records how a canary ended. `crowded`: all slots of the region were busy. */
+  /** Records the outcome of a canary. `crowded`: all slots of the region were busy. */
   async record(region: Region, outcome: CanaryOutcome, crowded: boolean): Promise<void> {
     const facts = nextFacts(this.of(region), outcome, crowded, this.#now());
     this.#facts.set(region, facts);
     await this.#live.put(keyOf(region), facts, { ttlSeconds: this.#ttlSeconds });
   }
 
-  /** Whatever was seen is no longer about the renderers that there are now. */
+  /** Deletes the result of a region, because it is about renderers that no longer exist. */
   async forget(region: Region): Promise<void> {
     if (!this.#facts.delete(region)) return;
     await this.#live.delete(keyOf(region));
   }
 }
 
-/** Adds one outcome to what was known. */
+/** Returns the facts after one more outcome. */
 export function nextFacts(
   before: CanaryFacts | null,
   outcome: CanaryOutcome,
@@ -133,7 +133,7 @@ export function nextFacts(
 export type CanaryOutcome =
   | { readonly kind: 'completed'; readonly ms: number }
   | { readonly kind: 'failed'; readonly reason: string }
-  /** Nobody took it. */
+  /** No renderer took the job. */
   | { readonly kind: 'untouched' };
 
 export interface CanaryParts {
@@ -147,9 +147,9 @@ const cleanUpTimeoutMs = 3000;
 const maxFileDelayMs = 2000;
 
 /**
- * Sends one canary capture through the real queue of a region, looks at the file that came of it, and removes all traces.
- * Null when the signal ended it early. Throws when it could not be queued, or the file not be looked at: that tells
- * nothing about renderers.
+ * Sends one canary capture through the real queue of a region, checks its file, and removes both. Returns null when the
+ * signal aborts it. Throws when the job could not be queued or the file not be read, which says nothing about
+ * renderers.
  */
 export async function runCanary(
   parts: CanaryParts,
@@ -196,7 +196,7 @@ async function judge(
   const { upload } = outcome;
   const expected = { ...wanted, contentType: mimeTypes[job.options.format], expiresAt: upload.expiresAt };
   const deadline = performance.now() + maxFileDelayMs;
-  // The reply may be quicker than the file.
+  // The reply may arrive before the file is visible.
   const accept = async (): ReturnType<FileStore['accept']> => {
     try {
       return await store.accept(upload, expected);
@@ -210,19 +210,19 @@ async function judge(
   try {
     const { file } = await accept();
     const isRight = file.width === canaryViewport.width && file.height === canaryViewport.height;
-    return isRight ? { kind: 'completed', ms } : { kind: 'failed', reason: 'The picture has the wrong size.' };
+    return isRight ? { kind: 'completed', ms } : { kind: 'failed', reason: 'The image has the wrong size.' };
   } catch (error) {
     if (!(error instanceof UploadRejectedError)) throw error;
-    return { kind: 'failed', reason: 'The file is not what was asked for.' };
+    return { kind: 'failed', reason: 'The file does not have the requested format.' };
   }
 }
 
 const lateAfter = (ms: number): CanaryOutcome => ({
   kind: 'failed',
-  reason: `It did not end within ${Math.round(ms / 1000)} s.`,
+  reason: `It did not finish within ${Math.round(ms / 1000)} s.`,
 });
 
-/** What remains when this fails expires, or is found as an orphan. */
+/** Removes the job and the file. Whatever remains expires or is collected as an orphan. */
 async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queued: QueuedJob | null): Promise<void> {
   const removeAll = async () => {
     if (queued !== null) await jobs.remove(queued);
@@ -231,13 +231,13 @@ async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queu
   try {
     await withDeadline(removeAll(), cleanUpTimeoutMs, 'removing a canary capture');
   } catch (error) {
-    log.debug({ err: error }, 'canary capture not removed; it expires by itself');
+    log.debug({ err: error }, 'canary capture not removed; it will expire');
   }
 }
 
 const canaryViewport = { width: 320, height: 200, deviceScaleFactor: 1 } as const;
 
-/** What a canary leaves in the store, when it is not removed, expires after this. */
+/** Lifetime of a canary's file that was not removed. */
 const fileLifetimeMs = 10 * 60_000;
 
 const html = `<!doctype html>
@@ -269,7 +269,7 @@ const options: RenderOptions = {
   },
 };
 
-/** A small capture of our own html, as a front would queue it; times are the server's. It has no record. */
+/** Creates a small capture of built-in HTML, as a front would queue it, but without a record. Times are the server's. */
 function newCanary(region: Region, now: number, deadlineMs: number): UnsignedJob & { readonly reply: JobReply } {
   const uuid = uuidV7(now);
   const deadline = now + deadlineMs;

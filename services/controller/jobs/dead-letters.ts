@@ -17,14 +17,14 @@ import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued
 
 const retryMs = 5000;
 
-/** A renderer that the page brought down cannot be told from one that was cut off from NATS. */
+/** A renderer that the page crashed looks the same as one that lost NATS, so the message names both. */
 const messages = {
   max_deliveries:
     'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.',
   terminated: 'The capture could not be rendered.',
 } as const satisfies Record<Advisory['reason'], string>;
 
-/** Renderers return such a job without counting the delivery; that it came to this is a fault. */
+/** Renderers return such a job without counting the delivery, so a dead letter of it is a fault. */
 const unknownVersion = 'No renderer of the region knows this kind of capture. Upgrade the renderers.';
 
 export interface DeadLetterDeps {
@@ -38,7 +38,7 @@ export interface DeadLetterDeps {
   readonly log: Logger;
 }
 
-/** Settles the captures whose jobs the server has given up, for as long as the term lasts. Never throws. */
+/** Settles captures whose jobs the server no longer delivers, during the term. Never throws. */
 export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promise<void> {
   const { inbox, log } = deps;
   const pulled = { inbox, stream: streamNames.dead, durable: deadLetterDurable, parallel: 1, log };
@@ -47,20 +47,20 @@ export async function settleDeadLetters(deps: DeadLetterDeps, term: Term): Promi
       await settleDeadLetter(deps, letter.data);
       await letter.ack();
     } catch (error) {
-      // It comes back: settling twice is harmless.
+      // The server redelivers the dead letter: settling twice is harmless.
       log.warn({ err: error }, 'settling a dead letter failed; retrying');
       letter.nak(retryMs);
     }
   });
 }
 
-/** Settles the job that an advisory is about. An advisory of something else, or of a job that is gone, leaves nothing to do. */
+/** Settles the job that an advisory names. Ignores other advisories and jobs that no longer exist. */
 async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise<void> {
   const { session, jobs, failCapture } = deps;
   const advisory = parseAdvisory(data);
   if (advisory === null) return;
   const { sequence, reason, deliveries } = advisory;
-  // A terminated message has left the work queue by now.
+  // A terminated message is no longer in the work queue.
   const message = await getMessage(session.jsm.streams, streamNames.captures, { seq: sequence });
   const job = message === null ? null : readQueuedJob(message.data);
   if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
@@ -78,7 +78,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   if (message !== null) await jobs.remove({ sequence });
 }
 
-/** For the operator to look at. A letter is settled whether or not that works. */
+/** Stores the dead letter for operators. It is settled even if that fails. */
 async function note(
   { deadLetters, session, log }: DeadLetterDeps,
   { uuid, account }: QueuedJob,
@@ -87,18 +87,18 @@ async function note(
   try {
     await deadLetters.add({ at: new Date(session.now()).toISOString(), uuid, account, ...about });
   } catch (error) {
-    log.debug({ err: error, uuid }, 'a dead letter could not be noted');
+    log.debug({ err: error, uuid }, 'storing a dead letter failed');
   }
 }
 
 /**
- * Renderers of version 0.1 return jobs of this version in such a way that it counts as a delivery: while there are any in
- * the region, in the course of an upgrade, three deliveries say nothing about the page.
+ * Renderers of version 0.1 return jobs of this version in a way that counts as a delivery. While the region has any of
+ * them, during an upgrade, three deliveries say nothing about the page.
  */
 function mayHaveBeenReturned({ subject }: StoredMsg, job: QueuedJob, { session, fleet }: DeadLetterDeps): boolean {
   const region = regionOfSubject(subject);
   if (region === null || job.version !== captureJobVersion || session.now() > job.startBy) return false;
-  // Version 0.1 does not tell its processes apart.
+  // Version 0.1 does not report an instance.
   return fleet.fresh(region).some(({ instance }) => instance === undefined);
 }
 
@@ -109,7 +109,7 @@ async function publishAgain({ js }: NatsSession, message: StoredMsg, { uuid, rev
   });
 }
 
-/** The server's notification of a message that it will not deliver again. */
+/** The server's advisory that it will not deliver a message again. */
 export interface Advisory {
   readonly reason: 'max_deliveries' | 'terminated';
   /** Sequence of the message in the stream. */
@@ -122,7 +122,7 @@ const types = {
   'io.nats.jetstream.advisory.v1.terminated': 'terminated',
 } as const;
 
-/** Reads an advisory of nats-server (its schemas: github.com/nats-io/jsm.go); null when it is none of those two. */
+/** Parses an advisory of nats-server (schemas: github.com/nats-io/jsm.go); null for any other kind. */
 export function parseAdvisory(data: Uint8Array): Advisory | null {
   const { type, stream_seq: sequence, deliveries } = fieldsOf(data);
   if (typeof type !== 'string' || !Object.hasOwn(types, type) || typeof sequence !== 'number') return null;

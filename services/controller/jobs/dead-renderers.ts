@@ -9,28 +9,28 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 
-/** How often the leader looks for renderers that have fallen silent. */
+/** Interval at which the leader looks for silent renderers. */
 export const deadRenderersIntervalMs = 250;
 
-/** A leader that was held up itself has heartbeats waiting to be read: it judges nobody before it has read them. */
+/** After a stall of its own process, the leader first reads the waiting heartbeats before it declares renderers dead. */
 const maxStallMs = 1500;
 
-/** Jobs that a renderer has reported since its last heartbeat, and the moment before. */
+/** Jobs that a renderer reported within this time before its silence count as held. */
 const reportedMs = 2 * heartbeatIntervalMs;
 
-/** What renderers report must not fill the memory. */
+/** Bounds the memory that a renderer's reports can use. */
 const maxReportedPerRenderer = 1000;
 const maxRenderers = 20_000;
 
 const returnTimeoutMs = 1000;
 
-/** The server looks for what it has to deliver again 10 ms after a job was returned. */
+/** The server queues a returned job for redelivery within 10 ms. */
 const redeliveryMs = 100;
 
 export interface DeadRenderersDeps {
   readonly session: NatsSession;
   readonly fleet: Pick<Fleet, 'silent' | 'replaced'>;
-  /** Whether heartbeats can have been heard for a while: after a reconnection they cannot. */
+  /** False shortly after a reconnection, when heartbeats have not arrived yet. */
   readonly isFleetKnown: () => boolean;
   readonly metrics: Pick<ControllerMetrics, 'returnedJobs'>;
   readonly log: Logger;
@@ -41,21 +41,21 @@ export interface DeadRenderersDeps {
 interface LostJob {
   readonly region: Region;
   readonly pod: string;
-  /** As `heldJobText` writes it. */
+  /** The job as `heldJobText` formats it. */
   readonly text: string;
 }
 
 /**
- * Returns the jobs of renderers that have fallen silent, or whose pod has another process by now, to the queue, so that
- * others get them within seconds: the server itself waits for much longer, since a consumer may be without a leader for many
- * seconds. A renderer that was only slow loses nothing but work: of two results for a capture one counts.
+ * Returns jobs of renderers that are silent, or whose pod runs another process now, to the queue, so that other
+ * renderers get them within seconds. The server waits much longer, because a consumer may lack a leader for many
+ * seconds. If the renderer was only slow, its work is wasted: only one of two results for a capture counts.
  */
 export class DeadRenderers {
   readonly #deps: DeadRenderersDeps;
   readonly #now: () => number;
-  /** By region and pod: jobs that renderers have reported, each with the time. */
+  /** Jobs that renderers reported, with the time of the report, by region and pod. */
   readonly #reported = new Map<string, Map<string, number>>();
-  /** Deliveries that were returned: doing so twice would take the job from whoever has it next. */
+  /** Returned deliveries. Returning one twice would take the job from the renderer that has it now. */
   readonly #returned = new Map<string, number>();
   readonly #stopListening: () => void;
   #suspects = new Set<string>();
@@ -76,7 +76,7 @@ export class DeadRenderers {
     this.#stopListening();
   }
 
-  /** Looks once. A renderer is dead when it was silent at two looks in a row, or has a successor under its name. */
+  /** Checks once. A renderer is dead when it was silent at two checks in a row, or when a successor has its name. */
   async look(term: Pick<Term, 'holds'>): Promise<void> {
     const { fleet, isFleetKnown } = this.#deps;
     const now = this.#now();
@@ -102,7 +102,7 @@ export class DeadRenderers {
       if (this.#reported.size >= maxRenderers) return;
       this.#reported.set(name, (jobs = new Map()));
     }
-    // In the order of their times: the first ones are the oldest.
+    // Ordered by time, the oldest first.
     for (const [job, at] of jobs) {
       if (now - at <= maxSilenceMs && jobs.size < maxReportedPerRenderer) break;
       jobs.delete(job);
@@ -110,7 +110,7 @@ export class DeadRenderers {
     jobs.set(text, now);
   }
 
-  /** Jobs that a dead renderer held, as far as it reported them, without those that have been returned. */
+  /** Returns the reported jobs of a dead renderer that were not returned yet. */
   #jobsOf(renderer: SilentRenderer | ReplacedRenderer, now: number): LostJob[] {
     const { region, pod, jobs = [], forMs } = renderer;
     const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
@@ -124,7 +124,7 @@ export class DeadRenderers {
       .map((text) => ({ region, text, pod }));
   }
 
-  /** The server answers when it has done so; without an answer (no leader) the next look tries again. */
+  /** The server confirms the return; without an answer (no leader) the next check retries. */
   async #return({ region, text, pod }: LostJob, term: Pick<Term, 'holds'>): Promise<void> {
     const { session, metrics, log } = this.#deps;
     const job = parseHeldJob(text);
@@ -136,7 +136,7 @@ export class DeadRenderers {
     try {
       await session.nc.request(subject, '-NAK {"delay":1000000}', { timeout: returnTimeoutMs });
       metrics.returnedJobs.inc();
-      // Renderers ask only where they hear that something waits.
+      // Renderers pull from a shard only after a signal.
       const shard = /^background-(\d)$/.exec(queue)?.[1];
       log.warn({ region, pod, queue, delivery }, 'returned a job of a dead renderer to the queue');
       if (shard === undefined) return;
@@ -149,10 +149,10 @@ export class DeadRenderers {
   }
 }
 
-/** Longer than a renderer is silent before its jobs are returned. */
+/** Longer than the silence after which a renderer's jobs are returned. */
 const maxSilenceMs = 15_000;
 
-/** For so long a delivery may still be in the reports of a renderer that is dead. */
+/** How long a dead renderer's delivery may still appear in its reports. */
 const forgetMs = 30 * 60_000;
 
 const nameOf = ({ region, pod }: { readonly region: Region; readonly pod: string }) => `${region}.${pod}`;

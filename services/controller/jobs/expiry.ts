@@ -35,10 +35,10 @@ export interface ExpiryDeps {
 }
 
 /**
- * Ends a capture whose time is over, and clears away what is left of one that has ended so, was deleted or failed. A
- * refresh may have given its file more time: then it comes again.
+ * Ends an overdue capture, and removes the files of one that has expired, failed or was deleted. If a refresh has extended the
+ * file's lifetime, the expiry is scheduled again.
  *
- * @param known the record as it was read before, perhaps from a replica that lags: the compare-and-set tells
+ * @param known the record as read earlier, perhaps from a lagging replica: the compare-and-set detects that
  */
 export async function expireCapture(
   { account, uuid }: CaptureRef,
@@ -47,32 +47,32 @@ export async function expireCapture(
 ): Promise<void> {
   const record = await captures.change({ account, uuid }, expire, known === undefined ? {} : { known });
   if (record?.status === 'completed') {
-    // Never for the minute that is being worked through: there the entry would count as one that is there already.
+    // Never add an entry to the minute that is being processed: it would count as a duplicate.
     await expiryIndex.add({ account, uuid }, Math.max(record.expiresAt, now() + minuteMs));
   }
   if (record === null || !['expired', 'deleted', 'failed'].includes(record.status)) return;
   await removeCaptureFiles(record);
-  // A renderer that was at a refresh when the end came may store its file now, and die before it removes it.
+  // A renderer that was working on a refresh may store its file now, and die before it removes the file.
   const { refresh } = record;
   if (refresh?.failure?.cancelled === true && now() < refresh.deadline) {
     await tasks.schedule({ kind: 'expiry', account, uuid }, overdueAt(refresh.deadline));
   }
 }
 
-/** Removals under way at once: a bucket takes 50 ms for each, and two thousand may be due in a second. */
+/** Maximum concurrent removals: a bucket takes 50 ms for each, and two thousand may be due in a second. */
 const maxInFlight = 256;
 
-/** Entries, and records, read in one request: the server answers a request for about a thousand subjects at most. */
+/** Entries and records read in one request: the server answers requests for at most about a thousand subjects. */
 const entriesAtOnce = 1000;
 const recordsAtOnce = 500;
 
-/** Minutes worked through at once: after a long pause there are many, of a few entries each. */
+/** Minutes processed concurrently: after a long pause there are many, with a few entries each. */
 const subjectsAtOnce = 8;
 
-/** A capture that could not be cleared away is looked at again after this. */
+/** A failed cleanup is retried after this time. */
 const retryMs = 5 * 60_000;
 
-/** When this many in a row fail, it is the store that fails: then nothing is put off, and the next pass tries again. */
+/** This many failures in a row mean that the store is failing: nothing is postponed then, and the next pass retries. */
 const outageSize = 20;
 
 export interface ExpirySweepDeps extends ExpiryDeps {
@@ -84,16 +84,16 @@ export interface ExpirySweepDeps extends ExpiryDeps {
 
 /** How far a subject has been read. */
 interface Minute {
-  /** Stream sequence from which on entries have not been seen. */
+  /** Stream sequence of the first unread entry. */
   next: number;
-  /** Entries that have been read before their time. */
+  /** Entries that were read before they are due. */
   waiting: Expiry[];
 }
 
 /**
- * Ends captures at their time, by the entries of the expiry index. The minute that runs is looked at again and again, and
- * a minute that has passed is purged once all of its entries are dealt with: a leader that dies leaves the rest to the
- * next one, which may do some of them a second time.
+ * Ends captures when they are due, by the entries of the expiry index. The current minute is read repeatedly. A past
+ * minute is purged once all of its entries are processed: if a leader dies, the next one processes the rest, and
+ * repeats some of them.
  */
 export class ExpirySweep {
   readonly #deps: ExpirySweepDeps;
@@ -106,7 +106,7 @@ export class ExpirySweep {
     this.#now = deps.now ?? Date.now;
   }
 
-  /** Ends what is due, the oldest first. Throws when NATS, or the store, does not do as asked. */
+  /** Ends due captures, the oldest first. Throws when NATS or the store fails. */
   async pass(term: Pick<Term, 'holds'>): Promise<void> {
     const now = this.#now();
     const begun = (await this.#subjects('expiry.*.*')).filter((subject) => startOfSubject(subject) <= now);
@@ -125,7 +125,7 @@ export class ExpirySweep {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Moves the entries of a day that comes soon to their minutes. */
+  /** Moves the entries of an upcoming day to their minutes. */
   async expandDays(term: Pick<Term, 'holds'>): Promise<void> {
     const days = await this.#subjects('expiry.*');
     for (const subject of days) {
@@ -141,7 +141,7 @@ export class ExpirySweep {
     }
   }
 
-  /** Those that hold entries and match the filter, in the order of time. */
+  /** Returns the non-empty subjects that match the filter, ordered by time. */
   async #subjects(filter: string): Promise<string[]> {
     const { state } = await this.#deps.session.jsm.streams.info(streamNames.expiry, { subjects_filter: filter });
     return Object.keys(state.subjects ?? {})
@@ -163,7 +163,7 @@ export class ExpirySweep {
       await this.#expire(due, term);
       minute.waiting = waiting;
       minute.next = (messages.at(-1)?.seq ?? minute.next - 1) + 1;
-      // Entries of the minute that runs are kept: another leader would not know which of them wait.
+      // Keep the entries of the current minute: another leader would not know which are not due yet.
       if (isOver && minute.next > 1) await this.#purge(subject, minute.next);
       if (messages.length < entriesAtOnce) return;
     }
@@ -195,7 +195,7 @@ export class ExpirySweep {
     }
   }
 
-  /** The records of the captures by uuid, as any replica has them: what it does not have is left out. */
+  /** The records of the captures by uuid from any replica; missing records are absent. */
   async #records(entries: readonly Expiry[]): Promise<ReadonlyMap<string, Entry<CaptureRecord>>> {
     const found = new Map<string, Entry<CaptureRecord>>();
     const subjects = new Set(entries.map(({ account, uuid }) => `$KV.db.${captureKey(account, uuid)}`));
@@ -215,7 +215,7 @@ export class ExpirySweep {
     return readBatch(this.#deps.session, streamNames.expiry, query);
   }
 
-  /** Removes the entries of a subject that come before a sequence: what was noted meanwhile stays. */
+  /** Removes a subject's entries before a sequence; newer ones stay. */
   async #purge(subject: string, before: number): Promise<void> {
     await this.#deps.session.jsm.streams.purge(streamNames.expiry, { filter: subject, seq: before });
   }

@@ -10,30 +10,30 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ControllerMetrics, FailReason } from '../health/metrics.ts';
 import { duration } from '../health/verdict.ts';
 
-/** As much of a job as failing its capture takes: also of a job of another version. */
+/** The fields of a job that are needed to fail its capture, also of a job of another version. */
 export interface FailableJob {
   readonly account: string;
   readonly uuid: string;
   readonly revision: number;
-  /** An interactive capture as it was accepted. */
+  /** The record of an interactive capture as it was accepted. */
   readonly draft?: CaptureRecord;
-  /** As it stands in the job: signed. */
+  /** The signed ticket of the job. */
   readonly ticket?: string;
   readonly reply?: JobReply;
 }
 
-/** How a capture fails that no renderer will end. */
+/** How a capture fails that no renderer will finish. */
 export interface JobFailure {
   readonly reason: FailReason;
   readonly failure: CaptureFailure;
-  /** Only if nobody has begun to render it. */
+  /** Only if no renderer has started it. */
   readonly unlessBegun: boolean;
 }
 
 /**
- * Ends the capture as failed unless it has ended already, and publishes that to whoever waits. The compare-and-set on the record
- * decides between this and a result that is being settled. False when it is left open, because it has been begun. May be repeated
- * at will.
+ * Ends the capture as failed unless it has ended already, and publishes the result to waiting fronts. The
+ * compare-and-set on the record decides between this and a result that is being settled. Returns false when the capture
+ * stays open because a renderer has started it. Idempotent.
  */
 export type FailCapture = (job: FailableJob, failure: JobFailure) => Promise<boolean>;
 
@@ -61,7 +61,10 @@ export function createFailCapture(deps: {
   };
 }
 
-/** Publishes what a renderer could have published; a front that waits reads the record, which it does every 2 s anyway. */
+/**
+ * Publishes the reply that a renderer would publish. If it is lost, a waiting front reads the record, as it does every
+ * 2 s.
+ */
 function publishReply(
   { nc }: NatsSession,
   { ticket, reply }: FailableJob,
@@ -74,10 +77,10 @@ function publishReply(
 }
 
 /**
- * What is to be done about a job whose time to start, or deadline, has passed. A capture that somebody renders has its
- * deadline to end; one that has ended leaves a job that is only in the way.
+ * Decides what to do about a job that is past its start time or deadline. A started capture may run until its deadline. The job of
+ * an ended capture is removed.
  *
- * @param status of the capture, or of the refresh that the job is for; null when there is no record
+ * @param status of the capture, or of the refresh that the job is for; null without a record
  */
 export function decideOverdue(
   job: Pick<CaptureJob, 'acceptedAt' | 'startBy' | 'deadline'>,
@@ -97,6 +100,6 @@ export function decideOverdue(
   }
   if (status !== 'rendering') return 'remove';
   if (!overdue) return null;
-  const message = `The capture did not end within ${duration(job.deadline - job.acceptedAt)}.`;
+  const message = `The capture did not finish within ${duration(job.deadline - job.acceptedAt)}.`;
   return { reason: 'deadline', unlessBegun: false, failure: { code: 'CAPTURE_TIMEOUT', message, cause: 'service' } };
 }

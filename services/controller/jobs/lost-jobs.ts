@@ -10,7 +10,7 @@ import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { TaskOf, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { decideOverdue, type FailCapture } from './fail-capture.ts';
 
-/** The record of a capture that is accepted is written within this. */
+/** Maximum time until the record of an accepted capture is written. */
 const unwrittenMs = 120_000;
 
 const publishTimeoutMs = 10_000;
@@ -25,10 +25,11 @@ export interface RecoveryDeps {
 }
 
 /**
- * Makes sure that an accepted capture, or refresh, ends. One that has not begun gets its job: its front may have died
- * before it could queue it; within minutes, a job that lies there already is not queued twice. One whose html is gone fails: its front put it
- * there before it wrote the record, and took it away because its client was told that nothing was accepted. One that is
- * still open when all its time has passed has lost its job, and fails: what it has set aside would never be given back else.
+ * Ensures that an accepted capture or refresh ends. If it has not started, its job is queued: its front may have died
+ * before it queued the job. Within minutes the server drops a duplicate of a job that is already queued. If its HTML is
+ * missing, it fails: its front stored the HTML before the record, and removed it because it told the client that
+ * nothing was accepted. If it is still open after its deadline, its job is lost and it fails, because its reservations
+ * would never be released otherwise.
  */
 export async function recoverLostJob(
   { account, uuid, revision }: Pick<TaskOf<'dispatch'>, 'account' | 'uuid' | 'revision'>,
@@ -37,7 +38,7 @@ export async function recoverLostJob(
   const record = (await captures.get(account, uuid))?.value;
   const task = { kind: 'dispatch', account, uuid, revision } as const;
   if (record === undefined) {
-    // Its front may be about to write it.
+    // Its front may be about to write the record.
     const acceptedAt = timeOfUuid(uuid) ?? 0;
     if (now() - acceptedAt < unwrittenMs) await tasks.schedule(task, now() + dispatchAfterMs);
     return;

@@ -13,7 +13,7 @@ import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import type { FailableJob } from './fail-capture.ts';
 
-/** A job out of the queue, of this version or another one: what looking after it takes. */
+/** The fields of a queued job, of this or another version, that the controller needs. */
 export interface QueuedJob extends FailableJob {
   readonly version: number;
   readonly acceptedAt: number;
@@ -22,10 +22,10 @@ export interface QueuedJob extends FailableJob {
   readonly source?: CaptureSource;
 }
 
-/** Version 0.1 of this software made jobs of this version. Their captures have records, whatever their priority. */
+/** Job version of webcapture 0.1, whose captures have records at every priority. */
 const oldVersion = 1;
 
-/** Null when the message is no job at all. */
+/** Returns null when the message is no job. */
 export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   const { version, account, uuid, revision, ticket, reply, source, ...times } = fieldsOf(data);
   if (typeof version !== 'number' || typeof account !== 'string' || typeof uuid !== 'string') return null;
@@ -46,7 +46,7 @@ export function readQueuedJob(data: Uint8Array): QueuedJob | null {
   };
 }
 
-/** Those of a JSON object; none of anything else. */
+/** The fields of a JSON object; an empty object for anything else. */
 export function fieldsOf(data: Uint8Array): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(data));
@@ -57,9 +57,10 @@ export function fieldsOf(data: Uint8Array): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Queues the capture of a job of version 0.1 anew, which no renderer of this version renders. False when it is of another
- * version; true when there is nothing more to do about the old message at `sequence`. With `unlessBegun` a job that a
- * renderer of the version before has begun is left to it: should it die, the job is delivered again, to be returned.
+ * Queues the capture of a version 0.1 job again as a job of this version, because renderers of this version do not
+ * render old jobs. Returns false for other versions, and true when the old message at `sequence` needs nothing more.
+ * With `unlessBegun`, a job that an old renderer has started is left to it: if the renderer dies, the job is
+ * redelivered and returned.
  */
 export async function convertOldJob(
   old: QueuedJob,
@@ -77,13 +78,13 @@ export async function convertOldJob(
     await jobs.publish(job, { attempt: `converted-${sequence}`, copiesHtml: true });
     return true;
   } catch (error) {
-    // It cannot be rendered, and fails when its time is over.
+    // It cannot be rendered, and fails at its deadline.
     if (error instanceof HtmlMissingError) return false;
     throw error;
   }
 }
 
-/** The record of such a capture does not have its html: the job alone has it, or names it. */
+/** The record of such a capture does not contain its HTML; only the job contains or names it. */
 function sourceOf({ source }: QueuedJob, { region }: CaptureRecord): Pick<JobDelivery, 'source'> {
   if (source === undefined || source.kind === 'url') return {};
   return { source: source.kind === 'html' ? source : { ...source, region } };

@@ -20,23 +20,23 @@ export interface RefreshDeps extends RecoveryDeps {
   readonly defaultLimits: AccountLimits;
 }
 
-/** When a refresh could not be queued now, but perhaps soon. */
+/** Delay before a refresh that could not be queued is retried. */
 const soonMs = 60_000;
 
 const failures = {
   suspended: { code: 'FORBIDDEN', message: 'Not refreshed: the account is suspended.', cause: 'client' },
   region: {
     code: 'REGION_UNAVAILABLE',
-    message: 'Not refreshed: the region is not installed any more.',
+    message: 'Not refreshed: the region is no longer installed.',
     cause: 'service',
   },
   quota: { code: 'QUOTA_EXCEEDED', message: 'Not refreshed: too few tokens of this month are left.', cause: 'client' },
 } as const satisfies Record<string, CaptureFailure>;
 
 /**
- * Queues the refresh of a capture whose interval has passed, and schedules the one after. A refresh costs what the capture
- * cost; without quota, or while the account is suspended, it is left out, the record says why, and the next one is due
- * after another interval. A capture that is gone, or whose time is over, is refreshed no more.
+ * Queues a due refresh of a capture, and schedules the next one. A refresh costs as much as the capture. Without quota,
+ * or while the account is suspended, the refresh is skipped, the record says why, and the next one is due after another
+ * interval. A capture that is gone or expired is not refreshed.
  */
 export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps): Promise<void> {
   const { captures, tasks, now = Date.now } = deps;
@@ -48,7 +48,7 @@ export async function refreshCapture(task: TaskOf<'refresh'>, deps: RefreshDeps)
   if (after?.status === 'completed') await tasks.schedule(task, isLater ? after.nextRefreshAt : now() + soonMs);
 }
 
-/** The record as it stands afterwards. */
+/** Returns the record after the refresh was queued. */
 async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): Promise<CaptureRecord | null> {
   const { captures, limiter, tasks } = deps;
   const { account: accountId, uuid, tokenCost } = record;
@@ -77,7 +77,7 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   if (refused === 'quota') return captures.change(record, refuseRefresh(order, failures.quota, next));
   if (refused !== null) return record;
   try {
-    // Whoever comes after a leader that dies from here on finds the job missing.
+    // If this leader dies from here on, its successor finds the job missing.
     await tasks.schedule({ kind: 'dispatch', account: accountId, uuid, revision }, now + dispatchAfterMs);
     const queued = await captures.change(record, startRefresh(order, next));
     await recoverLostJob({ account: accountId, uuid, revision }, deps);
@@ -87,20 +87,20 @@ async function refresh(record: CaptureRecord, deps: RefreshDeps, now: number): P
   }
 }
 
-/** Null when it may not do anything. */
+/** Returns null when the account may do nothing. */
 async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): Promise<Account | null> {
   const found = await accounts.get(id);
   if (found === null || found.value.suspendedAt !== undefined) return null;
   return withDefaultLimits(found.value, defaultLimits);
 }
 
-/** A named region, always; else where it was rendered, if there is a renderer, or else where there is one. */
+/** A requested region always; otherwise the last region if it has a renderer, or else any region with one. */
 function regionFor({ askedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
   if (askedRegion !== 'auto') return askedRegion;
   return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
 }
 
-/** The first time of the rhythm that is still to come. */
+/** The next future time of the refresh interval. */
 function nextAfter({ nextRefreshAt = 0, persistence }: CaptureRecord, now: number): number {
   const interval = persistence?.refreshIntervalMs ?? 0;
   if (interval === 0) return now + soonMs;

@@ -27,7 +27,7 @@ export interface RetiredRegionsDeps {
   /** The regions of this controller. */
   readonly regions: readonly Region[];
   readonly fleet: Pick<Fleet, 'fresh' | 'load'>;
-  /** Whether heartbeats can have been heard for a while: after a reconnection they cannot. */
+  /** False shortly after a reconnection, when heartbeats have not arrived yet. */
   readonly isFleetKnown: () => boolean;
   readonly jobs: Pick<Jobs, 'remove'>;
   readonly failCapture: FailCapture;
@@ -35,8 +35,8 @@ export interface RetiredRegionsDeps {
 }
 
 /**
- * Settles the captures of regions that were removed from the configuration of the fleet, and removes their queues. No renderer pulls such a
- * job, so that it would wait until its deadline.
+ * Settles the captures of regions that were removed from the fleet's configuration, and removes their queues. No
+ * renderer pulls such jobs, so they would wait until their deadline.
  */
 export class RetiredRegions {
   readonly #deps: RetiredRegionsDeps;
@@ -46,8 +46,9 @@ export class RetiredRegions {
   }
 
   /**
-   * Fails the captures that wait in queues of removed regions. While renderers of such a region accept captures, its captures are left
-   * to them, and a capture that a renderer has taken is left to it until the last renderer of the region is gone. May be repeated at will.
+   * Fails the captures that wait in queues of removed regions. While renderers of such a region accept captures, its
+   * captures are left to them. A capture that a renderer has taken is left to it until the region's last renderer is
+   * gone. Idempotent.
    */
   async settle(term: Pick<Term, 'holds'>): Promise<void> {
     const subjects = await this.#retiredSubjects();
@@ -57,7 +58,7 @@ export class RetiredRegions {
     if (settled > 0 && term.holds()) await this.removeQueues(term);
   }
 
-  /** Removes the durables of removed regions whose subjects hold no job. */
+  /** Removes the durables of removed regions whose subjects contain no job. */
   async removeQueues(term: Pick<Term, 'holds'>): Promise<void> {
     const { session, log } = this.#deps;
     const wanted = new Set(consumerConfigs(await this.#installed()).map(({ config }) => config.durable_name));
@@ -68,7 +69,7 @@ export class RetiredRegions {
     if (retired.length === 0) return;
     const subjects = await this.#subjects();
     for (const { durable_name: durable, filter_subject: subject } of retired) {
-      // A job that a renderer holds is in its stream until it is acknowledged.
+      // A job that a renderer holds stays in the stream until it is acknowledged.
       if (durable === undefined || subject === undefined || subjects.includes(subject) || !term.holds()) continue;
       try {
         await session.jsm.consumers.delete(streamNames.captures, durable);
@@ -79,7 +80,7 @@ export class RetiredRegions {
     }
   }
 
-  /** The regions of this controller, and those of a newer configuration, whose controllers are about to take over. */
+  /** The regions of this controller, and those of a newer configuration whose controllers are about to take over. */
   async #installed(): Promise<readonly Region[]> {
     const found = await readFleetConfig(this.#deps.live);
     return [...this.#deps.regions, ...(found === null ? [] : regionsOf(found.value))];
@@ -102,11 +103,11 @@ export class RetiredRegions {
     return Object.keys(state.subjects ?? {});
   }
 
-  /** Returns the number of jobs that it removed. */
+  /** Returns the number of removed jobs. */
   async #settleSubject(subject: string, region: Region, term: Pick<Term, 'holds'>): Promise<number> {
     const { session, fleet } = this.#deps;
     const delivered = await this.#lastDelivered(durableOfSubject(subject));
-    // Without a durable, no renderer can have a job of the subject, or get one.
+    // Without a durable, no renderer can hold or get a job of the subject.
     if (delivered !== null && fleet.load(region).renderers > 0) return 0;
     const mayBeHeld = fleet.fresh(region).length > 0 ? (delivered ?? 0) : 0;
     let settled = 0;
@@ -134,7 +135,7 @@ export class RetiredRegions {
     }
   }
 
-  /** Returns whether it is settled; what is not, the next pass finds again. */
+  /** Returns whether the job is settled; the next pass retries the others. */
   async #settleJob({ data, seq: sequence }: StoredMsg, region: Region): Promise<boolean> {
     const { failCapture, jobs, log } = this.#deps;
     const message = `The region ${region} is no longer part of this installation. Send the request again with another region, or with auto.`;

@@ -10,11 +10,11 @@ export type StreamMetrics = ReturnType<typeof createStreamMetrics>;
 
 export function createStreamMetrics(registry: Registry) {
   return {
-    bytes: gaugeOf(registry, 'webcapture_stream_bytes', 'Bytes that a stream holds. Set by the leader.', ['stream']),
+    bytes: gaugeOf(registry, 'webcapture_stream_bytes', 'Size of a stream in bytes. Set by the leader.', ['stream']),
     messages: gaugeOf(
       registry,
       'webcapture_stream_messages',
-      'Messages that a stream holds; those of KV_db take up to 450 B of memory each. Set by the leader.',
+      'Number of messages in a stream; those of KV_db take up to 450 B of memory each. Set by the leader.',
       ['stream'],
     ),
     maxBytes: gaugeOf(
@@ -26,7 +26,7 @@ export function createStreamMetrics(registry: Registry) {
     allBytes: gaugeOf(
       registry,
       'webcapture_jetstream_bytes',
-      'Bytes that all streams of the NATS account take, with every replica. Set by the leader.',
+      'Size of all streams of the NATS account in bytes, including replicas. Set by the leader.',
       ['storage'],
     ),
     allMaxBytes: gaugeOf(
@@ -38,21 +38,21 @@ export function createStreamMetrics(registry: Registry) {
   };
 }
 
-/** Shows how large each stream is, and all together. Throws the server's error when it does not answer. */
+/** Sets the size metrics of each stream and of all together. Throws the server's error when it does not answer. */
 export async function measureStreams(
   { session, streamMetrics }: { readonly session: NatsSession; readonly streamMetrics: StreamMetrics },
   term: Term,
 ): Promise<void> {
   for (const stream of Object.values(streamNames)) {
     const { state, config } = await session.jsm.streams.info(stream);
-    // The leader that comes after shows them: two would disagree.
+    // Only the leader shows the sizes: two controllers would disagree.
     if (!term.holds()) return forgetStreams(streamMetrics);
     streamMetrics.bytes.set({ stream }, state.bytes);
     streamMetrics.messages.set({ stream }, state.messages);
     if (config.max_bytes > 0) streamMetrics.maxBytes.set({ stream }, config.max_bytes);
     else streamMetrics.maxBytes.remove({ stream });
   }
-  // All streams are on disk.
+  // All streams use file storage.
   const { storage, limits } = await session.jsm.getAccountInfo();
   if (!term.holds()) return forgetStreams(streamMetrics);
   streamMetrics.allBytes.set({ storage: 'file' }, storage);

@@ -11,13 +11,13 @@ import type { Term } from '../leader/election.ts';
 import { decideOverdue, type FailCapture } from './fail-capture.ts';
 import { convertOldJob, readQueuedJob } from './queued-jobs.ts';
 
-/** Fronts and renderers act on the same times by clocks of their own: they go first. */
+/** Fronts and renderers act on the same times by their own clocks, and go first. */
 const graceMs = 3000;
 
-/** Jobs read on each subject in a pass: up to this many from the head, and as many further on. */
+/** Jobs read per subject and pass: up to this many from the head, and as many further on. */
 const batch = 16;
 
-/** A job may carry up to a max_payload of html. */
+/** A job may contain up to max_payload bytes of HTML. */
 const maxBytes = 4 * 1024 * 1024;
 
 export interface OverdueSweepDeps {
@@ -26,18 +26,18 @@ export interface OverdueSweepDeps {
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
   readonly followUps: Pick<FollowUps, 'arrange'>;
-  /** Unix milliseconds; by default by the server's clock. */
+  /** Unix milliseconds; default: the server's clock. */
   readonly now?: () => number;
 }
 
 /**
- * Fails captures that have waited past their time and that nobody pulls: the server says nothing of a message that
- * it could not deliver. Each pass looks at the head of every subject, and at one more piece further on, so that a long
- * queue is walked through in the course of time.
+ * Fails captures that no renderer pulled in time: the server sends no advisory about a message that it never delivered.
+ * Each pass reads the head of every subject and one further section, so that it covers a long queue over several
+ * passes.
  */
 export class OverdueSweep {
   readonly #deps: OverdueSweepDeps;
-  /** Where the walk through a subject goes on. */
+  /** Sequence at which the next pass continues in each subject. */
   readonly #cursors = new Map<string, number>();
 
   constructor(deps: OverdueSweepDeps) {
@@ -56,7 +56,7 @@ export class OverdueSweep {
     }
   }
 
-  /** Every subject that holds jobs, those of regions that are no longer installed among them. */
+  /** Every subject with jobs, including those of regions that are no longer installed. */
   async #subjects(): Promise<string[]> {
     try {
       const info = await this.#deps.session.jsm.streams.info(streamNames.captures, { subjects_filter: 'captures.>' });
@@ -68,7 +68,7 @@ export class OverdueSweep {
   }
 
   /**
-   * Looks at the next jobs of a subject from a sequence on, without taking them from anybody. Returns the sequence of the last;
+   * Reads the next jobs of a subject from a sequence on, without taking them from the queue. Returns the last sequence,
    * null when there is none.
    */
   async #look(subject: string, sequence: number, term: Pick<Term, 'holds'>): Promise<number | null> {
@@ -89,7 +89,8 @@ export class OverdueSweep {
       return;
     }
     const record = await captures.get(job.account, job.uuid);
-    // An interactive capture has no record before it ends: until its deadline it is left to its front, which may be alive.
+    // An interactive capture has no record before it ends: until its deadline it is left to its front, which may be
+    // running.
     const state =
       record === null ? (job.draft === undefined ? null : 'rendering') : stateOf(record.value, job.revision);
     const due = decideOverdue(job, state, now);

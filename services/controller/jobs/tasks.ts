@@ -6,21 +6,21 @@ import type { ControllerMetrics } from '../health/metrics.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
 
-/** A task that could not be done comes again after this. */
+/** Delay before a failed task is redelivered. */
 const retryMs = 5000;
 
 export interface TaskWork<K extends TaskKind> {
   readonly kind: K;
-  /** How many are done at a time. */
+  /** Maximum number of tasks run concurrently. */
   readonly parallel: number;
   /**
-   * Does it; may be called again for the same task. What it throws has the task come again, after a while or after the
-   * delay of a {@link TaskDeferredError}.
+   * Runs the task; may be called repeatedly for the same task. If it throws, the task is redelivered, after the delay
+   * of a {@link TaskDeferredError} if it is one.
    */
   readonly run: (task: TaskOf<K>) => Promise<void>;
 }
 
-/** Thrown by the work for a task that cannot have its turn now: it comes again after the delay, and is no failure. */
+/** Thrown when a task cannot run now: it is redelivered after the delay, and does not count as a failure. */
 export class TaskDeferredError extends Error {
   readonly retryInMs: number;
 
@@ -37,7 +37,7 @@ export interface RunTasksDeps {
   readonly log: Logger;
 }
 
-/** Does the tasks of one kind as they come, for as long as the term lasts. Never throws. */
+/** Runs the tasks of one kind as they arrive, during the term. Never throws. */
 export async function runTasks<K extends TaskKind>(work: TaskWork<K>, deps: RunTasksDeps, term: Term): Promise<void> {
   const { inbox, log } = deps;
   const pulled = { inbox, stream: streamNames.tasks, durable: taskDurable(work.kind), parallel: work.parallel, log };
@@ -65,7 +65,7 @@ async function handle<K extends TaskKind>(
   }
 }
 
-/** Null for a message that is no task: it is acknowledged, so that it does not come again. */
+/** Returns null for a message that is no task; it is acknowledged so that it is not redelivered. */
 function read(message: PulledMessage, log: Logger): Task | null {
   try {
     return parseTask(message.data);

@@ -17,24 +17,24 @@ import { Agent, type buildConnector } from 'undici';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { InCluster } from './settings.ts';
 
-/** How long the credentials are kept before they are read again, whatever happens: certificates are rotated, too. */
+/** Maximum age of credentials before they are read again: certificates are rotated too. */
 const maxAccessAgeMs = 300_000;
 
 const connectTimeoutMs = 5000;
 
-/** A connection that brings nothing for so long is destroyed: longer than a watch lasts, which the server ends itself. */
+/** A connection without data for this long is destroyed. It is longer than a watch, which the server ends. */
 const defaultSilenceMs = 25_000;
 
-/** A configuration of the library whose requests share one pool of connections. */
+/** A library configuration whose requests share one connection pool. */
 class PooledConfig extends KubeConfig {
   silenceMs = defaultSilenceMs;
   #tls: buildConnector.BuildOptions = {};
   #pool: Agent | undefined;
 
-  /** Called for each request; keeps the library from making a pool for it. */
+  /** The library calls it for each request; the override prevents a pool for each request. */
   override createDispatcherOptions(...args: Parameters<KubeConfig['createDispatcherOptions']>): { type: 'none' } {
     const options = super.createDispatcherOptions(...args);
-    // Both types are those of node:tls; only one has its optional fields undefined.
+    // Both types are node:tls options, but only one declares its optional fields as undefined.
     if ('connect' in options) this.#tls = options.connect as buildConnector.BuildOptions;
     return { type: 'none' };
   }
@@ -43,7 +43,7 @@ class PooledConfig extends KubeConfig {
     await super.applySecurityAuthentication(context);
     this.#pool ??= new Agent({
       connect: { ...this.#tls, timeout: connectTimeoutMs },
-      // An aborted HTTP/1.1 request takes its connection with it; one that hangs would be used again under HTTP/2.
+      // Aborting an HTTP/1.1 request closes its connection; HTTP/2 would reuse a stuck connection.
       allowH2: false,
       headersTimeout: this.silenceMs,
       bodyTimeout: this.silenceMs,
@@ -51,7 +51,7 @@ class PooledConfig extends KubeConfig {
     context.setDispatcher(this.#pool);
   }
 
-  /** Idle connections end now, the others with their requests. */
+  /** Closes idle connections now, and the others after their requests. */
   async closePool(): Promise<void> {
     await this.#pool?.close();
   }
@@ -61,16 +61,16 @@ class PooledConfig extends KubeConfig {
   }
 }
 
-/** A cluster, and the credentials for it. */
+/** A cluster and its credentials. */
 export interface ClusterAccess {
   readonly config: PooledConfig;
   readonly namespace: string;
 }
 
-/** The access of a pod, by its service account. Throws an Error when one of its files is missing. */
+/** Loads a pod's access from its service account. Throws an Error when a file is missing. */
 export function loadInCluster({ host, port, accountDir }: InCluster, namespace?: string): ClusterAccess {
   const config = new PooledConfig();
-  // As loadFromCluster() does, which takes address and files from the environment of the process alone.
+  // Like loadFromCluster(), which can read the address and files only from the process environment.
   config.loadFromClusterAndUser(
     {
       name: 'in-cluster',
@@ -86,7 +86,7 @@ export function loadInCluster({ host, port, accountDir }: InCluster, namespace?:
   return { config, namespace: namespace ?? readFileSync(join(accountDir, 'namespace'), 'utf8').trim() };
 }
 
-/** The access that kubeconfig files describe. Throws an Error that says what is missing. */
+/** Loads the access from kubeconfig files. Throws an Error that names what is missing. */
 export function loadKubeconfig(files: readonly string[], namespace?: string): ClusterAccess {
   const [config = new PooledConfig(), ...others] = files.map((file) => {
     const each = new PooledConfig();
@@ -97,42 +97,42 @@ export function loadKubeconfig(files: readonly string[], namespace?: string): Cl
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error('KUBECONFIG names no cluster: set a current context in it');
   if (cluster.proxyUrl !== undefined) {
-    throw new Error('KUBECONFIG names a proxy-url, which is not supported: reach the API server without');
+    throw new Error('KUBECONFIG names a proxy-url, which is not supported; remove it');
   }
-  // The library puts paths behind it as it is.
+  // The library appends paths to the address, so a trailing slash would double.
   config.clusters = config.clusters.map((each) => ({ ...each, server: each.server.replace(/\/+$/, '') }));
   const context = config.getContextObject(config.getCurrentContext());
   return { config, namespace: namespace ?? context?.namespace ?? 'default' };
 }
 
-/** Makes a typed client of the library: `api(CoreV1Api)`. */
+/** Creates a typed client of the library: `api(CoreV1Api)`. */
 export type MakeApi = <T extends ApiType>(type: ApiConstructor<T>) => T;
 
 export interface ClientOptions {
-  /** Reads the access anew. */
+  /** Reads the credentials again. */
   readonly load: () => ClusterAccess;
-  /** Gets each call that failed. */
+  /** Called for each failed call. */
   readonly onError?: (kind: ApiErrorKind) => void;
   readonly silenceMs?: number;
 }
 
 export interface WatchRequest {
-  /** For messages: "watching pods". */
+  /** Name for messages: "watching pods". */
   readonly what: string;
   readonly path: (namespace: string) => string;
   readonly query: Readonly<Record<string, string | number | boolean | undefined>>;
-  /** The server has begun to answer. */
+  /** Called when the server starts to answer. */
   readonly onOpen: () => void;
-  /** Gets each event but errors, the object as parsed JSON. What it throws ends the watch. */
+  /** Called with each event except errors; the object is parsed JSON. An exception ends the watch. */
   readonly onEvent: (type: string, object: unknown) => void;
 }
 
 /**
- * The border to the client library, which knows no deadlines, makes a pool of connections for each request, and keeps a
- * service account's token for a minute. Here all calls share one pool whose silent connections are destroyed, each call has a
- * deadline at which it is aborted, and credentials that are refused are read anew and the call repeated, once; all other retries
- * are the callers'. Calls throw a {@link KubernetesApiError} for what the server refuses, and an Error when it cannot be
- * reached in time.
+ * Wraps the client library, which has no deadlines, creates a connection pool for each request, and caches a service
+ * account's token for a minute. Here all calls share one pool that destroys silent connections. Each call has a
+ * deadline at which it is aborted. When credentials are refused, they are read again and the call is repeated once;
+ * callers do all other retries. Calls throw a {@link KubernetesApiError} for a refusal of the server, and an Error when
+ * the server cannot be reached in time.
  */
 export class KubernetesClient {
   readonly #options: ClientOptions;
@@ -147,7 +147,10 @@ export class KubernetesClient {
     return this.#load().namespace;
   }
 
-  /** One call of the API: `call('listing pods', 5000, (api, namespace) => api(CoreV1Api).listNamespacedPod({ namespace }))`. */
+  /**
+   * Makes one API call: `call('listing pods', 5000, (api, namespace) => api(CoreV1Api).listNamespacedPod({ namespace
+   * }))`.
+   */
   async call<T>(what: string, timeoutMs: number, work: (api: MakeApi, namespace: string) => Promise<T>): Promise<T> {
     const aborter = new AbortController();
     const attempt = () => {
@@ -158,14 +161,16 @@ export class KubernetesClient {
     try {
       return await withDeadline(this.#authorized(what, attempt), timeoutMs, what);
     } catch (error) {
-      // Also what the library leaves unread when it throws: the connection would stay taken.
+      // Also aborts a body that the library leaves unread when it throws: its connection would stay occupied.
       aborter.abort();
       this.#options.onError?.(kindOf(error));
       throw error;
     }
   }
 
-  /** Watches until the server ends it in order. Throws when it ends otherwise, and the signal's reason when that aborts. */
+  /**
+   * Watches until the server ends the watch normally. Throws when it ends otherwise, and the signal's reason on abort.
+   */
   async watch(request: WatchRequest, signal: AbortSignal): Promise<void> {
     try {
       await this.#authorized(request.what, () => watchOnce(this.#load(), request, signal));
@@ -221,7 +226,7 @@ function configurationOf(config: KubeConfig, signal: AbortSignal): Configuration
         pre: async (request) => {
           request.setSignal(signal);
           request.setHeaderParam('User-Agent', 'webcapture-controller');
-          // The library says json-patch, which takes a list of operations.
+          // The library sets json-patch, which requires a list of operations.
           if (request.getHttpMethod() === 'PATCH') {
             request.setHeaderParam('Content-Type', PatchStrategy.MergePatch);
           }
@@ -233,7 +238,7 @@ function configurationOf(config: KubeConfig, signal: AbortSignal): Configuration
   });
 }
 
-/** One watch of the library, which hides what its callbacks throw and knows no signal. */
+/** Runs one watch of the library, which hides exceptions of its callbacks and has no signal. */
 async function watchOnce(
   { config, namespace }: ClusterAccess,
   { what, path, query, onOpen, onEvent }: WatchRequest,
@@ -267,7 +272,7 @@ async function watchOnce(
   } finally {
     isOver = true;
     signal.removeEventListener('abort', onAbort);
-    // Without an answer there is nothing to abort yet: then the pool's time limit ends it.
+    // Without an answer there is nothing to abort; the pool's timeout ends the request.
     void started.then(
       (controller) => controller.abort(),
       () => undefined,
@@ -275,15 +280,15 @@ async function watchOnce(
   }
 }
 
-/** The API's `Status` object, as far as it is read here. */
+/** The fields of the API's `Status` object that are used here. */
 interface ApiStatus {
   readonly code?: number;
-  /** The API's own word, such as `Conflict` or `Expired`. */
+  /** The API's reason, such as `Conflict` or `Expired`. */
   readonly reason?: string;
   readonly message?: string;
 }
 
-/** The API server refused; `status` is that of HTTP. */
+/** The API server refused the request; `status` is the HTTP status. */
 class KubernetesApiError extends Error {
   readonly status: number;
 
@@ -294,7 +299,7 @@ class KubernetesApiError extends Error {
   }
 }
 
-/** The library's errors carry the answer's headers in their message, and the reason in a body that is not parsed. */
+/** The library's errors contain the headers in the message, and the reason in an unparsed body. */
 function asApiError(what: string, error: unknown): unknown {
   if (error instanceof ApiException) {
     const body: unknown = error.body;
@@ -316,18 +321,18 @@ function statusIn(body: string): ApiStatus {
 
 const hasStatus = (error: unknown, status: number) => error instanceof KubernetesApiError && error.status === status;
 
-/** Somebody else wrote since, or the object that was to be made is there already. */
+/** Another client has written since, or the object to create exists. */
 export const isConflict = (error: unknown): boolean => hasStatus(error, 409);
 
 export const isNotFound = (error: unknown): boolean => hasStatus(error, 404);
 
-/** What was seen last is too long ago: everything has to be listed anew. */
+/** The resource version is too old: everything must be listed again. */
 export const isGone = (error: unknown): boolean => hasStatus(error, 410);
 
-/** The token, or the certificate, is no longer taken. */
+/** The token or the certificate is no longer accepted. */
 const isUnauthorized = (error: unknown): boolean => hasStatus(error, 401);
 
-/** The connection stood, and brought nothing for too long. */
+/** The connection was open, but sent no data for too long. */
 export function isSilence(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error ? error.code : undefined;

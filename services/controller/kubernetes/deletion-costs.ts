@@ -8,13 +8,13 @@ import type { Inventory } from './inventory.ts';
 import type { KubernetesMetrics } from './metrics.ts';
 import { deletionCostKey, type Pod } from './objects.ts';
 
-/** What scaling down should take first comes out lowest: a pod without heartbeats, then those that are idle. */
+/** Scaling down removes the lowest costs first: pods without heartbeats, then idle ones. */
 const deletionCosts = { unheard: -10, idle: 0, busy: 50, full: 100 } as const;
 
-/** A pod counts as busy for so long after it was: between two captures it is no less needed. */
+/** A pod counts as busy for this long after its last capture, so that a pause between captures does not make it idle. */
 const quietMs = 20_000;
 
-/** How long its heartbeat must have been missing: a scale-down a moment after a start takes no notice. */
+/** Minimum silence of a pod without heartbeats: a scale-down right after a start must not pick starting pods. */
 const unheardMs = 15_000;
 
 export interface PodCost {
@@ -24,12 +24,13 @@ export interface PodCost {
 
 interface Seen {
   cost: number;
-  /** When the cost was last as high as this, on the monotonic clock. */
+  /** When the cost was last this high, on the monotonic clock. */
   at: number;
 }
 
 /**
- * What each pod of renderers should cost. It rises at once and falls late, in few steps, so that pods are patched seldom.
+ * Computes the deletion cost of each renderer pod. It rises at once and falls late, in few steps, so that pods are
+ * rarely patched.
  */
 export class DeletionCosts {
   readonly #seen = new Map<string, Seen>();
@@ -39,7 +40,7 @@ export class DeletionCosts {
     this.#now = now;
   }
 
-  /** The pods whose cost differs from the one that they carry (null: none), those to be taken first at the front. */
+  /** Returns the pods whose cost differs from their annotation (null: none), ordered by cost. */
   changes(
     pods: Iterable<{ readonly name: string; readonly deletionCost: number | null }>,
     heartbeats: readonly RendererHeartbeat[],
@@ -50,7 +51,7 @@ export class DeletionCosts {
     for (const { name, deletionCost } of pods) {
       names.add(name);
       const cost = this.#costOf(name, heard.get(name));
-      // A pod without any costs nothing, which is what an idle one costs.
+      // A pod without the annotation costs 0, like an idle pod.
       if (cost !== (deletionCost ?? deletionCosts.idle)) changes.push({ name, cost });
     }
     for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
@@ -62,7 +63,7 @@ export class DeletionCosts {
     const current = costNow(heartbeat);
     const seen = this.#seen.get(name);
     if (seen === undefined) {
-      // What has just been seen for the first time has not been silent for long.
+      // A pod that was just seen for the first time has not been silent for long.
       const cost = Math.max(current, deletionCosts.idle);
       this.#seen.set(name, { cost, at: now });
       return cost;
@@ -90,16 +91,16 @@ export interface CostsParts {
   readonly metrics: KubernetesMetrics;
 }
 
-/** A large fleet is seen to over several passes: the API server has others to serve. */
+/** Maximum number of patches per pass, so that a large fleet does not load the API server. */
 const maxAtOnce = 50;
 const parallel = 5;
 
 const timeoutMs = 2000;
 
-/** Keeps the pods' deletion cost current, so that scaling down takes idle renderers first. */
+/** Keeps the pods' deletion costs current, so that scaling down removes idle renderers first. */
 export async function applyCosts(parts: CostsParts, term: Term): Promise<void> {
   const reading = parts.latest.get();
-  // Without heartbeats an idle renderer cannot be told from a silent one.
+  // Without heartbeats, idle and silent renderers look the same.
   if (reading === null || !reading.facts.regions.every(({ fleetKnown }) => fleetKnown)) return;
   const pods = new Map(
     [...parts.inventory.pods].filter(({ state }) => state !== 'ending').map((pod) => [pod.name, pod]),
@@ -113,7 +114,7 @@ export async function applyCosts(parts: CostsParts, term: Term): Promise<void> {
 }
 
 async function patch({ client, metrics }: CostsParts, { name, uid }: Pod, { cost }: PodCost): Promise<void> {
-  // The uid: not another pod that has come to that name.
+  // The uid protects a new pod of the same name.
   const body = { metadata: { uid, annotations: { [deletionCostKey]: String(cost) } } };
   try {
     await client.call('annotating a pod', timeoutMs, (api, namespace) =>

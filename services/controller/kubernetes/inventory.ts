@@ -35,7 +35,7 @@ const renderRegionCollection: Collection<RenderRegion> = {
       items: RenderRegion[];
       metadata: { resourceVersion: string; continue?: string };
     };
-    // Objects without a class in the library keep the API's own names.
+    // Objects without a class in the library keep the names of the API.
     const { continue: _continue = '', resourceVersion } = metadata;
     return { items, metadata: { resourceVersion, _continue } };
   },
@@ -45,16 +45,16 @@ const renderRegionCollection: Collection<RenderRegion> = {
 interface InventoryOptions extends Pick<ReflectorOptions<never, never>, 'client' | 'log' | 'onChange' | 'times'> {
   readonly release: string;
   readonly onRestart?: (resource: WatchedResource, reason: RestartReason) => void;
-  /** How long the regions may take to be listed for the first time; default 10 s. */
+  /** Time limit for the first list of the regions; default 10 s. */
   readonly startTimeoutMs?: number;
-  /** The server's clock, Unix ms: other controllers have written the times of the resources. */
+  /** The server's clock, Unix ms: other controllers wrote the times in the resources. */
   readonly now: () => number;
 }
 
-/** What is older than this is not handed on: a watch ends, in order, well before. */
+/** Older data is not used. A watch ends normally well before. */
 const maxAgeMs = 30_000;
 
-/** What there is of a release in this cluster: the pods of renderers, what makes them, and the regions as resources. */
+/** Everything of a release in this cluster: renderer pods, their Deployments, and RenderRegions. */
 export class Inventory {
   readonly #pods: Reflector<V1Pod, Pod>;
   readonly #deployments: Reflector<V1Deployment, Deployment>;
@@ -98,14 +98,14 @@ export class Inventory {
     await Promise.all([this.#pods.run(signal), this.#deployments.run(signal), this.#regions.run(signal)]);
   }
 
-  /** Milliseconds since the API server was last heard about each; null before the first time. */
+  /** Milliseconds since the API server last sent data about each resource; null before the first time. */
   get ages(): Readonly<Record<WatchedResource, number | null>> {
     return { pods: this.#pods.ageMs, deployments: this.#deployments.ageMs, renderregions: this.#regions.ageMs };
   }
 
   /**
-   * Whether it was listed, and nothing of it is too old to go by. Resources that cannot be had (their definition is not
-   * installed) are waited for at the start only.
+   * Whether everything was listed and is recent. Resources that cannot be listed because their definition is not
+   * installed are waited for only at the start.
    */
   get isCurrent(): boolean {
     const { pods, deployments, renderregions } = this.ages;
@@ -122,7 +122,7 @@ export class Inventory {
     return this.#regions.objects.values();
   }
 
-  /** The report about this cluster; null while not enough is known. */
+  /** Returns the report about this cluster; null while too little is known. */
   report({ cluster, namespace }: { readonly cluster: string; readonly namespace: string }): ClusterReport | null {
     if (!this.isCurrent) return null;
     this.#rememberWanted();
@@ -151,7 +151,7 @@ export class Inventory {
     return { cluster, namespace, version, regions, at: this.#now() };
   }
 
-  /** What makes the renderers of each region: the Deployments that its RenderRegions name, else those with its label. */
+  /** The Deployments of each region: those that its RenderRegions name, else those with its label. */
   #deploymentsByRegion(
     named: ReadonlyMap<Region, readonly RenderRegion[]>,
   ): ReadonlyMap<Region, readonly Deployment[]> {
@@ -164,12 +164,12 @@ export class Inventory {
     return makers;
   }
 
-  /** A controller that has just started goes on from what its predecessor wrote into the resources. */
+  /** A new controller continues with the values that its predecessor wrote into the resources. */
   #rememberWanted(): void {
     if (this.#remembered) return;
     this.#remembered = true;
     for (const { spec, status } of this.regions) {
-      // Version 0.1 wrote the least number as `wanted`.
+      // Version 0.1 wrote the minimum as `wanted`.
       const least = status?.expected ?? status?.wanted;
       if (least === undefined || status?.lastCheckedAt === undefined) continue;
       this.#least.remember(spec.region, least, this.#now() - Date.parse(status.lastCheckedAt));

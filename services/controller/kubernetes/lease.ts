@@ -6,13 +6,14 @@ import type { KubernetesSettings } from './settings.ts';
 
 interface StoredKubernetesLease extends StoredLease {
   readonly lease: V1Lease;
-  /** Names the cluster, and the namespace in it, as nothing else does. */
+  /** Uniquely identifies the cluster and the namespace. */
   readonly uid: string;
 }
 
 /**
- * The leadership in one cluster, in a Lease of its API, which has the labels of the release, so that it is found after an
- * uninstallation. The times in the object are for people who look. `onUid` gets the uid of the Lease each time it is read or written.
+ * The leadership in one cluster, stored in a Lease of its API. The Lease has the labels of the release, so that it is
+ * found after an uninstallation. Its times are informative only. `onUid` is called with the uid of the Lease at each
+ * read and write.
  */
 export function kubernetesLeaseStore(
   client: KubernetesClient,

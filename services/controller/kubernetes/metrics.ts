@@ -4,14 +4,14 @@ import { apiErrorKinds } from './client.ts';
 import { watchedResources, type WatchedResource } from './inventory.ts';
 import { restartReasons } from './reflector.ts';
 
-/** The metrics of the controller's work in its cluster. */
+/** Metrics of the controller's work in its cluster. */
 export type KubernetesMetrics = ReturnType<typeof createKubernetesMetrics>;
 
 export function createKubernetesMetrics(
   registry: Registry,
   ages: () => Readonly<Record<WatchedResource, number | null>>,
 ) {
-  // Read when it is asked for: it grows by itself.
+  // Computed at each scrape, because the age grows by itself.
   void new Gauge({
     name: 'webcapture_kubernetes_informer_age_seconds',
     help: 'Time since the API server last sent data about a resource. Absent until the first list.',

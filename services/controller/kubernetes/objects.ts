@@ -3,7 +3,7 @@ import { isRegion, type Region } from '@webcapture/shared/runtime/regions.ts';
 import type { StatusValue } from '@webcapture/shared/api/status.ts';
 import type { PodState } from '../health/cluster-reports.ts';
 
-/** The labels that the chart puts on what belongs to a release. */
+/** Labels that the chart sets on the objects of a release. */
 export const labels = {
   instance: 'app.kubernetes.io/instance',
   component: 'app.kubernetes.io/component',
@@ -12,15 +12,15 @@ export const labels = {
 
 export const deletionCostKey = 'controller.kubernetes.io/pod-deletion-cost';
 
-/** What is kept of a renderer's pod. */
+/** The fields of a renderer pod that are kept. */
 export interface Pod {
   readonly name: string;
   readonly uid: string;
   readonly region: Region;
   readonly state: PodState;
-  /** Why it is not ready, in the API's own word: `CrashLoopBackOff`, `Unschedulable`. */
+  /** Why the pod is not ready, as the API words it: `CrashLoopBackOff`, `Unschedulable`. */
   readonly why?: string;
-  /** Null when it has none. */
+  /** Null without the annotation. */
   readonly deletionCost: number | null;
 }
 
@@ -52,10 +52,10 @@ function whyUnready(status: V1Pod['status']): string | undefined {
 
 export interface Deployment {
   readonly name: string;
-  /** Of the pods that it makes; null for those of other components. */
+  /** Region of its pods; null for Deployments of other components. */
   readonly region: Region | null;
   readonly replicas: number;
-  /** Why Kubernetes makes no more pods of it, in its own words: a quota, or an admission policy. */
+  /** Why Kubernetes creates no more of its pods, as Kubernetes words it: a quota, or an admission policy. */
   readonly refusal?: string;
 }
 
@@ -73,26 +73,26 @@ export function keepDeployment({ metadata = {}, spec, status }: V1Deployment): D
   };
 }
 
-/** One condition as the API's conventions write it. */
+/** A condition as the API conventions define it. */
 export interface StatusCondition {
   readonly type: string;
   readonly status: 'True' | 'False' | 'Unknown';
   readonly reason: string;
   readonly message: string;
-  /** When `status` last changed; not when reason or message did. */
+  /** When `status` last changed; changes of reason or message do not count. */
   readonly lastTransitionTime: string;
   readonly observedGeneration?: number;
 }
 
-/** What `kubectl get renderregions` shows; see charts/webcapture/crds/renderregions.yaml. */
+/** The status that `kubectl get renderregions` shows; see charts/webcapture/crds/renderregions.yaml. */
 export interface RenderRegionStatus {
   readonly status: StatusValue;
   readonly message: string;
   readonly observedGeneration?: number;
   readonly ready: number;
-  /** Asked for now. */
+  /** Number of renderers requested now. */
   readonly wanted: number;
-  /** The least number asked for in the last minutes, by which the state is judged. */
+  /** Minimum number requested in the last minutes, which decides the state. */
   readonly expected: number;
   readonly slots: number;
   readonly busy: number;
@@ -114,7 +114,7 @@ export interface RenderRegion {
   readonly status?: Partial<RenderRegionStatus>;
 }
 
-/** Where the API keeps them. */
+/** The API resource of RenderRegions. */
 export const renderRegions = { group: 'webcapture.dev', version: 'v1alpha1', plural: 'renderregions' } as const;
 
 export const renderRegionApi = `${renderRegions.group}/${renderRegions.version}`;

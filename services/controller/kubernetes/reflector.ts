@@ -3,14 +3,17 @@ import { backoffMs, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { isGone, isSilence, type KubernetesClient, type MakeApi } from './client.ts';
 
-/** A closed set, for metrics: why a watch did not just go on. */
+/** Why a watch was restarted. A closed set, for metrics. */
 export const restartReasons = ['expired', 'error', 'silent', 'relist'] as const;
 export type RestartReason = (typeof restartReasons)[number];
 
 export interface ReflectorTimes {
-  /** The server ends a watch after this long, before the client takes it for dead; the next one goes on where it ended. */
+  /**
+   * Duration of a watch, after which the server ends it, before the client considers it dead; the next watch resumes
+   * there.
+   */
   readonly watchMs: number;
-  /** Everything is listed anew so often, in case an event was lost. */
+  /** Interval at which everything is listed again, in case an event was lost. */
   readonly relistMs: number;
   readonly retryMs: number;
   readonly maxRetryMs: number;
@@ -23,7 +26,7 @@ const reflectorTimes: ReflectorTimes = Object.freeze({
   maxRetryMs: 8000,
 });
 
-/** Which page of a collection is asked for, as the library's typed clients take it. */
+/** The requested page of a collection, as the library's typed clients take it. */
 interface ListQuery {
   readonly namespace: string;
   readonly limit: number;
@@ -36,19 +39,19 @@ interface ListPage<T> {
   readonly items: readonly T[];
 }
 
-/** How a collection of the API is listed and watched. */
+/** How to list and watch a collection of the API. */
 export interface Collection<T extends KubernetesObject> {
   readonly list: (api: MakeApi, query: ListQuery) => Promise<ListPage<T>>;
   readonly path: (namespace: string) => string;
 }
 
 export interface ReflectorOptions<T extends KubernetesObject, V> {
-  /** As the API names it; for logs and metrics. */
+  /** Resource name in the API, for logs and metrics. */
   readonly resource: string;
   readonly client: KubernetesClient;
   readonly collection: Collection<T>;
   readonly labelSelector?: string;
-  /** What is kept of an object: 5,000 whole pods are 100 MB. Null: nothing of this one. */
+  /** Returns what to keep of an object, because 5,000 whole pods take 100 MB. Null: ignore the object. */
   readonly keep: (object: T) => V | null;
   readonly onChange: () => void;
   readonly onRestart?: (reason: RestartReason) => void;
@@ -58,13 +61,13 @@ export interface ReflectorOptions<T extends KubernetesObject, V> {
 
 const pageSize = 500;
 
-/** Of a page of full pods over a slow link. */
+/** Time limit for a page of full pods over a slow link. */
 const listTimeoutMs = 15_000;
 
 /**
- * A copy of a collection of the API, kept up by list and watch for as long as the signal does not abort. It goes on
- * through everything: resets, error answers, a server that restarts, a history that is gone (410), a watch that hangs, a
- * token that is refused. The client library's own informer ends at the first of them, and asks for no bookmarks.
+ * Keeps a copy of an API collection by list and watch until the signal aborts. It recovers from connection resets,
+ * error answers, server restarts, expired history (410), stuck watches and refused tokens. The informer of the client
+ * library ends at the first of them, and requests no bookmarks.
  */
 export class Reflector<T extends KubernetesObject, V> {
   readonly #options: ReflectorOptions<T, V>;
@@ -86,7 +89,7 @@ export class Reflector<T extends KubernetesObject, V> {
     return this.#objects;
   }
 
-  /** Milliseconds since the server was last heard; null before everything was listed for the first time. */
+  /** Milliseconds since the server last sent data; null before the first complete list. */
   get ageMs(): number | null {
     return this.#heardAt === null ? null : this.#now() - this.#heardAt;
   }
@@ -100,7 +103,7 @@ export class Reflector<T extends KubernetesObject, V> {
         if (this.#version === null) await this.#list(signal);
         await this.#watch(signal);
         failures = 0;
-        // A server that ends each watch at once is not asked again at once.
+        // Wait when a server ends each watch at once.
         if (this.#now() - startedAt < this.#times.retryMs) await delay(this.#times.retryMs, signal);
       } catch (error) {
         if (signal.aborted) return;
@@ -151,7 +154,7 @@ export class Reflector<T extends KubernetesObject, V> {
     this.#options.onChange();
   }
 
-  /** Ends without an error when the server ends the watch in order. */
+  /** Returns without an error when the server ends the watch normally. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { client, resource, collection, labelSelector } = this.#options;
     await client.watch(

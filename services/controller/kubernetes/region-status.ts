@@ -8,15 +8,15 @@ export interface ResourceInput {
   /** The component of the region as `/status` shows it. */
   readonly component: ComponentStatus;
   readonly facts: RegionFacts;
-  /** What keeps it from its fleet; of satellites only. */
+  /** Problem that keeps the region out of its fleet; satellites only. */
   readonly problem?: FleetProblem | undefined;
-  /** Captures that wait. */
+  /** Number of waiting captures. */
   readonly queued: number;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** What the status of a RenderRegion should be: what `/status` shows, and the numbers behind it. */
+/** Computes the status of a RenderRegion: the state that `/status` shows, and its numbers. */
 export function regionStatus({ resource, component, facts, problem, queued, now }: ResourceInput): RenderRegionStatus {
   const { status, message = '', responseTimeMs } = component;
   const { healthy, wanted: expected } = countRenderers(facts);
@@ -25,7 +25,7 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
   const refused = (facts.clusters?.refused ?? []).length > 0;
   const { generation } = resource.metadata;
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
-  // Tools that wait for a resource to become ready (kstatus) look at Ready alone: captures of this region are rendered.
+  // Tools that wait for readiness (kstatus) read only Ready, so it is true when captures of this region are rendered.
   const isReady = problem === undefined && (status === 'operational' || status === 'degraded_performance');
   const reason =
     problem !== undefined ? problem.reason : !found ? 'DeploymentNotFound' : refused ? 'PodsRefused' : reasonOf(status);
@@ -33,7 +33,7 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
     condition('Operational', status === 'operational', problem?.reason ?? reasonOf(status), message),
     found
       ? condition('DeploymentFound', true, 'Found', `the Deployment ${resource.spec.deployment} makes its renderers`)
-      : condition('DeploymentFound', false, 'NotFound', `the Deployment ${resource.spec.deployment} is not there`),
+      : condition('DeploymentFound', false, 'NotFound', `the Deployment ${resource.spec.deployment} does not exist`),
     condition('Ready', isReady, isReady ? reasonOf(status) : reason, message),
   ].map((next): StatusCondition => {
     const before = resource.status?.conditions?.find(({ type }) => type === next.type);
@@ -58,18 +58,18 @@ export function regionStatus({ resource, component, facts, problem, queued, now 
   };
 }
 
-/** `MajorOutage`: as the API writes reasons. */
+/** Converts a status to an API reason: `MajorOutage`. */
 export function reasonOf(status: RenderRegionStatus['status']): string {
   return status.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What changes all the time under load is written no more often than this. */
+/** Minimum interval between writes of values that change constantly under load. */
 const countsMs = 10_000;
 
-/** So often even when nothing changes, so that a status that nobody updates any more can be recognized. */
+/** Interval of writes without changes, so that an outdated status can be recognized. */
 const refreshMs = 60_000;
 
-/** Whether the status is to be written: at once when the state changes, numbers and words now and then. */
+/** Returns whether to write the status: at once for a new state, at intervals for numbers and messages. */
 export function isWorthWriting(
   before: Partial<RenderRegionStatus> | undefined,
   next: RenderRegionStatus,

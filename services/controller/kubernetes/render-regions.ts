@@ -19,10 +19,10 @@ export interface RegionsParts {
   readonly now: () => number;
 }
 
-/** Shorter than the margin of the Lease: no write of a former leader comes after its successor's first. */
+/** Shorter than the margin of the Lease, so that no write of a former leader follows its successor's first. */
 const timeoutMs = 2000;
 
-/** Brings the status of every RenderRegion to what was decided last, and records each change of state as an Event. */
+/** Writes the last decision into the status of every RenderRegion, and records each change of state as an Event. */
 export async function applyRegions(parts: RegionsParts, term: Term): Promise<void> {
   await applyStatus(parts, term);
   await parts.events.follow([...parts.inventory.regions], {
@@ -73,14 +73,14 @@ async function write(
       api(CustomObjectsApi).replaceNamespacedCustomObjectStatus({ ...renderRegions, namespace, name, body }),
     );
   } catch (error) {
-    // It was changed or deleted since: its watch brings that, and the next pass decides anew.
+    // It was changed or deleted since: its watch reports that, and the next pass decides again.
     if (isConflict(error) || isNotFound(error)) return;
     throw error;
   }
   metrics.writes.inc({ object: 'renderregion' });
 }
 
-/** The same news of the same region within this time is one Event that counts. */
+/** Changes to the same state of a region within this time share one Event with a count. */
 const seriesMs = 30 * 60_000;
 
 interface Recorded {
@@ -89,11 +89,14 @@ interface Recorded {
   readonly count: number;
 }
 
-/** Records each change of a region's state as an Event; a region that comes and goes makes two that count, not a flood. */
+/**
+ * Records each change of a region's state as an Event. A region that alternates creates two counted Events, not a
+ * flood.
+ */
 export class RegionEvents {
   readonly #client: KubernetesClient;
   readonly #reporter: string;
-  /** The states that everybody has been told of, by the uid of the region. */
+  /** The states that have an Event, by the uid of the region. */
   readonly #known = new Map<string, StatusValue>();
   readonly #recorded = new Map<string, Recorded>();
   readonly #now: () => number;
@@ -105,8 +108,8 @@ export class RegionEvents {
   }
 
   /**
-   * Records what has changed in the regions, as they are stored, since the last call: a write whose answer was lost is seen
-   * there, and an Event that could not be created is tried again.
+   * Records the changes since the last call from the stored resources. So a write whose answer was lost is seen, and an
+   * Event that could not be created is retried.
    */
   async follow(
     regions: readonly RenderRegion[],
@@ -142,7 +145,7 @@ export class RegionEvents {
     this.#recorded.set(key, { name, at: this.#now(), count: 1 });
   }
 
-  /** False when the Event has expired. */
+  /** Returns false when the Event has expired. */
   async #count({ metadata: { namespace } }: RenderRegion, name: string, count: number): Promise<boolean> {
     try {
       const body = { series: { count, lastObservedTime: new V1MicroTime() } };

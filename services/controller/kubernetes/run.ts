@@ -6,7 +6,7 @@ import { clusterReportIntervalMs } from '../health/cluster-reports.ts';
 import type { LatestReading } from '../health/facts.ts';
 import { type ElectionOptions, runElection, type Term } from '../leader/election.ts';
 import { Lease } from '../leader/lease.ts';
-import { repeat, skipped, Wake } from '../loops.ts';
+import { repeat, skipped, WakeableTimer } from '../loops.ts';
 import type { ControllerTimes } from '../times.ts';
 import { KubernetesClient, loadInCluster, loadKubeconfig } from './client.ts';
 import { applyCosts, DeletionCosts } from './deletion-costs.ts';
@@ -16,22 +16,22 @@ import { createKubernetesMetrics, type KubernetesMetrics } from './metrics.ts';
 import { applyRegions, RegionEvents } from './render-regions.ts';
 import { clusterNameOf, type KubernetesSettings } from './settings.ts';
 
-/** Where reports go. A satellite without a connection skips them. */
+/** Store of the cluster reports. A satellite without a connection skips them. */
 interface ReportStore {
   put(key: string, report: unknown, options?: { readonly ttlSeconds?: number }): Promise<number | typeof skipped>;
 }
 
 export interface KubernetesParts {
   readonly settings: KubernetesSettings;
-  /** Unique to this process. */
+  /** Unique for this process. */
   readonly holder: string;
   readonly pod: string;
   /** The first region of the release. */
   readonly home: Region;
   readonly live: ReportStore;
-  /** Where the report of the cluster goes in it, by the uid of the Lease. */
+  /** Returns the key of the cluster's report in the store for the uid of the Lease. */
   readonly reportKey: (uid: string) => string;
-  /** Gets the uid of the Lease, which names this installation in its cluster as nothing else does. */
+  /** Called with the uid of the Lease, which uniquely identifies this installation in its cluster. */
   readonly identify: (uid: string) => void;
   readonly latest: LatestReading;
   readonly registry: Registry;
@@ -42,15 +42,15 @@ export interface KubernetesParts {
   readonly now: () => number;
 }
 
-/** Changes come in bursts: the report about them waits for the rest of a burst, and the next report for a while. */
+/** Changes arrive in bursts: a report waits for the end of a burst, and the next report waits longer. */
 const burstMs = 100;
 const restMs = 400;
 
-/** All that has to do with the cluster that this controller runs in, until the signal aborts. Never throws. */
+/** Runs everything that concerns the controller's own cluster until the signal aborts. Never throws. */
 export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal): Promise<void> {
   const { settings, registry, log, live, latest, times } = parts;
   const { access, namespace } = settings;
-  const changed = new Wake();
+  const changed = new WakeableTimer();
   const metrics: KubernetesMetrics = createKubernetesMetrics(registry, () => inventory.ages);
   const client = new KubernetesClient({
     load: () =>
@@ -67,12 +67,12 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
   });
   const store = kubernetesLeaseStore(client, settings, times.lease, parts.identify);
   const lease = new Lease(store, parts.holder, times.lease);
-  // Kept from one term to the next: a change at the end of the last one may have no Event yet.
+  // Shared by all terms: a change at the end of the last term may have no Event yet.
   const events = new RegionEvents(client, parts.pod);
   const act = { client, inventory, latest, metrics, now: parts.now };
   const lead = async (term: Term) => {
     metrics.leader.set(1);
-    // The successor reports at once.
+    // Report at once as the new holder.
     changed.wake();
     const costs = new DeletionCosts();
     const common = { signal: term.signal, log };
@@ -111,15 +111,14 @@ export async function runKubernetes(parts: KubernetesParts, signal: AbortSignal)
 const reportTtlSeconds = 10;
 
 /**
- * Publishes what the inventory shows if this process holds the Lease. (The others read the inventory as well, so that they
- * know what was wanted in the last minutes when they take over.)
+ * Publishes the inventory's report if this process holds the Lease. (The other controllers read the inventory as well,
+ * so that they know the recently requested numbers when they take over.)
  */
 export async function publishClusterReport(parts: {
   readonly client: Pick<KubernetesClient, 'namespace'>;
   readonly inventory: Inventory;
   readonly lease: { holds(): boolean; readonly held: { readonly uid: string } | null };
   readonly live: ReportStore;
-  /** The name of the cluster. */
   readonly cluster: string;
   readonly reportKey: (uid: string) => string;
 }): Promise<typeof skipped | undefined> {

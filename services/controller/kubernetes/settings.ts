@@ -6,7 +6,7 @@ import { choiceVariable, optionalVariable, textVariable } from '@webcapture/shar
 export interface InCluster {
   readonly host: string;
   readonly port: string;
-  /** Where the kubelet puts the service account's token, namespace and the authority of the API server. */
+  /** Folder in which the kubelet puts the service account's token, namespace and CA certificate of the API server. */
   readonly accountDir: string;
 }
 
@@ -14,15 +14,15 @@ const defaultAccountDir = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 export interface KubernetesSettings {
   readonly access: InCluster | { readonly kubeconfig: readonly string[] };
-  /** Undefined: that of the service account, or of the kubeconfig. */
+  /** Undefined: the namespace of the service account or the kubeconfig. */
   readonly namespace: string | undefined;
-  /** The value of `app.kubernetes.io/instance` on all that belongs to us. */
+  /** The value of `app.kubernetes.io/instance` on all objects of the release. */
   readonly release: string;
-  /** Name of the Lease by which the controllers of this cluster elect the one that acts. */
+  /** Name of the Lease by which the controllers of this cluster elect a leader. */
   readonly lease: string;
   /** The operator's name of this cluster; see {@link clusterNameOf} for the default. */
   readonly clusterName: string | undefined;
-  /** Whether renderers' pods are annotated with their deletion cost. */
+  /** Whether to annotate renderer pods with their deletion cost. */
   readonly deletionCosts: boolean;
 }
 
@@ -51,7 +51,7 @@ export const kubernetesVariables = {
   clusterName: optionalVariable('WEBCAPTURE_CLUSTER_NAME', {
     defaultText: '`<namespace>/<release>/<first region>`',
     meaning:
-      'Name of this cluster in messages and in `GET /admin/overview`: up to 63 letters, digits, dots, slashes, hyphens and underscores. Each cluster of a fleet has another one. A cluster that is built anew keeps its name, so that its reports replace those of the former one.',
+      'Name of this cluster in messages and in `GET /admin/overview`: up to 63 letters, digits, dots, slashes, hyphens and underscores. The name must be unique in the fleet. A cluster that is recreated should keep its name, so that its reports replace the old ones.',
   }),
   deletionCosts: choiceVariable('WEBCAPTURE_DELETION_COSTS', ['on', 'off'], {
     default: 'on',
@@ -61,9 +61,9 @@ export const kubernetesVariables = {
 };
 
 /**
- * Null where there is no Kubernetes to look at. Beside {@link kubernetesVariables} it reads `KUBERNETES_SERVICE_HOST` and
- * `KUBERNETES_SERVICE_PORT`, which the kubelet sets, and `KUBECONFIG`. `auto` needs a release, too: `npm start` inside some
- * other pod has nothing to look at.
+ * Returns null without Kubernetes. Besides {@link kubernetesVariables} it reads `KUBERNETES_SERVICE_HOST` and
+ * `KUBERNETES_SERVICE_PORT`, which the kubelet sets, and `KUBECONFIG`. `auto` needs a release, too: `npm start` inside
+ * some other pod has nothing to watch.
  */
 export function readKubernetesSettings(env: EnvReader): KubernetesSettings | null {
   const mode = kubernetesVariables.mode.read(env);
@@ -85,7 +85,7 @@ export function readKubernetesSettings(env: EnvReader): KubernetesSettings | nul
   const lease = kubernetesVariables.lease.read(env);
   for (const [name, value] of Object.entries({ WEBCAPTURE_NAMESPACE: namespace, WEBCAPTURE_LEASE: lease })) {
     if (value !== undefined && !dnsName.test(value))
-      env.problem(name, `must be a name as Kubernetes has them, not "${value}"`);
+      env.problem(name, `must be a valid Kubernetes name, not "${value}"`);
   }
   const clusterName = kubernetesVariables.clusterName.read(env);
   if (clusterName !== undefined && !clusterNameForm.test(clusterName)) {
@@ -106,7 +106,8 @@ export function readKubernetesSettings(env: EnvReader): KubernetesSettings | nul
 }
 
 /**
- * The name of this cluster. The default is the same for a cluster that is built anew with the same values, unlike anything that the API server could tell.
+ * Returns the name of this cluster. The default stays the same when the cluster is recreated with the same values, unlike any
+ * identifier of the API server.
  *
  * @param at.namespace of the release
  * @param at.home the first region of the release

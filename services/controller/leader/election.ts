@@ -1,41 +1,41 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { Wake } from '../loops.ts';
+import { WakeableTimer } from '../loops.ts';
 import type { Lease, LeaseTimes } from './lease.ts';
 
-/** One unbroken time as the leader. */
+/** One uninterrupted time as the leader. */
 export interface Term {
   /** Aborts when the term ends. */
   readonly signal: AbortSignal;
-  /** Whether the leader may act right now: asked before each act, for the signal comes late after a pause. */
+  /** Whether the leader may act now. Check before each act, because the signal is late after a pause of the process. */
   holds(): boolean;
 }
 
 export interface ElectionOptions {
-  /** What is led, for the log: "the fleet". */
+  /** Name of the leadership for the log: "the fleet". */
   readonly what: string;
   readonly lease: Pick<Lease, 'holds' | 'take' | 'renew' | 'release'>;
-  /** False while asking would be in vain; by default it never is. */
+  /** False while the store is unreachable. Default: always true. */
   readonly reachable?: () => boolean;
-  /** False while this process must not lead: a leader resigns then. By default it always may. */
+  /** False while this process must not lead; a leader then resigns. Default: always true. */
   readonly mayLead?: () => boolean;
-  /** Calls `wake` when the leadership may have become free; returns the way to stop that. */
+  /** Calls `wake` when the leadership may have become free. Returns a function that stops it. */
   readonly onFree?: (wake: () => void) => () => void;
   readonly times: Pick<LeaseTimes, 'renewMs' | 'retryMs' | 'pollMs'>;
   readonly log: Logger;
-  /** What the leader does; ends soon after the term's signal. The next term waits for it. */
+  /** The leader's work. It ends soon after the term's signal; the next term waits for it. */
   readonly lead: (term: Term) => Promise<void>;
   /**
-   * Called with true when the work of a term that is over does not end: until it does (then with false), this process cannot lead
-   * again, and should be replaced.
+   * Called with true when the work of an ended term does not stop. Until it stops (called with false), this process
+   * cannot lead again and should be replaced.
    */
   readonly onHang?: (what: string, isHung: boolean) => void;
-  /** How long the work of a term that is over may take to end. */
+  /** How long the work of an ended term may take to stop. */
   readonly hangAfterMs?: number;
 }
 
-/** What this process led with work that does not end: it cannot lead that again, and should be replaced. */
-export class HungTerms {
+/** Leaderships of this process whose work does not stop: it cannot lead them again and should be replaced. */
+export class StuckTerms {
   readonly #led = new Set<string>();
 
   readonly onHang: NonNullable<ElectionOptions['onHang']> = (what, isHung) => {
@@ -43,7 +43,7 @@ export class HungTerms {
     else this.#led.delete(what);
   };
 
-  /** For the liveness probe; null while there is none. */
+  /** Message for the liveness probe; null without a problem. */
   get problem(): string | null {
     if (this.#led.size === 0) return null;
     return `the work of a term as leader of ${[...this.#led].join(' and ')} does not end`;
@@ -52,16 +52,16 @@ export class HungTerms {
 
 const watchdogMs = 50;
 
-/** After this long the work of a term that is over is given up; then the lease is left to expire by itself. */
+/** After this time the end of a term no longer waits for its work; the lease then expires. */
 const endTimeoutMs = 3000;
 
-/** What a leader does has time limits of its own, all of them shorter. */
+/** Longer than every time limit in the leader's work. */
 const hangMs = 30_000;
 
-/** Stands for a leadership until `signal` aborts, then gives it up. Never throws. */
+/** Takes part in the election until `signal` aborts, then releases the leadership. Never throws. */
 export async function runElection(options: ElectionOptions, signal: AbortSignal): Promise<void> {
   const { what, lease, reachable = () => true, mayLead = () => true, times, log } = options;
-  const waiting = new Wake();
+  const waiting = new WakeableTimer();
   const unsubscribe = options.onFree?.(() => waiting.wake());
   let term: RunningTerm | null = null;
   let renewed = true;
@@ -102,16 +102,16 @@ async function resign(term: RunningTerm | null, { what, lease, log }: ElectionOp
     await lease.release();
     log.info(`released the leadership of ${what}`);
   } catch (error) {
-    log.warn({ err: error }, `releasing the leadership of ${what} failed; it expires by itself`);
+    log.warn({ err: error }, `releasing the leadership of ${what} failed; it will expire`);
   }
 }
 
 interface RunningTerm {
-  /** Resolves when the leader's work has ended. */
+  /** Resolves when the leader's work has stopped. */
   end(): Promise<void>;
 }
 
-/** Begins the leader's work, with a watchdog that ends it when the lease has run out. */
+/** Starts the leader's work, with a watchdog that aborts it when the lease runs out. */
 function startTerm({ what, lease, lead, log, onHang, hangAfterMs = hangMs }: ElectionOptions): RunningTerm {
   const aborter = new AbortController();
   const { signal } = aborter;
@@ -128,7 +128,7 @@ function startTerm({ what, lease, lead, log, onHang, hangAfterMs = hangMs }: Ele
     let isHung = false;
     const timer = setTimeout(() => {
       isHung = true;
-      log.error(`the work of a term as leader of ${what} does not end; this process cannot lead any more`);
+      log.error(`the work of a term as leader of ${what} does not end; this process can no longer lead`);
       onHang?.(what, true);
     }, hangAfterMs);
     await work;

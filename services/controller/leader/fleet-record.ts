@@ -14,18 +14,18 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
-/** The oldest satellites that this version works with. */
+/** The oldest supported version of satellites. */
 export const minSatelliteVersion = '0.1.0';
 
 const writeTimeoutMs = 2000;
 
-/** A hub with other values leaves the rightful one so long to write its configuration again after NATS has lost it. */
+/** After NATS lost the record, a hub with other values waits this long for the rightful hub to write it again. */
 const vanishedMs = 30_000;
 
 export interface FleetRecordParts {
   readonly live: Entries;
   readonly own: FleetValues;
-  /** Of this installation, for people. */
+  /** Display name of this installation. */
   readonly name: string;
   readonly check: FleetConfigCheck;
   /** The regions whose renderers run in other clusters. */
@@ -34,16 +34,16 @@ export interface FleetRecordParts {
 }
 
 /**
- * How the values of a controller relate to those of the record. `newer`: the controller started after they were written, and replaces them.
- * `superseded`: a controller of the same installation that started later has replaced its values. `foreign`: the record belongs to another
- * installation.
+ * How the values of a controller relate to the record. `newer`: the controller started after the record was written,
+ * and replaces it. `superseded`: a controller of the same installation that started later has replaced its values.
+ * `foreign`: the record belongs to another installation.
  */
 export type Standing = 'agrees' | 'newer' | 'superseded' | 'foreign';
 
 /**
- * Decides the standing of a controller.
+ * Decides how a controller relates to the record.
  *
- * @param own `id` of its installation, null while it is not known; `generation` of the last record with its values, null if there was none
+ * @param own `id` of its installation, null while unknown; `generation` of the last record with its values, null without one
  */
 export function standingOf(
   found: FleetConfig | null,
@@ -54,25 +54,26 @@ export function standingOf(
   return own.generation !== null && generationOf(found) > own.generation ? 'superseded' : 'newer';
 }
 
-/** 0 for a record of version 0.1, which therefore supersedes no controller during an upgrade. */
+/** Returns 0 for a record of version 0.1, which therefore supersedes no controller during an upgrade. */
 const generationOf = ({ generation = 0 }: FleetConfig) => generation;
 
 /**
- * The configuration of the fleet as a controller of a hub sees it. It belongs to one installation, that of the first leader. A controller
- * of another one leads only with the same values, since then it changes nothing. Of the controllers of one installation those with the
- * values lead that started last, so that a rolling update does not wait for the old leader.
+ * The configuration of the fleet as a hub's controller sees it. It belongs to one installation, that of the first
+ * leader. A controller of another installation leads only with the same values, because it then changes nothing. Among
+ * the controllers of one installation, those with the latest started values lead, so that a rolling update does not
+ * wait for the old leader.
  */
 export class FleetRecord {
   readonly #parts: FleetRecordParts;
   readonly #now: () => number;
-  /** Of this installation; null until its cluster has told. */
+  /** Id of this installation; null until its cluster has reported it. */
   #id: string | null = null;
-  /** Undefined before the first look. */
+  /** Undefined before the first read. */
   #found: FleetConfig | null | undefined;
-  /** Generation of the last record with the values of this process; null if there was none. */
+  /** Generation of the last record with the values of this process; null without one. */
   #generation: number | null = null;
   #vanishedAt: number | null = null;
-  /** Regions of other clusters that have worked once. */
+  /** Regions of other clusters that have worked at least once. */
   readonly #joined = new Set<Region>();
 
   constructor(parts: FleetRecordParts) {
@@ -85,8 +86,8 @@ export class FleetRecord {
   }
 
   /**
-   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer or the bucket does
-   * not exist; the last record that was read is kept.
+   * Reads the record, and writes the configuration of this process if it is newer. Throws when NATS does not answer or
+   * the bucket does not exist, and keeps the last record.
    */
   async look(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
@@ -94,32 +95,32 @@ export class FleetRecord {
     if (this.#standing === 'newer') await this.#write(entry);
   }
 
-  /** Whether there was a first look. */
+  /** Whether the record has been read. */
   get isKnown(): boolean {
     return this.#found !== undefined;
   }
 
-  /** The regions of other clusters that have never worked; none before the first look. */
+  /** Regions of other clusters that have never worked; empty before the first read. */
   get pending(): ReadonlySet<Region> {
     return new Set(this.isKnown ? this.#parts.otherRegions.filter((region) => !this.#joined.has(region)) : []);
   }
 
-  /** A region works for the first time. The next claim writes that down. */
+  /** Marks a region as working. The next `claim` stores that. */
   join(region: Region): void {
     this.#joined.add(region);
   }
 
-  /** Whether this controller may lead the fleet: it decides about the streams, or would not change them. */
+  /** Whether this controller may lead the fleet: its values are current, or leading changes nothing. */
   get mayLead(): boolean {
     return this.#standing === 'agrees' || this.#standing === 'newer';
   }
 
-  /** Whether controllers of this installation with a newer configuration are to lead. */
+  /** Whether a controller of this installation with a newer configuration should lead. */
   get isSuperseded(): boolean {
     return this.#standing === 'superseded';
   }
 
-  /** Why it may not lead, in words for operators; null when it may. */
+  /** Why this controller may not lead, for operators; null when it may. */
   get obstacle(): string | null {
     const found = this.#found;
     if (this.mayLead || found === undefined || found === null) return null;
@@ -128,17 +129,20 @@ export class FleetRecord {
     return `this fleet belongs to the installation ${found.hub.name} (${found.hub.id}), whose configuration differs in ${fields}`;
   }
 
-  /** Whether the bucket may be created, in which leaders are elected: nobody can lead before. */
+  /** Whether this controller may create the bucket of the leader election, without which no controller can lead. */
   get mayBootstrap(): boolean {
     return this.#found === undefined || this.mayLead;
   }
 
-  /** Has the next look write the configuration of this process, as if it had just started: those with a newer one are gone. */
+  /**
+   * Makes the next `look` write this process's configuration, as if it had just started: the newer controllers are
+   * gone.
+   */
   supersede(): void {
     this.#generation = null;
   }
 
-  /** Writes the configuration of this installation, where it is the hub and another one is written. To be called by the leader. */
+  /** Writes the configuration of this installation if it is the hub and the record differs. Only the leader calls it. */
   async claim(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
     this.#take(entry?.value ?? null);
@@ -178,12 +182,12 @@ export class FleetRecord {
       await withDeadline(written, writeTimeoutMs, 'writing the configuration of the fleet');
       this.#take(next);
     } catch (error) {
-      // Another controller was first: the next look shows what it wrote.
+      // Another controller was first: the next read shows its record.
       if (!isWriteConflict(error)) throw error;
     }
   }
 
-  /** A region that is removed and added again is a new one. */
+  /** A region that is removed and added again counts as new. */
   #joinedOfOwn(): readonly Region[] {
     const { own, otherRegions } = this.#parts;
     return regionsOf({ values: own }).filter((region) => !otherRegions.includes(region) || this.#joined.has(region));

@@ -1,43 +1,43 @@
 export interface LeaseTimes {
   /** Whole seconds. */
   readonly ttlMs: number;
-  /** The holder stops acting so long before anybody else may begin. */
+  /** The holder stops acting this long before another process may start. */
   readonly marginMs: number;
   readonly renewMs: number;
-  /** Between a failed renewal and the next. */
+  /** Interval between a failed renewal and the next. */
   readonly retryMs: number;
-  /** How often the others look whether it has become free. */
+  /** Interval at which the other candidates check whether the lease is free. */
   readonly pollMs: number;
-  /** How long one request may take. */
+  /** Time limit of one request. */
   readonly requestMs: number;
 }
 
-/** A lease as its store has it. */
+/** A stored lease. */
 export interface StoredLease {
-  /** Unique to a process, so that nobody takes the record of a namesake for its own; empty when it was given up. */
+  /** Unique for each process, so that a process never takes a namesake's lease for its own; empty after a release. */
   readonly holder: string;
-  /** Another one after each write. */
+  /** Changes with each write. */
   readonly version: string | number;
-  /** For how long its holder has it from a write, where the store tells. */
+  /** Validity from a write, where the store contains it. */
   readonly ttlMs?: number;
 }
 
-/** Where a lease is kept: one record, written by compare-and-set. Each call ends within `requestMs`. */
+/** Store of a lease: one record, written by compare-and-set. Each call ends within `requestMs`. */
 export interface LeaseStore<R extends StoredLease> {
-  /** Null when there is none. */
+  /** Returns null when no record exists. */
   read(): Promise<R | null>;
-  /** Writes it for `holder`, unless somebody else has written since `before` (null: unless there is one). */
+  /** Writes the lease for `holder`, unless another process has written since `before` (null: unless a record exists). */
   write(before: R | null, holder: string): Promise<R>;
-  /** Gives it up, unless somebody else has written since. */
+  /** Releases the lease, unless another process has written since. */
   release(held: R): Promise<void>;
-  /** Whether a write was refused, because the record is another one by now, or is gone. */
+  /** Whether a write was refused because the record has changed or is gone. */
   isConflict(error: unknown): boolean;
 }
 
 /**
- * A leadership as one candidate sees it. It is held for `ttlMs` from a write; the holder counts that from before the
- * write and stops `marginMs` early, the others count it from when they have read that write, each on its own monotonic
- * clock. So no two hold it at once, whatever their wall clocks say and however long one of them was paused.
+ * A leadership as one candidate sees it. It lasts `ttlMs` from a write. The holder counts from before the write and
+ * stops `marginMs` early; the others count from when they read the write; each uses its own monotonic clock. So two
+ * processes never hold it at once, whatever their wall clocks show and however long one was paused.
  */
 export class Lease<R extends StoredLease = StoredLease> {
   readonly #store: LeaseStore<R>;
@@ -56,12 +56,12 @@ export class Lease<R extends StoredLease = StoredLease> {
     this.#now = now;
   }
 
-  /** Whether this process may act as the leader right now. Asked before each act. */
+  /** Whether this process may act as the leader now. Check before each act. */
   holds(): boolean {
     return this.#held !== null && this.#now() < this.#actUntil;
   }
 
-  /** The record as this process wrote it last; null while it does not lead. */
+  /** The record that this process wrote last; null while it does not lead. */
   get held(): R | null {
     return this.#held;
   }
@@ -80,13 +80,16 @@ export class Lease<R extends StoredLease = StoredLease> {
     }
   }
 
-  /** Milliseconds for which this process has found the lease free; 0 while it is held. Throws when the store does not answer. */
+  /**
+   * Milliseconds for which this process has seen the lease free; 0 while it is held. Throws when the store does not
+   * answer.
+   */
   async freeForMs(): Promise<number> {
     if (!this.#isFree(await this.#store.read())) return 0;
     return this.#now() - (this.#freeSince ?? this.#now());
   }
 
-  /** Holds it for longer. When somebody else has it, it is lost; a store that does not answer leaves it to the clock. */
+  /** Extends the lease. It is lost when another process holds it; when the store does not answer, the clock decides. */
   async renew(): Promise<void> {
     if (this.#held === null) return;
     const startedAt = this.#now();
@@ -94,21 +97,23 @@ export class Lease<R extends StoredLease = StoredLease> {
       await this.#write(this.#held, startedAt);
     } catch (error) {
       if (!this.#store.isConflict(error)) throw error;
-      // Our own write whose answer was lost, or somebody else's; or the record was deleted.
+      // This process wrote and lost the answer, or another process wrote, or the record was deleted.
       await this.confirm();
       if (this.#held !== null) await this.#write(this.#held, startedAt);
     }
   }
 
-  /** Asks the store whether the leadership is still ours; if not, it is lost at once. Throws when there is no answer. */
+  /**
+   * Reads whether this process still holds the leadership; if not, it is lost at once. Throws when there is no answer.
+   */
   async confirm(): Promise<boolean> {
     const found = await this.#store.read();
-    // Ours under another version: a renewal that seemed to fail has landed.
+    // The same holder with another version: a renewal that seemed to fail was stored.
     this.#held = found?.holder === this.#holder ? found : null;
     return this.holds();
   }
 
-  /** Gives it up, so that a successor need not wait. */
+  /** Releases the lease, so that a successor need not wait. */
   async release(): Promise<void> {
     const held = this.#held;
     this.#held = null;
@@ -124,7 +129,7 @@ export class Lease<R extends StoredLease = StoredLease> {
   #isAbandoned({ holder, version, ttlMs = 0 }: R): boolean {
     if (holder === '' || holder === this.#holder) return true;
     if (this.#seen?.version !== version) this.#seen = { version, at: this.#now() };
-    // A holder with other times in mind than ours is waited for as long as it says.
+    // Respect the holder's own TTL if it is longer than ours.
     return this.#now() - this.#seen.at >= Math.max(this.#times.ttlMs, ttlMs);
   }
 

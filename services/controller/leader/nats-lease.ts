@@ -4,18 +4,18 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries, isTombstone } from '@webcapture/shared/nats/entries.ts';
 import type { LeaseStore, LeaseTimes, StoredLease } from './lease.ts';
 
-/** Where the fleet leader's name is kept, in the bucket `live`. */
+/** Key of the fleet's leader in the bucket `live`. */
 export const leaderKey = 'leader';
 
 export interface LeaderRecord {
   readonly holder: string;
-  /** Unix milliseconds, for people who look. */
+  /** Unix milliseconds; informative only. */
   readonly at: number;
 }
 
 type StoredLeader = StoredLease & { readonly version: number };
 
-/** The leadership of the fleet, in a key of NATS. The server's TTL clears up after the last candidate. */
+/** The leadership of the fleet, stored in a NATS key. The server's TTL removes it after the last candidate. */
 export function natsLeaseStore(
   live: Entries,
   { ttlMs, requestMs }: Pick<LeaseTimes, 'ttlMs' | 'requestMs'>,
@@ -39,7 +39,10 @@ export function natsLeaseStore(
   };
 }
 
-/** A release is an ordinary message on the key's subject: whoever hears it need not wait for the next look. */
+/**
+ * A release is an ordinary message on the key's subject, so candidates that receive it need not wait for their next
+ * check.
+ */
 export function onRelease(session: NatsSession): (wake: () => void) => () => void {
   return (wake) => {
     const subscription = session.nc.subscribe(new Entries(session, 'live').subject(leaderKey), {

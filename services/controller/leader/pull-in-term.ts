@@ -5,15 +5,15 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from './election.ts';
 
 /**
- * Hands the messages of a durable to `handle`, which must not throw, for as long as the term lasts. At its end the requests are
- * taken back, so that what comes later goes to the successor, and what is being handled is waited for.
+ * Passes the messages of a durable to `handle`, which must not throw, during the term. At its end, pending requests are
+ * cancelled, so that later messages go to the successor, and running handlers are awaited.
  */
 export async function pullInTerm(
   options: {
     readonly inbox: PullInbox;
     readonly stream: string;
     readonly durable: string;
-    /** How many messages are held at a time. */
+    /** Maximum number of messages handled concurrently. */
     readonly parallel: number;
     readonly log: Logger;
   },

@@ -38,11 +38,11 @@ Without options nothing is changed: it prints each file that should not be there
   --help      this text
 
 Why a file is to go:
-  no_record   older than 24 h, and no capture of that name is known
+  no_record   older than 24 h, and no capture has this file name
   other_file  its capture has another file
   ended       its capture has failed, has expired or was deleted more than an hour ago, and the
               task to remove it got lost
-  overdue     the time of its capture was over more than an hour ago, and nobody has ended it
+  overdue     the time of its capture was over more than an hour ago, and it has not been ended
 
 It reads the same variables as the controller: WEBCAPTURE_NATS_URL, _USER and _PASSWORD, those of
 the store. On a cluster: kubectl exec deploy/webcapture-controller -- node services/controller/reconcile/main.ts
@@ -54,14 +54,14 @@ done, or not all of it, 2 an option is unknown, 78 a variable is wrong.
 
 export type CommandOptions = ReturnType<typeof parseOptions>;
 
-/** Throws a TypeError whose message names the option that is wrong. */
+/** Throws a TypeError whose message names the invalid option. */
 export function parseOptions(args: readonly string[]) {
   const flag = { type: 'boolean', default: false } as const;
   const { values } = parseArgs({
     args: [...args],
     options: { delete: flag, force: flag, missing: flag, json: flag, help: flag },
   });
-  if (values.force && !values.delete) throw new TypeError('--force goes with --delete');
+  if (values.force && !values.delete) throw new TypeError('--force requires --delete');
   return values;
 }
 
@@ -69,14 +69,14 @@ export interface CommandDeps {
   readonly session: NatsSession;
   readonly store: FileStore;
   readonly report: Report;
-  /** Stops it between two files. */
+  /** Stops the command between two files. */
   readonly signal: AbortSignal;
 }
 
-/** What {@link runCommand} ends with. */
+/** Exit codes of {@link runCommand}. */
 export const exitCodes = { fine: 0, trouble: 1, found: 3 } as const;
 
-/** Does what the options say, prints the report, and returns the exit code. Throws an Error whose message is to be printed. */
+/** Runs the command, prints the report, and returns the exit code. Throws an Error whose message is to be printed. */
 export async function runCommand(options: CommandOptions, deps: CommandDeps): Promise<number> {
   const { session, report } = deps;
   const live = new Entries(session, 'live');
@@ -94,7 +94,7 @@ export async function runCommand(options: CommandOptions, deps: CommandDeps): Pr
 async function removeOrphans({ force }: CommandOptions, deps: CommandDeps, lease: OrphanCollectionLease) {
   const takeLease = async () => {
     const other = await lease.take();
-    if (other !== null) throw new Error(`${other} removes files right now: wait until it has ended, and try again`);
+    if (other !== null) throw new Error(`${other} is removing files: wait until it has finished, and retry`);
   };
   await takeLease();
   try {
@@ -136,12 +136,12 @@ async function countMissing(deps: CommandDeps, live: Entries) {
   };
   const captures = new Captures(session);
   const asked = await findMissing({ session, captures, store, now: session.now }, { signal, onMissing });
-  // The leader shows it among its metrics.
+  // The leader exposes the count as a metric.
   if (!signal.aborted) await keepMissing(live, { count, at: session.now() });
   return { asked, count };
 }
 
-/** What is printed of a reconcile by hand: lines for people, or JSON. */
+/** Report of a manual reconcile: lines for people, or JSON. */
 export class Report {
   readonly #print: (line: string) => void;
   readonly #json: boolean;

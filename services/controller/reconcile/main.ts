@@ -18,7 +18,7 @@ const log = createLogger({ service: 'reconcile', pod: 'reconcile', level: 'silen
 
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort());
-// Whoever reads the report has enough of it: `npm run reconcile | head`.
+// The reader of the report has closed the pipe: `npm run reconcile | head`.
 process.stdout.once('error', () => stopping.abort()).on('error', () => undefined);
 
 process.exitCode = await main(process.argv.slice(2), process.env);
@@ -60,7 +60,7 @@ async function connect(nats: { readonly url: string; readonly user?: string; rea
   return { session, [Symbol.asyncDispose]: () => session.nc.close() };
 }
 
-/** The store that the services use; one that is away is given up like a server that is. */
+/** The store that the services use. An unavailable store is an error, as an unavailable server is. */
 async function openFiles(storage: ControllerConfig['storage'], session: NatsSession, remove: boolean) {
   const needs = remove ? (['get', 'list', 'delete'] as const) : (['get', 'list'] as const);
   const opened = await openStore(storage, { session, log, metrics: createMetrics('reconcile'), needs });
@@ -68,7 +68,7 @@ async function openFiles(storage: ControllerConfig['storage'], session: NatsSess
   let waitsFor = 'waiting for the bucket';
   await opened.ready({ signal, onWait: (what) => (waitsFor = what) }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    throw new Error(`gave up ${waitsFor}`);
+    throw new Error(`timed out ${waitsFor}`);
   });
   return { store: opened.store, [Symbol.asyncDispose]: () => Promise.resolve(opened.close()) };
 }

@@ -69,7 +69,7 @@ describe('one canary', () => {
     };
     expect(await runCanary(parts, 'us-east', 30_000, never)).toEqual({
       kind: 'failed',
-      reason: 'The picture has the wrong size.',
+      reason: 'The image has the wrong size.',
     });
     await nothingLeft();
   });

@@ -261,7 +261,7 @@ describe('the election', () => {
     await until('the process to say so', () => hangs.length === 1);
     expect([hangs, terms]).toEqual([['the fleet: true'], 1]);
     expect(lines.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
-      'the work of a term as leader of the fleet does not end; this process cannot lead any more',
+      'the work of a term as leader of the fleet does not end; this process can no longer lead',
     ]);
     unblock();
     await until('another term', () => terms === 2);

@@ -98,7 +98,7 @@ describe('dispatch', () => {
 
   test.each([
     ['waits', false, 'No renderer took the capture within'],
-    ['is being rendered', true, 'The capture did not end within'],
+    ['is being rendered', true, 'The capture did not finish within'],
   ])('a capture whose job was lost while it %s fails when its time is over', async (_name, begun, message) => {
     const { run, deps, record, usage, stored } = await accepted({ account: begun ? 'lost-1' : 'lost-2' });
     if (begun) await deps.captures.change(record, begin(0));

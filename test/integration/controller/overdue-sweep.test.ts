@@ -44,7 +44,7 @@ describe('the sweep', () => {
     const heard = on().listen(lost.job);
     expect(await lost.record()).toBeNull();
     await sweep().pass(always);
-    const failure = { code: 'CAPTURE_TIMEOUT', message: 'The capture did not end within 25 s.', cause: 'service' };
+    const failure = { code: 'CAPTURE_TIMEOUT', message: 'The capture did not finish within 25 s.', cause: 'service' };
     expect((await heard.result).outcome).toEqual({ kind: 'failed', ...failure });
     const endedAt = expect.any(Number) as number;
     expect(await lost.record()).toEqual({ ...lost.accepted, status: 'failed', failure, endedAt });
@@ -75,7 +75,7 @@ describe('the sweep', () => {
     await sweep().pass(always);
     expect((await lost.record())?.failure).toEqual({
       code: 'CAPTURE_TIMEOUT',
-      message: 'The capture did not end within 25 s.',
+      message: 'The capture did not finish within 25 s.',
       cause: 'service',
     });
     expect([await on().waiting(), await on().settled('deadline')]).toEqual([0, 1]);
@@ -158,7 +158,7 @@ describe('the sweep', () => {
       'did not end',
       true,
       { startInMs: -20_000, deadlineInMs: -5000 },
-      'The capture did not end within 25 s.',
+      'The capture did not finish within 25 s.',
       'deadline',
     ],
   ] as const)('a refresh that %s fails, uncharged; its capture stays', async (_name, begun, times, message, reason) => {

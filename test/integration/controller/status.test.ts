@@ -53,7 +53,7 @@ test('a whole fleet is operational, and a canary tells its response time', async
     expect(report?.components.find(({ name }) => name === 'engine.us-east')?.responseTimeMs).toBeDefined();
     expect(report?.overall).toBe('operational');
     expect(report?.components.map(({ name, status, message }) => [name, status, message])).toEqual([
-      ['queue', 'operational', 'it answers'],
+      ['queue', 'operational', 'NATS responds'],
       ['storage', 'operational', 'files are written and read'],
       ['engine', 'operational', '2 of 2 regions operational'],
       ['engine.us-east', 'operational', '2 of 2 renderers healthy'],

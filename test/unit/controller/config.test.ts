@@ -92,7 +92,7 @@ describe('Kubernetes', () => {
     [{ WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_RELEASE: 'x' }, 'WEBCAPTURE_KUBERNETES is on, but this is no pod'],
     [{ KUBECONFIG: '/a', WEBCAPTURE_KUBERNETES: 'on' }, 'WEBCAPTURE_RELEASE must be set'],
     [{ WEBCAPTURE_KUBERNETES: 'maybe' }, 'WEBCAPTURE_KUBERNETES must be one of auto, on, off'],
-    [{ ...pod, WEBCAPTURE_LEASE: 'A b' }, 'WEBCAPTURE_LEASE must be a name as Kubernetes has them, not "A b"'],
+    [{ ...pod, WEBCAPTURE_LEASE: 'A b' }, 'WEBCAPTURE_LEASE must be a valid Kubernetes name, not "A b"'],
     [{ ...pod, WEBCAPTURE_NAMESPACE: '-x' }, 'WEBCAPTURE_NAMESPACE must be a name'],
   ] as const)('refuses %j', (env, message) => {
     expect(() => readControllerConfig(env)).toThrow(message);

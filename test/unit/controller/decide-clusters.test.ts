@@ -54,7 +54,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       'Ready, but silent from the start',
       { pods: healthy(1), clusters: clusters({ pods: [...pods(1), pod('b')] }) },
       'degraded_performance',
-      '1 of 2 renderers healthy: b is Ready, but no heartbeat of it is heard',
+      '1 of 2 renderers healthy: b is Ready, but sends no heartbeat',
     ],
     [
       'Ready, and fallen silent',

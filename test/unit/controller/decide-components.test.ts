@@ -46,7 +46,7 @@ describe('queue', () => {
   test.each([
     [answered(), op, 'it answers', 2],
     [answered({ roundTripMs: 1000 }), op, 'it answers', 1000],
-    [answered({ roundTripMs: 1400 }), deg, 'slow: it took 1.4 s to answer', 1400],
+    [answered({ roundTripMs: 1400 }), deg, 'slow: NATS took 1.4 s to respond', 1400],
     [answered({ missing: ['DEAD'] }), major, 'missing: DEAD', 2],
     [answered({ missing: ['a', 'b', 'c'] }), major, 'missing: a, b, c', 2],
     [answered({ missing: ['a', 'b', 'c', 'd'] }), major, 'missing: a, b, c and 1 more', 2],

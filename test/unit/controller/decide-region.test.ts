@@ -182,7 +182,7 @@ describe('canaries', () => {
       'partial_outage',
       'the last 2 test captures failed (It broke. Twice)',
     ],
-    ['crowded', canary({ last: 'crowded' }), 'degraded_performance', 'a test capture waited in vain for a free slot'],
+    ['crowded', canary({ last: 'crowded' }), 'degraded_performance', 'a test capture found no free slot in time'],
   ] as const)('%s', (_, facts, status, message) => {
     const { ms } = facts;
     expect(decideRegion(region({ canary: facts }))).toEqual({

@@ -353,12 +353,12 @@ describe('the scale endpoint', () => {
     for (const unknown of [{ waiting: null }, { fleetKnown: false, pods: [] }]) {
       expect(answerScale('/scale/us-east', latest(unknown))).toEqual({
         status: 503,
-        body: { message: 'the load of us-east is not known now' },
+        body: { message: 'the load of us-east is currently unknown' },
       });
     }
     expect(answerScale('/scale/us-east', new LatestReading())).toEqual({
       status: 503,
-      body: { message: 'the load is not known yet, or no longer' },
+      body: { message: 'the load is currently unknown' },
     });
     for (const path of ['/metrics', '/a/scale/us-east', '/scale/us-east/b']) {
       expect(answerScale(path, latest({}))).toBeNull();

@@ -22,13 +22,13 @@ import {
   total,
 } from './state.ts';
 
-/** How often it is looked whether a pass is due. */
+/** Interval at which the leader checks whether a pass is due. */
 const checkIntervalMs = 60_000;
 
-/** Between two pages: nobody waits for it, and the store and NATS have other things to do. */
+/** Pause between two pages: the pass is not urgent, and the store and NATS have other work. */
 const pauseMs = 500;
 
-/** Backoff after a failure; the next attempt begins with the page that failed. */
+/** Backoff after a failure; the next attempt starts with the failed page. */
 const retryMs = { first: 30_000, max: 15 * 60_000 };
 
 export interface OrphanCollectionDeps extends ExpiryDeps {
@@ -41,10 +41,10 @@ export interface OrphanCollectionDeps extends ExpiryDeps {
 }
 
 /**
- * Compares all files with their records from time to time, for as long as the term lasts. A pass that was broken off, by
- * this process or another one, is gone on with. Never throws.
+ * Compares all files with their records periodically, during the term. Continues a pass that this or another process interrupted.
+ * Never throws.
  *
- * @param intervalMs from the start of one pass to that of the next; 0: never
+ * @param intervalMs from the start of one pass to the start of the next; 0: never
  */
 export async function collectOrphans(parts: OrphanCollectionDeps, intervalMs: number, term: Term): Promise<void> {
   if (intervalMs === 0) return;
@@ -55,7 +55,7 @@ export async function collectOrphans(parts: OrphanCollectionDeps, intervalMs: nu
   );
 }
 
-/** Makes a pass if one is due, or the rest of one. */
+/** Makes a pass, or finishes an interrupted one, if it is due. */
 export async function collectOrphansIfDue(
   parts: OrphanCollectionDeps,
   intervalMs: number,
@@ -147,7 +147,7 @@ export const createOrphanMetrics = (registry: Registry) => ({
   seconds: gaugeOf(registry, 'webcapture_reconcile_last_duration_seconds', 'Duration of the last orphan collection.'),
 });
 
-/** Shows what is written down of the last pass and of the last count. */
+/** Sets the metrics from the stored state of the last pass and the last count. */
 function showProgress(metrics: OrphanMetrics, pass: PassState | null, missing: MissingCount | null): void {
   if (missing !== null) metrics.missing.set(missing.count);
   if (pass === null || pass.endedAt === null) return;

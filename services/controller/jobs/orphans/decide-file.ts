@@ -5,22 +5,22 @@ import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 
 const hourMs = 3_600_000;
 
-/** A file without a record may belong to one that is about to be written, or that a replica does not have yet. */
+/** A file without a record may belong to a record that is about to be written, or that the replica does not have yet. */
 const noRecordGraceMs = 24 * hourMs;
 
-/** Whoever removes files in the usual way has had its turn after this. */
+/** After this time the regular removal of the file is overdue. */
 const graceMs = hourMs;
 
-/** Why a file is to go. */
+/** Why a file is removed. */
 export const removalReasons = ['no_record', 'other_file', 'ended', 'overdue'] as const;
 export type RemovalReason = (typeof removalReasons)[number];
 
-/** The same in words. */
+/** Descriptions of the reasons. */
 export const removalWords: Readonly<Record<RemovalReason, string>> = {
-  no_record: 'no capture of that name is known',
+  no_record: 'no capture has this file name',
   other_file: 'its capture has another file',
   ended: 'its capture has failed, expired or was deleted',
-  overdue: 'the time of its capture is over',
+  overdue: 'its capture is past its expiry',
 };
 
 export type FileDecision =
@@ -30,9 +30,9 @@ export type FileDecision =
 const keep = (why: 'open' | 'in_use' | 'recent'): FileDecision => ({ act: 'keep', why });
 
 /**
- * What is to become of a file.
+ * Decides what happens to a file.
  *
- * @param record of the capture that its name belongs to; null when there is none
+ * @param record of the capture that the file name belongs to; null without a record
  * @param now Unix milliseconds
  */
 export function decideFile(file: ListedFile, record: CaptureRecord | null, now: number): FileDecision {
@@ -41,7 +41,7 @@ export function decideFile(file: ListedFile, record: CaptureRecord | null, now: 
   if (record === null) return removeAfter(file.storedAt + noRecordGraceMs, 'no_record');
   if (isOpen(record)) return keep('open');
   const isOwn = storedNamesOf(record).includes(file.name);
-  // A refresh has objects of its own until its result is settled.
+  // A refresh has separate objects until its result is settled.
   if (!isOwn && isOpen(record, record.refresh?.revision ?? -1)) return keep('open');
   if (!isOwn) return removeAfter(file.storedAt + graceMs, 'other_file');
   if (record.status !== 'completed') return removeAfter(file.storedAt + graceMs, 'ended');

@@ -10,34 +10,34 @@ import { decideFile, type RemovalReason } from './decide-file.ts';
 import { RecordFinder } from './records.ts';
 import { plus, type PassState } from './state.ts';
 
-/** A page of which nothing could be removed so often is left to the next pass: the rest must not wait for it. */
+/** After this many attempts without a removal, a page is left to the next pass, so that it does not block the rest. */
 const maxAttempts = 3;
 
-/** Removals under way at once. */
+/** Maximum concurrent removals. */
 const parallel = 8;
 
-/** After so many failures on a page and not one success the store is taken to be unavailable. */
+/** After this many failures on a page without a success the store is considered unavailable. */
 const maxFailures = 24;
 
-/** How a pass goes through the files. */
+/** How a pass iterates over the files. */
 export interface Stride {
-  /** Files looked at in one go: one request to the store, some to NATS. */
+  /** Files checked per step: one request to the store, and some to NATS. */
   readonly pageSize: number;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** Pages as long as can be: a bucket lists a thousand in a request, and the name that comes after a page is one of them. */
+/** The longest pages: a bucket lists a thousand files per request, and the name of the next page is one of them. */
 export const longStride = ({ now }: Pick<NatsSession, 'now'>): Stride => ({ pageSize: 999, now });
 
 export interface PassDeps extends Stride {
   readonly store: Pick<FileStore, 'list' | 'remove'>;
   readonly finder: Pick<RecordFinder, 'find' | 'ofLeader'>;
-  /** Ends a capture whose time is over, and clears away all that an ended one has left. */
+  /** Ends an overdue capture, and removes everything that an ended one has left. */
   readonly endCapture: (record: CaptureRecord) => Promise<void>;
 }
 
-/** What one pass works with. */
+/** Returns the dependencies of a pass. */
 export function passDeps(
   parts: ExpiryDeps & { readonly session: NatsSession; readonly store: FileStore },
   stride: Stride = longStride(parts.session),
@@ -45,13 +45,13 @@ export function passDeps(
   return {
     store: parts.store,
     finder: new RecordFinder(parts.session),
-    // As the task would have done that got lost.
+    // As the lost task would have done.
     endCapture: (record: CaptureRecord) => expireCapture(record, parts),
     ...stride,
   };
 }
 
-/** A file that should go. */
+/** A file that should be removed. */
 export interface Finding {
   readonly file: ListedFile;
   readonly why: RemovalReason;
@@ -59,28 +59,28 @@ export interface Finding {
   readonly doubtful: boolean;
 }
 
-/** What became of a finding; `spared`: the record, asked for anew, says that the file stays. */
+/** Outcome of a finding; `spared`: a fresh read of the record shows that the file stays. */
 export type Outcome = 'removed' | 'spared' | 'withheld' | 'failed';
 
 export interface PassOptions {
-  /** False: it only looks. */
+  /** False for a dry run. */
   readonly remove: boolean;
   /** Whether doubtful findings are removed too. */
   readonly force: boolean;
-  /** Between two pages. */
+  /** Pause between two pages. */
   readonly pauseMs: number;
   readonly signal: AbortSignal;
-  /** Whether this process may act: asked before each removal. */
+  /** Whether this process may act; checked before each removal. */
   readonly holds: () => boolean;
-  /** Called for each file that should go: what became of it, or `found` when it is only looked at. */
+  /** Called for each file that should be removed, with its outcome, or `found` in a dry run. */
   readonly onFinding?: (finding: Finding, outcome: Outcome | 'found', error?: unknown) => void;
-  /** Called after each page, and when it is given up for now. A pass that is started again with what it was given goes on from there. */
+  /** Called after each page, and when a page fails. A pass that starts with the given state continues there. */
   readonly onPage: (state: PassState) => Promise<void>;
 }
 
 /**
- * Looks at all files from where `state` has come to, and removes what should not be there. Returns the state at its end;
- * one without `endedAt` when it was stopped on the way. Throws when NATS or the store does not do as asked.
+ * Checks all files from `state` on, and removes orphans. Returns the state at the end, without `endedAt` if the pass
+ * was stopped. Throws when NATS or the store fails.
  */
 export async function runPass(state: PassState, deps: PassDeps, options: PassOptions): Promise<PassState> {
   for (let at = state; ;) {
@@ -112,7 +112,7 @@ export async function runPass(state: PassState, deps: PassDeps, options: PassOpt
   }
 }
 
-/** Looks at one page of files, and says where the next one begins; null after the last one. Changes nothing. */
+/** Checks one page of files without changes. Returns its findings and the start of the next page, null after the last. */
 async function lookAtPage({ store, finder, now, pageSize }: PassDeps, after: string | null) {
   const { files, next } = await store.list(after, pageSize);
   const records = await finder.find(files.map(({ name }) => uuidOfFileName(name)));
@@ -125,15 +125,15 @@ async function lookAtPage({ store, finder, now, pageSize }: PassDeps, after: str
 }
 
 /**
- * A file without a record whose time is not over may be that of another installation on the same bucket, or the records
- * were lost: people decide. When its time is over nobody can want it any more.
+ * A file without a record that has not expired may belong to another installation on the same bucket, or the records
+ * may be lost, so a person decides. After its expiry it is safe to remove.
  */
 export const isDoubtful = ({ expiresAt }: ListedFile, why: RemovalReason, now: number) =>
   why === 'no_record' && expiresAt > now;
 
 /**
- * Removes what was found, and returns what became of each. One failure does not stop the others; throws the last of many when
- * nothing succeeds. Null when the right to act was lost on the way: the page is to be looked at again.
+ * Removes the findings and returns their outcomes. One failure does not stop the others; throws the last failure if
+ * there are many and no success. Returns null when the right to act was lost: the page must be checked again.
  */
 async function removeFindings(findings: readonly Finding[], deps: PassDeps, options: PassOptions) {
   const { remove, force, holds, onFinding } = options;
@@ -165,7 +165,7 @@ async function removeFindings(findings: readonly Finding[], deps: PassDeps, opti
   return holds() ? ends : null;
 }
 
-/** The record that was read first may have been a moment old. */
+/** Reads the record again, because the first read may be outdated. */
 async function removeFinding({ file }: Finding, deps: PassDeps, force: boolean): Promise<Outcome> {
   const record = await deps.finder.ofLeader(uuidOfFileName(file.name));
   const decision = decideFile(file, record, deps.now());

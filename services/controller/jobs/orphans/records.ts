@@ -9,19 +9,19 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { eachOf } from '../../loops.ts';
 
 /**
- * A key with a wildcard for the account has the server look at each account: 0.2 ms with a thousand of them. So few are
- * asked for so, in one request; of a day with more, all keys are asked for, at 0.003 ms each.
+ * A key with a wildcard for the account makes the server search each account: 0.2 ms with a thousand accounts. Up to
+ * this many are requested that way, in one request. For a day with more, all keys are requested, at 0.003 ms each.
  */
 const few = 50;
 
-/** A day with more keys is not held in memory: some 40 MB. */
+/** A day with more keys is not kept in memory: this many take about 40 MB. */
 const maxKeys = 300_000;
 
-/** Finds the records of captures whose accounts are not known. For one pass: what it has read of a day it keeps. */
+/** Finds records of captures whose accounts are unknown. Create one for each pass: it caches the keys of a day. */
 export class RecordFinder {
   readonly #session: NatsSession;
   readonly #db: Entries;
-  /** The last day that was asked for, in whole: files come nearly in the order of their days. */
+  /** All keys of the last requested day: files are listed almost in the order of their days. */
   #day: { readonly filter: string; readonly keys: ReadonlyMap<string, string> } | null = null;
 
   constructor(session: NatsSession) {
@@ -29,7 +29,7 @@ export class RecordFinder {
     this.#db = new Entries(session, 'db');
   }
 
-  /** By uuid; what has no record is left out. Any replica may answer: one may be missing, or a moment old. */
+  /** Returns records by uuid, without missing ones. Any replica may answer, so a record may be missing or outdated. */
   async find(uuids: readonly string[]): Promise<ReadonlyMap<string, CaptureRecord>> {
     const days = Map.groupBy(
       uuids.filter((uuid) => timeOfUuid(uuid) !== null),
@@ -49,13 +49,13 @@ export class RecordFinder {
     return new Map(found.flatMap((records) => [...records.values()].map((record) => [record.uuid, record] as const)));
   }
 
-  /** As the leader of the bucket has it; null when there is none. */
+  /** Reads a record from the leader of the bucket; null when it does not exist. */
   async ofLeader(uuid: string): Promise<CaptureRecord | null> {
     if (timeOfUuid(uuid) === null) return null;
     return (await this.#db.get<CaptureRecord>(captureKey('*', uuid)))?.value ?? null;
   }
 
-  /** The keys of a day by uuid; null when they are too many. */
+  /** The keys of a day by uuid; null when there are too many. */
   async #keysOf(filter: string): Promise<ReadonlyMap<string, string> | null> {
     if (this.#day?.filter === filter) return this.#day.keys;
     this.#day = null;
@@ -69,7 +69,7 @@ export class RecordFinder {
 
 const pageSize = 500;
 
-/** Requests to the store under way at once: it may take 50 ms for each. */
+/** Maximum concurrent requests to the store: each may take 50 ms. */
 const parallel = 16;
 
 interface MissingDeps {
@@ -80,11 +80,11 @@ interface MissingDeps {
 }
 
 /**
- * Asks the store for the file of every capture that should have one, in the order in which their records were written
- * last. Changes nothing. What is written meanwhile is not looked at. Returns how many files it has asked for. Throws
- * when NATS or the store does not answer.
+ * Checks in the store the file of every capture that should have one, in the order in which their records were last written.
+ * Changes nothing. Ignores records that are written meanwhile. Returns the number of checked files. Throws when NATS or the store
+ * does not answer.
  *
- * @param options.onMissing called for each completed, unexpired capture whose file is gone
+ * @param options.onMissing called for each completed, unexpired capture whose file is missing
  */
 export async function findMissing(
   deps: MissingDeps,
@@ -111,7 +111,7 @@ export async function findMissing(
   return asked;
 }
 
-/** A file that is about to go by itself is not missed. */
+/** A file that is about to expire is not missing. */
 const marginMs = 60_000;
 
 const shouldHaveFile = ({ status, expiresAt }: CaptureRecord, now: number) =>
@@ -119,7 +119,7 @@ const shouldHaveFile = ({ status, expiresAt }: CaptureRecord, now: number) =>
 
 async function isMissing({ account, uuid, fileName }: CaptureRecord, deps: MissingDeps): Promise<boolean> {
   if ((await deps.store.stat(fileName)) !== null) return false;
-  // It may have been deleted since its record was read.
+  // The capture may have been deleted since its record was read.
   const record = (await deps.captures.get(account, uuid))?.value;
   return record !== undefined && shouldHaveFile(record, deps.now());
 }

@@ -4,24 +4,24 @@ import { removalReasons, type RemovalReason } from './decide-file.ts';
 
 export type ByReason = Readonly<Record<RemovalReason, number>>;
 
-/** How far a pass over all files has come, and what it has found until there. Times in Unix milliseconds. */
+/** Progress and findings of a pass over all files. Times in Unix milliseconds. */
 export interface PassState {
   readonly startedAt: number;
-  /** Null while there is more to look at. */
+  /** Null until the pass ends. */
   readonly endedAt: number | null;
-  /** Where it goes on; null at its begin. */
+  /** Where the pass continues; null at the start. */
   readonly cursor: string | null;
-  /** How often the store has refused everything on the page that comes next. */
+  /** How often the store has refused every removal on the next page. */
   readonly tries: number;
-  /** Files looked at. */
+  /** Number of checked files. */
   readonly looked: number;
-  /** Files that should go, and their bytes. */
+  /** Files that should be removed, and their bytes. */
   readonly found: ByReason;
   readonly foundBytes: number;
   readonly removed: ByReason;
-  /** Left where they are, as too many of their neighbours have no record either. */
+  /** Kept, because they may belong to another installation. */
   readonly withheld: number;
-  /** The store did not remove them. */
+  /** Not removed because the store failed. */
   readonly failed: number;
 }
 
@@ -32,7 +32,7 @@ export function newPass(startedAt: number): PassState {
   return { startedAt, endedAt: null, cursor: null, tries: 0, ...counts };
 }
 
-/** Both together. */
+/** Returns the sum of both. */
 export function plus(some: ByReason, more: readonly RemovalReason[]): ByReason {
   const sum = { ...some };
   for (const reason of more) sum[reason]++;
@@ -44,7 +44,7 @@ export const total = (counts: ByReason) => removalReasons.reduce((sum, reason) =
 const passKey = 'reconcile.pass';
 const missingKey = 'reconcile.missing';
 
-/** How many completed captures had lost their file when somebody looked. */
+/** Number of completed captures without a file at the last count. */
 export interface MissingCount {
   readonly count: number;
   /** Unix milliseconds. */
@@ -52,8 +52,8 @@ export interface MissingCount {
 }
 
 /**
- * How far the orphan collection has come: in the bucket `live`, without a time limit, where the next leader finds it. A pass
- * that has ended stays there until the next one begins.
+ * The progress of the orphan collection. It is stored in the bucket `live` without a TTL, where the next leader reads
+ * it. The state of a finished pass is kept until the next pass starts.
  */
 export const readPass = async (live: Entries) => (await live.get<PassState>(passKey))?.value ?? null;
 export const keepPass = (live: Entries, state: PassState) => live.put(passKey, state);
@@ -63,13 +63,13 @@ export const keepMissing = (live: Entries, count: MissingCount) => live.put(miss
 
 const leaseKey = 'reconcile.claim';
 
-/** Longer than a page takes; one that died holds up the next for so long. */
+/** Longer than a page takes. A dead holder blocks the next one for this time. */
 const ttlSeconds = 120;
 
-/** The holder that the leader's job is: there is one leader, which goes on where the former one stopped. */
+/** Holder name of the leader's job: there is one leader, which continues where the former one stopped. */
 export const leaderHolder = 'the leader of the fleet';
 
-/** The right to remove orphans: the leader's job or a person has it, never both at once. */
+/** The lease for removing orphans: either the leader's job or an operator's command has it. */
 export class OrphanCollectionLease {
   readonly #live: Entries;
   readonly #holder: string;
@@ -79,7 +79,7 @@ export class OrphanCollectionLease {
     this.#holder = holder;
   }
 
-  /** Takes it, or holds it for longer: before each page. Null when it is ours, else who has it. */
+  /** Takes or extends the lease, before each page. Returns null on success, else the holder. */
   async take(): Promise<string | null> {
     const found = await this.#live.get<{ holder: string }>(leaseKey);
     if (found !== null && found.value.holder !== this.#holder) return found.value.holder;
@@ -89,12 +89,12 @@ export class OrphanCollectionLease {
       else await this.#live.update(leaseKey, value, found.revision, { ttlSeconds });
       return null;
     } catch (error) {
-      if (isWriteConflict(error)) return 'somebody else';
+      if (isWriteConflict(error)) return 'another process';
       throw error;
     }
   }
 
-  /** Gives it up, if it is ours. */
+  /** Releases the lease if this process holds it. */
   async release(): Promise<void> {
     const found = await this.#live.get<{ holder: string }>(leaseKey);
     if (found?.value.holder === this.#holder) await this.#live.delete(leaseKey, found.revision);

@@ -21,7 +21,7 @@ import { sendEvent, type AttemptResult } from './send.ts';
 /** One attempt to deliver an event; all times are Unix milliseconds. */
 export type DeliveryTask = Omit<WebhookTask, 'kind' | 'receiver'>;
 
-/** Nothing is left to do; or when to come again, and as which attempt, of another delivery where it says so. */
+/** Nothing is left to do, or when the next attempt is due and which one it is, possibly of another delivery. */
 export type NextAttempt =
   | { readonly done: true }
   | ({ readonly againAt: number } & Pick<DeliveryTask, 'attempt'> &
@@ -45,23 +45,23 @@ export interface DeliverDeps extends Omit<AttemptDeps, 'send'> {
   readonly receivers: ReceiverLimits;
 }
 
-/** What an attempt comes to that is not made. */
+/** The result of an attempt that is skipped. */
 const skipped: AttemptResult = {
   delivered: false,
-  reason: 'not sent: the receiver has not answered other events',
+  reason: 'not sent: the receiver did not respond to other events',
   gone: false,
   isSkipped: true,
 };
 
 /**
- * Makes one delivery attempt, and schedules the next one. A term that ends stops it: then it does not count. Throws
- * a {@link TaskDeferredError} when it is not its receiver's turn.
+ * Makes one delivery attempt and schedules the next one. The end of the term aborts the attempt, which then does not
+ * count. Throws a {@link TaskDeferredError} when the receiver is at its limit.
  */
 export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps, { signal }: Pick<Term, 'signal'>) {
   const { receivers, policy, tasks } = deps;
   const turn = receivers.ask(task, attemptDueAt(task));
   if (turn.verdict === 'defer')
-    throw new TaskDeferredError('the webhook receiver has as many attempts under way as it may', turn.retryInMs);
+    throw new TaskDeferredError('the webhook receiver is at its limit of concurrent attempts', turn.retryInMs);
   const send = async (url: string, event: SignedEvent) => {
     if (turn.verdict === 'skip') return skipped;
     const startedAt = performance.now();
@@ -83,10 +83,10 @@ export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps,
 const done: NextAttempt = { done: true };
 
 /**
- * Makes one delivery attempt, and writes into the record how the delivery stands. A task that comes twice, since its worker
- * died after the attempt, is not attempted twice when the record has it; one of before a redelivery is not attempted any more.
- * Throws when the record or the secret cannot be read, or the record not be written: then the task must come again, and the
- * receiver may get the same event twice.
+ * Makes one delivery attempt, and writes the state of the delivery into the record. A task that is redelivered because
+ * its worker died after the attempt is not attempted twice if the record contains the attempt. A task that a redelivery
+ * request has replaced is not attempted. Throws when the record or the secret cannot be read, or the record not be
+ * written: the task is then redelivered, and the receiver may get the same event twice.
  */
 export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Promise<NextAttempt> {
   const { captures, secrets, cdnUrl, now } = deps;
@@ -115,12 +115,13 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
 }
 
-/** By then a redelivery that has a task has been attempted: an attempt takes ten seconds at most. */
+/** By then a requested redelivery with a task has been attempted: an attempt takes ten seconds at most. */
 const redeliveryDueMs = 15_000;
 
 /**
- * What is left of a delivery becomes the redelivery that was asked for since: whoever asked may have died before there was a task of
- * it, or this one has taken its place. If it has been attempted by then, nothing is attempted twice.
+ * Turns the rest of a delivery into the redelivery that was requested since: the requesting process may have died
+ * before it scheduled the task, or this task has replaced it. If the redelivery was attempted by then, nothing is
+ * attempted twice.
  */
 function asRedelivery(record: CaptureRecord, now: number): NextAttempt {
   const task = pendingDelivery(record);
@@ -129,7 +130,7 @@ function asRedelivery(record: CaptureRecord, now: number): NextAttempt {
   return { againAt: record.webhook?.nextAttemptAt ?? now + redeliveryDueMs, attempt, redelivery, firstAt: now };
 }
 
-/** Sends a test event. There is one attempt: whoever has asked for it looks at what came of it. */
+/** Sends a test event in one attempt, because its requester looks at the outcome. */
 async function deliverTest(task: TestTask, { secrets, deliveryLog, webhookMetrics, send, now }: AttemptDeps) {
   const { account, url, event, revision, attempt } = task;
   const startedAt = now();
@@ -141,7 +142,7 @@ async function deliverTest(task: TestTask, { secrets, deliveryLog, webhookMetric
   webhookMetrics.seconds.observe((now() - startedAt) / 1000);
 }
 
-/** How an attempt ended, for the histories. */
+/** Outcome of an attempt, for the histories. */
 function outcomeOf(
   result: AttemptResult,
   { startedAt, endedAt, isLast }: { startedAt: number; endedAt: number; isLast: boolean },
@@ -155,7 +156,7 @@ function outcomeOf(
   };
 }
 
-/** As the account holder sees it. */
+/** The delivery as the account holder sees it. */
 function deliveryOf(
   about: Pick<Delivery, 'uuid' | 'url'>,
   entry: Omit<DeliveryEntry, 'event'> & Pick<Delivery, 'event'>,
@@ -164,7 +165,10 @@ function deliveryOf(
   return { ...about, event, revision, attempt, at: new Date(at).toISOString(), state, status, error, durationMs };
 }
 
-/** What the record says of this attempt; null when it has not been made, or when the record is about another event. */
+/**
+ * Returns what the record says about this attempt; null when the attempt was not made, or the record is about another
+ * event.
+ */
 function alreadyAttempted(delivery: WebhookDelivery, { revision, attempt }: DeliveryTask): NextAttempt | null {
   if (delivery.revision !== revision || delivery.attempts < attempt) return null;
   return delivery.nextAttemptAt === undefined
@@ -203,7 +207,7 @@ function recordAttempt(
   webhookMetrics.seconds.observe(seconds);
   if (result.delivered) return;
   const facts = { uuid, account, event, attempt, reason: result.reason, err: result.cause };
-  if (againAt === null) log.info(facts, 'webhook event not delivered; no attempts are left');
+  if (againAt === null) log.info(facts, 'webhook event not delivered; no attempts remain');
   else log.debug(facts, 'webhook delivery attempt failed; retrying');
 }
 
@@ -213,9 +217,9 @@ const [second, minute, hour] = [1000, 60_000, 3_600_000] as const;
 export const attemptOffsets = [0, 10 * second, minute, 10 * minute, hour, 4 * hour, 12 * hour, 24 * hour] as const;
 
 /**
- * When the next attempt is due after `attempts` failed ones; null when that was the last. All times are Unix
- * milliseconds. Attempts that come late, because nobody was there to make them, keep half of their distance: else the rest
- * would be spent at once on a receiver that may be down for the same reason.
+ * Returns when the next attempt is due after `attempts` failed ones; null after the last. All times are Unix
+ * milliseconds. If attempts are late because no leader made them, the next interval is at least half of the usual one:
+ * otherwise all remaining attempts would hit a receiver at once that may be down for the same reason.
  */
 export function nextAttemptAt(attempts: number, firstAt: number, now: number): number | null {
   const offset = attemptOffsets[attempts];
@@ -224,19 +228,18 @@ export function nextAttemptAt(attempts: number, firstAt: number, now: number): n
   return Math.max(firstAt + offset, now + distance / 2);
 }
 
-/** When an attempt was due at the earliest, Unix milliseconds. */
+/** Earliest due time of an attempt, Unix milliseconds. */
 export const attemptDueAt = ({ attempt, firstAt }: { readonly attempt: number; readonly firstAt: number }): number =>
   firstAt + (attemptOffsets[attempt - 1] ?? 0);
 
-/** The metrics of webhooks. */
 type WebhookMetrics = ReturnType<typeof createWebhookMetrics>;
 
-/** `unavailable`: how many receivers are so. */
+/** `unavailable` returns the number of unavailable receivers. */
 export function createWebhookMetrics(registry: Registry, unavailable: () => number) {
   const registers = [registry];
   void new Gauge({
     name: 'webcapture_webhook_receivers_unavailable',
-    help: 'Webhook receivers that failed to respond to several consecutive attempts and get one attempt at a time. Set by the leader.',
+    help: 'Webhook receivers that failed to respond to several consecutive attempts and get attempts one by one. Set by the leader.',
     registers,
     collect() {
       this.set(unavailable());

@@ -2,22 +2,22 @@ import { type Deliveries, latest } from '@webcapture/shared/accounts/deliveries.
 import { type Delivery, maxDeliveries } from '@webcapture/shared/api/delivery.ts';
 import { eachOf } from '../../loops.ts';
 
-/** Attempts that wait to be written, of all accounts; beyond them, none are noted. Up to 1 KB each. */
+/** Maximum number of unwritten attempts of all accounts, of up to 1 KB each; further ones are dropped. */
 const maxNoted = 20_000;
 
 const parallel = 8;
 
-/** An account's entry is written whole, so not more often than this while events go out. */
+/** Minimum interval of writes of an account's entry, because each write replaces the whole entry. */
 const minIntervalMs = 5000;
 
-/** An account's entry has a hundred of them. */
+/** An account's entry contains a hundred URLs. */
 const maxUrlLength = 200;
 const maxErrorLength = 200;
 
 /**
- * Notes the delivery attempts of accounts, for them to look at: in memory, and then in their entries: at the next flush, or when the
- * last one of the account was five seconds ago. What could not be written is written the next time. A leader that is killed loses what
- * it had not written.
+ * Collects the delivery attempts of accounts in memory and writes them into the accounts' entries: at the next flush,
+ * or 5 s after the account's last write. A failed write is retried at the next flush. A leader that is killed loses its
+ * unwritten attempts.
  */
 export class DeliveryLog {
   readonly #deliveries: Pick<Deliveries, 'add'>;
@@ -39,14 +39,14 @@ export class DeliveryLog {
     this.#add(account, [short]);
   }
 
-  /** Writes what is due. Throws when some could not be written: they are kept for the next time. */
+  /** Writes due entries. Throws when a write failed; its attempts are kept for the next flush. */
   async flush(): Promise<void> {
     const dueSince = this.#now() - minIntervalMs;
     for (const [account, at] of this.#writtenAt) if (at <= dueSince) this.#writtenAt.delete(account);
     await this.#write((account) => !this.#writtenAt.has(account));
   }
 
-  /** Writes all there is, and throws as {@link flush} does. */
+  /** Writes all entries. Throws as {@link flush} does. */
   async flushAll(): Promise<void> {
     await this.#write(() => true);
   }
@@ -59,7 +59,7 @@ export class DeliveryLog {
     }
     let failure: { readonly error: unknown } | undefined;
     await eachOf(due, parallel, async ([account, deliveries]) => {
-      // While NATS is unavailable, each write would wait for it.
+      // While NATS is unavailable, each further write would wait for its timeout.
       if (failure === undefined) {
         try {
           await this.#deliveries.add(account, latest(deliveries));

@@ -7,10 +7,10 @@ import type { DeliveryTask, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import { messageId } from '@webcapture/shared/queue/tasks.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
-/** Something that happened to a capture (revision 0), or to its refresh of that number. */
+/** An event of a capture (revision 0), or of its refresh with that revision. */
 type CaptureEvent = Pick<DeliveryTask, 'event' | 'revision' | 'occurredAt'>;
 
-/** An event as it is sent. */
+/** A signed event, ready to send. */
 export interface SignedEvent {
   readonly headers: Readonly<Record<string, string>>;
   /** JSON of a {@link WebhookPayload} or {@link TestPayload}. */
@@ -18,12 +18,11 @@ export interface SignedEvent {
 }
 
 /**
- * Builds and signs the request that delivers an event, as Standard Webhooks has it. Its id is the same in all attempts, so that
- * a receiver recognizes an event that it has had; time and signatures are those of this attempt, and `data` is the capture as
- * it stands.
+ * Builds and signs the request that delivers an event, as Standard Webhooks specifies. The id is the same in all attempts, so that a
+ * receiver detects duplicates. Time and signatures are those of this attempt, and `data` is the current state of the capture.
  *
  * @param options.now the time of this delivery attempt, Unix milliseconds
- * @param options.secrets all that it is signed with; at least one
+ * @param options.secrets the signing secrets; at least one
  */
 export function signEvent(
   record: CaptureRecord,
@@ -38,7 +37,7 @@ export function signEvent(
   return signed(messageId(record.uuid, event.revision), content, options);
 }
 
-/** As {@link signEvent}, an event that is about no capture. */
+/** Like {@link signEvent}, for a test event without a capture. */
 export function signTest(
   { uuid, url, occurredAt }: Pick<TestTask, 'uuid' | 'url' | 'occurredAt'>,
   options: SigningOptions,

@@ -1,65 +1,65 @@
 import type { AttemptResult } from './send.ts';
 
-/** Delivery attempts under way at once: each is one connection, and most of its time is the receiver's. */
+/** Maximum concurrent delivery attempts. Each uses one connection, and mostly waits for the receiver. */
 export const maxDeliveries = 256;
 
-/** So many of these may be of one account, whatever its receivers. */
+/** Maximum concurrent attempts of one account to all its receivers. */
 const maxOfAccount = 32;
 
 /**
- * How many attempts there may be to all receivers of a kind. Those that have answered lately find room whatever the
- * others do, and what is new is not kept out by what hangs.
+ * Maximum concurrent attempts to all receivers of a kind. Receivers that answered recently always have capacity, and
+ * stuck receivers do not block new ones.
  */
 const maxByKind = { proven: maxDeliveries, unproven: maxDeliveries / 2, slow: maxDeliveries / 8 } as const;
 
-/** Attempts at once to one receiver: it begins with few, and each quick answer allows one more. */
+/** Initial limit of concurrent attempts to a receiver; each quick answer raises it by one. */
 const firstLimit = 2;
 const maxLimit = 32;
 
-/** An attempt that takes longer is slow; without an answer, it hung. */
+/** A longer attempt is slow; one without an answer timed out. */
 const slowMs = 2000;
 
-/** What an attempt is taken to last before there was one. */
+/** Assumed duration of an attempt before the first. */
 const initialMeanMs = 50;
 
-/** After so many attempts that hung, one after the other, a receiver counts as unavailable: then it is tried one at a time. */
+/** After this many timed out attempts in a row, a receiver is unavailable and gets attempts one by one. */
 const hangsToOpen = 3;
 
-/** From one trial of an unavailable receiver to the next: doubling from the first. */
+/** Interval of trials of an unavailable receiver: it doubles from the first to the maximum. */
 const trialAfterMs = { first: 5000, max: 60_000 } as const;
 
-/** An event that has waited for an unavailable receiver for so long counts as tried: else events would pile up. */
+/** An event that has waited this long for an unavailable receiver counts as tried, so that events do not pile up. */
 const maxWaitMs = 60_000;
 
 const minDeferMs = 250;
 const maxDeferMs = 60_000;
 
-/** What has not been heard of for longest is forgotten beyond this. */
+/** Maximum number of known receivers; the least recently used is forgotten. */
 const maxReceivers = 10_000;
 
 interface Receiver {
   limit: number;
   inFlight: number;
-  /** When the next attempt that is put off comes again: one after the other, at the pace of the receiver. Unix ms. */
+  /** When the next deferred attempt is retried: deferred attempts follow each other at the receiver's pace. Unix ms. */
   nextTurnAt: number;
-  /** Of an attempt, on average. */
+  /** Mean duration of an attempt. */
   meanMs: number;
-  /** It has answered, and quickly, when it was tried last. */
+  /** `proven`: its last attempt was answered quickly. */
   kind: keyof typeof maxByKind;
-  /** Attempts in a row that hung. */
+  /** Number of timed out attempts in a row. */
   hangs: number;
-  /** Unix milliseconds; of one that is unavailable. */
+  /** Unix milliseconds; for an unavailable receiver. */
   nextTrialAt: number;
 }
 
-/** Whose event it is, and where it goes: tasks of the version before do not say where. */
+/** The account and the receiver of an event. Tasks of the previous version name no receiver. */
 export interface Destination {
   readonly account: string;
   /** Host and port. */
   readonly receiver?: string;
 }
 
-/** May be sent; is to come again later; or counts as tried, since the receiver is unavailable. */
+/** Send now; retry later; or count as tried, because the receiver is unavailable. */
 export type Turn =
   | {
       readonly verdict: 'send';
@@ -70,14 +70,14 @@ export type Turn =
   | { readonly verdict: 'skip' };
 
 /**
- * Shares the delivery attempts among receivers, so that one that hangs costs the others nothing: few attempts at once to
- * each, more to those that answer quickly, one at a time to those that do not answer. For one process and in memory: a
- * new leader learns it anew within seconds.
+ * Shares delivery attempts among receivers, so that a stuck receiver does not delay others: a few concurrent attempts
+ * for each receiver, more for quick ones, and one for those that do not answer. The state is kept in memory; a new
+ * leader learns it within seconds.
  */
 export class ReceiverLimits {
   readonly #now: () => number;
   readonly #random: () => number;
-  /** In the order of their last use. */
+  /** Ordered by last use. */
   readonly #receivers = new Map<string, Receiver>();
   readonly #inFlight = { proven: 0, unproven: 0, slow: 0 };
   readonly #inFlightOfAccount = new Map<string, number>();
@@ -88,12 +88,12 @@ export class ReceiverLimits {
     this.#random = random;
   }
 
-  /** Receivers that are unavailable. */
+  /** Number of unavailable receivers. */
   get unavailable(): number {
     return [...this.#receivers.values()].filter(({ hangs }) => hangs >= hangsToOpen).length;
   }
 
-  /** Asks for a turn of an attempt that was due at a time, Unix milliseconds. */
+  /** Requests a turn for an attempt that was due at `dueAt`, Unix milliseconds. */
   ask({ account, receiver: name = `account ${account}` }: Destination, dueAt: number): Turn {
     const receiver = this.#receiver(name);
     const now = this.#now();

@@ -8,37 +8,37 @@ import { delay, withTimeout } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedEvent } from './event.ts';
 
-/** What came of one delivery attempt. */
+/** Result of one delivery attempt. */
 export type AttemptResult =
   | { readonly delivered: true; readonly status: number }
   | {
       readonly delivered: false;
-      /** HTTP status of the answer; absent when there was none. */
+      /** HTTP status of the answer; absent without an answer. */
       readonly status?: number;
-      /** Fit for the account holder. */
+      /** Message for the account holder. */
       readonly reason: string;
-      /** For the log. */
+      /** Error for the log. */
       readonly cause?: unknown;
-      /** The receiver asked for no more attempts. */
+      /** The receiver asked for no further attempts. */
       readonly gone: boolean;
-      /** Nothing was sent. */
+      /** The attempt was skipped. */
       readonly isSkipped?: true;
     };
 
 export interface SendOptions {
   readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'resolve'>;
-  /** Ends the attempt without a result: it throws the signal's reason. */
+  /** Aborts the attempt, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** From the name to the head of the answer. By default 10,000. */
+  /** Time limit from the DNS lookup to the response headers. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** Authorities to trust instead of the usual ones, PEM. */
+  /** PEM certificate authorities that replace the default ones. */
   readonly ca?: string;
 }
 
 /**
- * Sends an event to an http or https address, once, over a connection of its own. The name is resolved once, every
- * address of it must be open to the egress policy, and the connection goes to one of those by number. Redirects are not
- * followed: nobody has checked where they lead.
+ * Sends an event to an http or https address in one attempt, over a new connection. The name is resolved once, the
+ * egress policy must allow every address of it, and the connection uses one of these addresses. Redirects are not
+ * followed, because their targets are unchecked.
  */
 export async function sendEvent(address: string, event: SignedEvent, options: SendOptions): Promise<AttemptResult> {
   const { signal, timeoutMs = 10_000 } = options;
@@ -56,7 +56,7 @@ export async function sendEvent(address: string, event: SignedEvent, options: Se
   }
 }
 
-/** The status of the answer. */
+/** Returns the status of the answer. */
 async function attempt(
   address: string,
   event: SignedEvent,
@@ -82,7 +82,7 @@ async function attempt(
 
 function secured(socket: Socket, url: URL, ca: string | undefined) {
   const host = parseHost(url.hostname);
-  if (host === undefined) throw new DeliveryError('the host of the address is not valid');
+  if (host === undefined) throw new DeliveryError('the host of the address is invalid');
   return host.kind === 'name' ? startTls(socket, host.name, true, ca) : startTls(socket, host.address, false, ca);
 }
 
@@ -92,7 +92,7 @@ function judge(status: number): AttemptResult {
   return { delivered: false, status, reason: `status ${status}${note}`, gone: status === 410 };
 }
 
-/** Null when time was what it lacked. */
+/** Returns null when the attempt timed out. */
 function reasonOf(error: unknown): string | null {
   if (error instanceof DeliveryError) return error.message;
   if (error instanceof ServiceError) {
@@ -100,19 +100,18 @@ function reasonOf(error: unknown): string | null {
   }
   if (!(error instanceof EgressFailure)) return 'the event could not be sent';
   if (error.kind === 'connect-timeout') return null;
-  return codeOf(error.cause) === 'ECONNREFUSED' ? 'connection refused' : 'the host cannot be reached';
+  return codeOf(error.cause) === 'ECONNREFUSED' ? 'connection refused' : 'the host is unreachable';
 }
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined);
 
-/** So much of an answer's body is waited for, and for so long. Nobody reads it. */
+/** Limits of size and time for reading an answer's body, which is ignored. */
 const maxBodyBytes = 16 * 1024;
 const maxBodyMs = 250;
 
 /**
- * Posts an event over a connection that stands, and returns the status of the answer once its body has ended, or has
- * gone on for too long: a receiver is not cut off in the middle of a short answer. Ends when the connection does, which
- * is the caller's to destroy.
+ * Posts an event over an open connection. Returns the status of the answer once its body has ended or reached a limit, so that a short
+ * answer is not cut off. Ends when the connection closes; the caller destroys the connection.
  *
  * @throws DeliveryError
  */
@@ -131,7 +130,7 @@ function exchange(connection: Duplex, url: URL, { headers, body }: SignedEvent):
     headers: { host: url.host, ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
   });
   outgoing.once('response', resolve);
-  // Late errors, of a connection that is being cut, must find a listener too.
+  // Late errors, of a connection that is being destroyed, need a listener too.
   outgoing.on('error', (cause) => reject(new DeliveryError(describe(cause), { cause })));
   outgoing.once('close', () => reject(new DeliveryError('the connection was closed without an answer')));
   outgoing.end(body);
@@ -143,7 +142,7 @@ function describe(error: Error): string {
   return code.startsWith('HPE_') ? 'the answer is not valid HTTP' : 'the connection was closed without an answer';
 }
 
-/** Reads the body of an answer to its end or its bounds. Never throws. */
+/** Reads the body of an answer up to its limits. Never throws. */
 async function takeIn(answer: IncomingMessage): Promise<void> {
   const done = new AbortController();
   let bytes = 0;
@@ -155,22 +154,22 @@ async function takeIn(answer: IncomingMessage): Promise<void> {
   await delay(maxBodyMs, done.signal);
 }
 
-/** What is wrong with a certificate, by the code that OpenSSL or Node has for it. */
+/** Descriptions of certificate errors by the error code of OpenSSL or Node. */
 const faults: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in an authority that is not known here',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not known here',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is not known here, or an intermediate certificate is missing',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain ends in an unknown authority',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown, or an intermediate certificate is missing',
   CERT_HAS_EXPIRED: 'it has expired',
   CERT_NOT_YET_VALID: 'it is not valid yet',
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
 };
 
 /**
- * Speaks TLS over a connection, as the client. The certificate must be good for `host` (a name, or an IP address without
- * brackets). Destroying the socket below ends it.
+ * Opens TLS over a connection as the client. The certificate must be valid for `host` (a name, or an IP address without brackets).
+ * Destroying the underlying socket ends it.
  *
- * @param ca authorities to trust instead of the usual ones, PEM
+ * @param ca PEM certificate authorities that replace the default ones
  * @throws DeliveryError
  */
 function startTls(socket: Socket, host: string, isName: boolean, ca: string | undefined): Promise<TLSSocket> {
@@ -178,15 +177,15 @@ function startTls(socket: Socket, host: string, isName: boolean, ca: string | un
   const secure = connectTls({
     socket,
     host,
-    // An address may not be asked for by name (RFC 6066).
+    // SNI does not allow IP addresses (RFC 6066).
     ...(isName ? { servername: host } : {}),
     ...(ca === undefined ? {} : { ca }),
     ALPNProtocols: ['http/1.1'],
-    // Said outright, so that no variable of the environment turns it off.
+    // Explicit, so that no environment variable disables it.
     rejectUnauthorized: true,
   });
   secure.once('secureConnect', () => resolve(secure));
-  // The listener stays: a late error without one would end the process.
+  // The listener stays: a late error without a listener would end the process.
   secure.on('error', (error) => reject(explain(secure, error)));
   secure.once('close', () => reject(new DeliveryError('the connection was closed during the TLS handshake')));
   return promise;
@@ -198,7 +197,7 @@ function explain({ authorizationError }: TLSSocket, error: Error): DeliveryError
   return new DeliveryError(`the certificate is refused: ${faults[code] ?? code}`, { cause: error });
 }
 
-/** Why an event was not delivered, in words that are fit for the account holder. */
+/** Why an event was not delivered, worded for the account holder. */
 class DeliveryError extends Error {
   constructor(reason: string, options?: { cause: unknown }) {
     super(reason, options);

@@ -68,7 +68,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
   expect(await sequences()).toEqual(before);
   expect([unknown.code, unknown.out]).toEqual([2, '']);
   expect(unknown.error).toMatch(/^reconcile: Unknown option '--remove'[\s\S]*usage: npm run reconcile/);
-  expect(() => parseOptions(['--force'])).toThrow('--force goes with --delete');
+  expect(() => parseOptions(['--force'])).toThrow('--force requires --delete');
   expect(await readMissing(parts.live)).toMatchObject({ count: 1 });
 
   const report = new Report(() => undefined, false);
@@ -79,7 +79,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
     report,
     signal: new AbortController().signal,
   });
-  await expect(refused).rejects.toThrow('the leader of the fleet removes files right now');
+  await expect(refused).rejects.toThrow('the leader of the fleet is removing files');
   await leader.release();
 
   const removed = await reconcile(['--delete']);
