@@ -514,7 +514,7 @@ export interface paths {
         };
         /**
          * Follow the renderers, slots and queues of all regions
-         * @description Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most 20 streams at a time on each front. A stream ends when its front shuts down.
+         * @description Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most 20 concurrent streams on each front. A stream ends when its front shuts down.
          */
         get: operations["streamOverview"];
         put?: never;
@@ -534,7 +534,7 @@ export interface paths {
         };
         /**
          * List the slowest, or the failed captures of the last 24 hours
-         * @description Of all accounts. Fronts write what has ended every ten seconds, so that the newest captures are missing for so long. Of every hour, the 50 slowest and the last 50 failed captures are kept. Only the host of a page is kept.
+         * @description Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.
          */
         get: operations["listNotableCaptures"];
         put?: never;
@@ -714,7 +714,7 @@ export interface paths {
         };
         /**
          * Check that this front answers
-         * @description For health checks of load balancers: returns 200 while the front can answer, whatever the state of the service, without a key and outside of all rate limits. GET /status returns the state of the service.
+         * @description For health checks of load balancers: returns 200 while the front can answer, independent of the state of the service. It needs no key and has no rate limit. GET /status returns the state of the service.
          */
         get: operations["getHealthz"];
         put?: never;

@@ -21,7 +21,7 @@ export interface AdmissionDeps {
   readonly embeddedShare: Pick<EmbeddedShare, 'limit'>;
   readonly captures: Pick<Captures, 'get'>;
   readonly log: Logger;
-  /** Ends what goes on in the background. */
+  /** Aborts background work. */
   readonly signal: AbortSignal;
   /** The clock of the times in requests, Unix ms: the server's. */
   readonly now?: (() => number) | undefined;
@@ -30,11 +30,11 @@ export interface AdmissionDeps {
 }
 
 export interface ReservationRequest extends Omit<AdmissionRequest, 'unrated'> {
-  /** Seconds that a background capture would wait now; null when nobody can tell. */
+  /** Seconds that a background capture would wait now; null when unknown. */
   readonly waitSeconds: number | null;
 }
 
-/** How an account stands with its rate limit: what every answer tells that came as far as the check of the limits. */
+/** State of an account's rate limit, which every answer after the check of the limits contains. */
 export interface RateLimitFacts {
   /** Requests a minute. */
   readonly limit: number;
@@ -44,9 +44,9 @@ export interface RateLimitFacts {
   readonly resetSeconds: number;
 }
 
-/** What is reserved of the limits of an account while a capture is under way; released by whoever got it. */
+/** The part of an account's limits that is reserved during a capture. The caller releases it. */
 export interface Reservation {
-  /** @param record the last that is known of a capture that a client waits for; undefined when it never got a record */
+  /** @param record the last known record of a capture with a waiting client; undefined when it never got a record */
   release(record?: CaptureRecord): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ interface RetryLaterOptions {
   readonly cause?: unknown;
 }
 
-/** An error that tells the client when to try again. */
+/** An error with a time after which the client may retry. */
 export class RetryLaterError extends ServiceError {
   readonly retryAfterSeconds: number;
 
@@ -82,8 +82,8 @@ export class RetryLaterError extends ServiceError {
 }
 
 /**
- * Admission, a step of each request: has the limiter check the limits of the account and reserve what the capture needs,
- * says why a request is refused, and sees that the reservation is released, whatever becomes of the request.
+ * Admission, a step of each request: checks the account's limits, reserves what the capture needs, explains refusals,
+ * and ensures that the reservation is released in every case.
  */
 export class Admission {
   readonly #deps: AdmissionDeps;
@@ -124,8 +124,8 @@ export class Admission {
   }
 
   /**
-   * Releases before the answer goes out: the limits that the client's next request meets are up to date. The reservation
-   * of a capture which goes on without its client is released when that has ended.
+   * Releases before the answer is sent, so that the client's next request meets current limits. The reservation of a
+   * capture that continues without its client is released when the capture has ended.
    */
   async #release(account: string, request: AdmissionRequest, record: CaptureRecord | undefined): Promise<void> {
     if (record !== undefined && isOpen(record)) {
@@ -144,7 +144,10 @@ export class Admission {
     }
   }
 
-  /** Nobody waits for this, and when it fails, the reservation lapses by itself. `isDue` waits, or gives up with false. */
+  /**
+   * Releases without a waiting caller; if that fails, the reservation expires. `isDue` waits, and resolves to false
+   * after its limit.
+   */
   #releaseInBackground(
     account: string,
     { id, until }: AdmissionRequest,
@@ -183,8 +186,8 @@ interface ReleaseLimits {
 }
 
 /**
- * The error of a request that the limits of its account do not let through, or null. `now` in Unix milliseconds;
- * `waitSeconds` as in {@link ReservationRequest}.
+ * Returns the error of a request that its account's limits refuse, or null. `now` in Unix milliseconds; `waitSeconds`
+ * as in {@link ReservationRequest}.
  */
 export function refusalOf(
   { refused, retryAfterMs, exceeded }: AdmissionVerdict,
@@ -197,7 +200,7 @@ export function refusalOf(
     case 'rate':
       return new RetryLaterError(
         'RATE_LIMIT_EXCEEDED',
-        `The account may send ${limits.ratePerMinute} captures a minute. Wait for the seconds that Retry-After tells.`,
+        `The account may send ${limits.ratePerMinute} captures a minute. Retry after the number of seconds in the Retry-After header.`,
         // A client that waits for 0 seconds does not wait.
         Math.max(1, Math.ceil(retryAfterMs / 1000)),
       );
@@ -229,7 +232,10 @@ export function refusalOf(
   }
 }
 
-/** An error as it is; one of a full queue also tells when to try again. `waitSeconds` as in {@link ReservationRequest}. */
+/**
+ * Returns the error unchanged, except that the error of a full queue gets a retry time. `waitSeconds` as in {@link
+ * ReservationRequest}.
+ */
 export function withRetryAfter(error: unknown, waitSeconds: number | null): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'QUEUE_FULL' || error instanceof RetryLaterError) return error;
   return new RetryLaterError(error.code, error.message, queueRetrySeconds(waitSeconds), {

@@ -87,7 +87,7 @@ const variables = {
   trustProxy: choiceVariable('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], {
     default: 'false',
     meaning:
-      'Trust the headers `X-Forwarded-*` and `X-Request-Id` of whoever connects. Set it to `true` only behind a proxy of your own.',
+      'Trust the headers `X-Forwarded-*` and `X-Request-Id` of all clients. Set it to `true` only behind a trusted proxy.',
   }),
   proxyHops: integerVariable('WEBCAPTURE_PROXY_HOPS', {
     default: 1,
@@ -155,7 +155,7 @@ export function readFrontConfig(environment: Environment) {
       /** Limits of an account for which none were chosen. */
       defaultLimits: readDefaultLimits(env),
       homeRegion,
-      /** CIDR ranges opened to captures, and those closed to them, whatever else opens them. */
+      /** CIDR ranges opened to captures, and those closed to them, which override all other rules. */
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
       queueTimeoutMs: 1000 * variables.queueTimeout.read(env),
@@ -167,7 +167,7 @@ export function readFrontConfig(environment: Environment) {
       accountStoreShare: variables.accountStoreShare.read(env),
       drainDelayMs: 1000 * variables.drainDelay.read(env),
       trustProxy: variables.trustProxy.read(env) === 'true',
-      /** Of proxies that are trusted: so many say who the client is. */
+      /** Number of trusted proxies that append the client's address. */
       proxyHops: variables.proxyHops.read(env),
       maxConnectionsPerAddress: variables.maxConnectionsPerAddress.read(env),
     };
@@ -184,11 +184,11 @@ export function drainMsOf({ drainDelayMs, queueTimeoutMs }: FrontConfig): number
 
 function readSignedLinks(env: EnvReader, { bucket }: StorageConfig): boolean {
   const asked = variables.fileLinks.read(env) === 'signed';
-  if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET beside it');
+  if (asked && bucket === undefined) env.problem('WEBCAPTURE_GCS_LINKS', 'needs WEBCAPTURE_GCS_BUCKET');
   if (asked && bucket?.endpoint !== undefined) {
     env.problem(
       'WEBCAPTURE_GCS_LINKS',
-      'cannot be signed beside WEBCAPTURE_GCS_ENDPOINT: an emulator knows no signatures',
+      'cannot be used with WEBCAPTURE_GCS_ENDPOINT: an emulator supports no signatures',
     );
   }
   return asked;

@@ -65,7 +65,7 @@ await runService({
     });
     await app.listen({ host: config.host, port: config.port });
     shutdown.add('HTTP server', () => app.close());
-    // Whoever sends requests here is given time to hear that this front leaves.
+    // Give load balancers time to notice that this front is leaving.
     shutdown.add('arrivals', () => delay(config.drainDelayMs));
     shutdown.add('readiness', () => {
       notReady = 'draining';

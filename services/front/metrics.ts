@@ -28,7 +28,9 @@ export interface FrontMetrics extends RequestMetrics, StreamMetrics {
   shed(reason: ShedReason): void;
 }
 
-/** Refusals that are told from nothing on, so that the first ones show in a rate too. They come before a region is chosen. */
+/**
+ * Refusals whose series exist from the start, so that a rate sees the first one. They occur before a region is chosen.
+ */
 const refusals = ['RATE_LIMIT_EXCEEDED', 'QUOTA_EXCEEDED', 'QUEUE_FULL'] as const satisfies readonly ErrorCode[];
 
 /** Methods that have routes; what else comes is counted as one. */
@@ -206,7 +208,7 @@ export function createScaledPictureMetrics(registry: Registry): ScaledPictureMet
   const registers = [registry];
   const pictures = new Counter({
     name: 'webcapture_front_pictures_total',
-    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Those who ask for the same picture at the same time are counted once; what nobody waited for any more is not counted.',
+    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Concurrent requests for the same picture count once; abandoned requests do not count.',
     labelNames: ['result'],
     registers,
   });

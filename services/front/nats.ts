@@ -17,7 +17,7 @@ export class NatsLink {
     this.#since = now();
   }
 
-  /** Follows the connection until it is closed for good. */
+  /** Follows the connection until it is closed permanently. */
   async follow({ nc }: Pick<NatsSession, 'nc'>): Promise<void> {
     for await (const { type } of nc.status()) {
       if (type === 'disconnect') this.set(false);
@@ -54,10 +54,10 @@ export class NatsLink {
 export const callTimeoutMs = 3000;
 
 /**
- * Makes a call of the kind that may be repeated, again and again while NATS is unavailable, for at most `timeoutMs`.
+ * Makes an idempotent call and retries it while NATS is unavailable, for at most `timeoutMs`.
  *
- * @param refusal what the client is told when it does not work: "The capture cannot be changed right now."
- * @throws ServiceError INTERNAL_ERROR with that; and whatever else the call throws
+ * @param refusal message for the client after a failure: "The capture cannot be changed right now."
+ * @throws ServiceError INTERNAL_ERROR with that message; and other errors of the call
  */
 export async function callNats<T>(call: () => Promise<T>, refusal: string, timeoutMs = callTimeoutMs): Promise<T> {
   try {
@@ -69,7 +69,7 @@ export async function callNats<T>(call: () => Promise<T>, refusal: string, timeo
 }
 
 /**
- * What a client is told while NATS does not answer.
+ * Returns the error for clients while NATS does not answer.
  *
  * @param refusal as for {@link callNats}
  */

@@ -1,6 +1,6 @@
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** A renderer that lies may do so thousands of times a second; one of them is logged in so long. */
+/** A compromised renderer may cause thousands of messages a second; one per interval is logged. */
 const intervalMs = 10_000;
 
 /** A log of what others can cause at will: of each message one line in ten seconds, with how many were left out before. */

@@ -15,8 +15,8 @@ interface ReadCacheOptions<T> {
 }
 
 /**
- * A TTL cache of what was read a moment ago. Whoever asks while a value is being read shares that reading; what could
- * not be read is not kept. Nothing older than `maxAgeMs` and one reading is ever answered.
+ * A TTL cache of recent reads. Concurrent callers share one read; failed reads are not cached. A returned value is
+ * never older than `maxAgeMs` plus one read.
  */
 export class ReadCache<T> {
   readonly #readings: LRUCache<string, Promise<T>>;
@@ -43,7 +43,7 @@ export class ReadCache<T> {
     return reading;
   }
 
-  /** The value has changed: it is read anew, and nobody joins a reading that is under way. */
+  /** Drops the value after a change: it is read again, and no caller joins a read in progress. */
   forget(key: string): void {
     this.#readings.delete(key);
   }

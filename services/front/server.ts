@@ -47,7 +47,7 @@ interface AppDeps {
     readonly proxyHops: number;
     /** Connections of one address without an API key that holds. */
     readonly maxConnectionsPerAddress: number;
-    /** What is not the default of what strangers may cost. */
+    /** Overrides of the limits for clients without a valid key. */
     readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
     readonly metrics: FrontMetrics;
@@ -94,7 +94,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
-    // Whoever opens a link that was signed with a key does not guess keys, also when the link or the key no longer holds.
+    // Following a signed link is no guessing of keys, even when the link or the key is no longer valid.
     const isUnknown = error instanceof ServiceError && error.status === 401 && request.facts.isGenuineLink !== true;
     const judged = isUnknown ? await limits.judge(error, request.facts.address, clientGone(reply)) : error;
     await answerError(judged, request, reply);
@@ -152,7 +152,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await dashboardRoutes(app, deps.dashboard);
   await metaRoutes(app);
   llmsRoute(app, http.publicUrl);
-  // Without an admin token nothing is there, whatever the method.
+  // Without an admin token the admin endpoints do not exist, whatever the method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
   for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);
   return app;
@@ -173,8 +173,8 @@ function shareCompiledSchemas(app: FastifyInstance): void {
 }
 
 /**
- * Tells clients with open connections, while this front drains, to make their next request elsewhere: a connection that
- * is closed while it is idle may just be getting the next request, which then fails.
+ * Tells clients to use a new connection for their next request while this front drains: closing an idle connection may
+ * hit a request that is just arriving, which then fails.
  */
 function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal): void {
   app.addHook('onSend', async (_request, reply) => {
@@ -215,7 +215,7 @@ function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): Fastify
     // One line for each request comes from our own hook.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdGenerator(trustProxy),
-    // By their number: what a client puts into X-Forwarded-For itself stands before what they add.
+    // By number: entries that a client itself puts into X-Forwarded-For precede those of the proxies.
     trustProxy: trustProxy && ((_address: string, hop: number) => hop < proxyHops),
     http: {
       // A client that sends its headers byte by byte is cut off, and so is one that does so with its body.
@@ -238,7 +238,7 @@ function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): Fastify
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: true,
-        // All that is wrong is told at once; the number of values is limited before.
+        // Report all errors at once; the number of values is limited before.
         allErrors: true,
         // Errors carry the rule and the value.
         verbose: true,

@@ -15,14 +15,14 @@ export interface SignedLink {
 }
 
 const linkTtlMs = 3_600_000;
-/** A link is handed out again for half of its time: whoever gets it last has half an hour to use it. */
+/** A link is reused for half of its lifetime, so that its last user has half an hour to follow it. */
 const reuseTtlMs = linkTtlMs / 2;
 const maxLinks = 50_000;
 const signTimeoutMs = 8000;
 
 /**
- * Signed links to files, each signed once for many requests: signing is a call of IAM where there is no key file. Whoever
- * asks while a link is being signed shares it.
+ * Signed links to files, each signed once for many requests: without a key file, signing is a request to IAM.
+ * Concurrent callers share one signing.
  */
 export class SignedLinks {
   readonly #links: LRUCache<string, SignedLink, StoredFile>;
@@ -99,7 +99,7 @@ async function signNothing(sign: SignLink): Promise<void> {
   await withDeadline(sign(file, { expiresAt: file.expiresAt }), tryTimeoutMs, 'signing a link');
 }
 
-/** Whether the same may succeed a moment later: the error itself or one below it tells of a connection, or of a 5xx. */
+/** Whether a retry may succeed soon: the error or one of its causes is a connection error or a 5xx. */
 function isPassing(error: unknown): boolean {
   if (error instanceof DeadlineError) return true;
   if (!(error instanceof Error)) return false;

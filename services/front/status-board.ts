@@ -14,7 +14,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from './nats.ts';
 
-/** The controller's report on the whole service, kept in memory, so that a status costs no request to anybody. */
+/** Keeps the controller's report on the whole service in memory, so that a status needs no request. */
 export class StatusBoard {
   readonly #installed: readonly Region[];
   readonly #link: Pick<NatsLink, 'downForMs'>;
@@ -131,7 +131,7 @@ function apiComponent(view: StatusView): ComponentStatus {
   return {
     name: 'api',
     status: lost ? 'partial_outage' : 'operational',
-    ...(lost ? { message: 'Captures cannot be accepted: the queue is out of reach.' } : {}),
+    ...(lost ? { message: 'Captures cannot be accepted: the queue is unavailable.' } : {}),
     lastCheckedAt: timestamp(view.now),
   };
 }
@@ -144,7 +144,7 @@ function reported(view: StatusView): readonly ComponentStatus[] {
     return names.map((name) => unknownComponent(name, view));
   }
   if (isFresh(view)) return report.components;
-  const silence = `No word from the controller for ${Math.round(view.reportAgeMs / 1000)} s.`;
+  const silence = `The controller has not reported for ${Math.round(view.reportAgeMs / 1000)} s.`;
   return report.components.map((component) => ({
     ...component,
     status: worse(component.status, 'degraded_performance'),
@@ -156,11 +156,11 @@ function withOwnWord(component: ComponentStatus, view: StatusView): ComponentSta
   if (component.name !== 'queue' || !queueLost(view)) return component;
   const seconds = Math.round(view.natsDownMs / 1000);
   const status: StatusValue = 'major_outage';
-  return { name: 'queue', status, message: `Out of reach for ${seconds} s.`, lastCheckedAt: timestamp(view.now) };
+  return { name: 'queue', status, message: `Unavailable for ${seconds} s.`, lastCheckedAt: timestamp(view.now) };
 }
 
 function unknownComponent(name: string, { now }: StatusView): ComponentStatus {
-  const message = 'No word from the controller yet.';
+  const message = 'The controller has not reported yet.';
   return { name, status: 'degraded_performance', message, lastCheckedAt: timestamp(now) };
 }
 

@@ -46,8 +46,8 @@ export class HistoryBoard {
 const dayMs = 86_400_000;
 
 /**
- * The history as it is served. What the controller has not written yet is taken from the status that it publishes; when it publishes none
- * any more, the time since the last one is without data.
+ * Returns the history for clients. Changes that the controller has not stored yet come from its published status; without a recent status,
+ * the time since the last one has no data.
  *
  * @param now Unix milliseconds, by the server's clock
  */

@@ -28,7 +28,7 @@ async function recovered(): Promise<string> {
   return body.data.fileUrl;
 }
 
-/** Waits until GET /status tells that the queue is out of reach. */
+/** Waits until GET /status tells that the queue is unavailable. */
 const queueReported = (): Promise<OverallStatus> =>
   until(
     'the queue to be reported',

@@ -26,7 +26,7 @@ export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, dea
       ...adminOperation,
       summary: 'List the slowest, or the failed captures of the last 24 hours',
       description:
-        'Of all accounts. Fronts write what has ended every ten seconds, so that the newest captures are missing for so long. Of every hour, the 50 slowest and the last 50 failed captures are kept. Only the host of a page is kept.',
+        'Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.',
       querystring: adminCapturesQuerySchema,
       response: {
         200: successAnswer('The captures.', adminCapturesSchema, {

@@ -46,7 +46,7 @@ export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: Ad
       operationId: 'streamOverview',
       ...adminOperation,
       summary: 'Follow the renderers, slots and queues of all regions',
-      description: `Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most ${maxStreams} streams at a time on each front. A stream ends when its front shuts down.`,
+      description: `Server-sent events. An event overview every two seconds, the first one immediately; its data is that of GET /admin/overview. At most ${maxStreams} concurrent streams on each front. A stream ends when its front shuts down.`,
       response: {
         200: eventStreamAnswer(
           'Events of the type overview.',

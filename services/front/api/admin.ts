@@ -108,7 +108,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
         id: randomUUIDv7(),
         createdAt: now(),
         ...defaultLimits,
-        // A rate of its own brings a burst of its own.
+        // A custom rate needs a matching burst.
         ...(ratePerMinute === undefined ? {} : { burst: ratePerMinute }),
         ...request.body,
       };
@@ -204,7 +204,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
 }
 
 /**
- * Lets the operator through, and nobody else. How long the comparison takes tells nothing about the token.
+ * Accepts the operator's token only. The comparison takes constant time.
  *
  * @param expected the operator's token; undefined when none is configured: then there are no admin endpoints
  * @throws ServiceError NOT_FOUND, UNAUTHORIZED
@@ -222,7 +222,7 @@ export function checkAdminToken(authorization: string | undefined, expected: str
   }
 }
 
-/** Of one length, whatever the token's: else the comparison would tell it. */
+/** Hashes tokens to one length, because comparing different lengths would reveal the token's length. */
 const digest = (token: string) => createHash('sha256').update(token).digest();
 
 /** An account as its operator sees it. */

@@ -61,14 +61,14 @@ export function sendData(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.header('cache-control', 'no-store').send(success(data));
 }
 
-/** What the document says of how a request stands with the rate limit of its account. */
+/** OpenAPI schemas of the rate limit headers. */
 export const rateLimitHeaderSchemas = {
   'x-ratelimit-limit': { type: 'integer', description: 'Requests allowed per minute.' },
   'x-ratelimit-remaining': { type: 'integer', description: 'Requests that are allowed right now.' },
   'x-ratelimit-reset': { type: 'integer', description: 'Seconds until the full burst is available again.' },
 };
 
-/** How an account stands with its rate limit; times in whole seconds. */
+/** Headers with the state of an account's rate limit; times in whole seconds. */
 export const rateLimitHeaders = ({ limit, remaining, resetSeconds }: RateLimitFacts): Record<string, string> => ({
   'x-ratelimit-limit': String(limit),
   'x-ratelimit-remaining': String(remaining),

@@ -14,7 +14,7 @@ import type { JsonParser } from '../validation/json-parser.ts';
  */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
-/** So much of a body is read, and validated, for anybody. */
+/** Maximum size of a body that is read and validated without an API key. */
 export const maxOpenBytes = 64 * 1024;
 
 /** Seconds after which an account may send a large body again that found no room. */
@@ -30,9 +30,9 @@ export interface CaptureBodyDeps {
 }
 
 /**
- * Reads the bodies of the routes of this scope. A small one is read and validated for anybody, so that what is wrong with
- * it is told before anything is said of the API key. For a large one the key is looked up first, while the body arrives;
- * without one that holds, the rest is not read. Of a client beyond its share nothing is read before that.
+ * Reads the bodies of the routes of this scope. A small body is read and validated without an API key, so that errors
+ * in it are reported before errors of the key. For a large body the key is looked up while the body arrives; without a
+ * valid key the rest is not read. From a client beyond its share nothing is read before the key is checked.
  */
 export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps): void {
   scope.addHook('onRequest', async (request) => {
@@ -55,7 +55,7 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   const { facts, headers, raw } = request;
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding !== 'identity') {
-    throw invalid(`the body must not be compressed, but has the Content-Encoding ${encoding}: send it as it is`);
+    throw invalid(`the body must not be compressed, but has the Content-Encoding ${encoding}: send it uncompressed`);
   }
   const length = declaredLength(request);
   facts.body ??= new BodyReader(raw, maxOpenBytes, length);

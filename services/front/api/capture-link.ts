@@ -38,7 +38,10 @@ const ofPages: readonly string[] = [
 /** GET and HEAD /capture: a signed link that is answered with the file, so that an `<img>` can show it. */
 export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
   const { links } = deps;
-  /** No cache keeps failures: whoever sees a link could spend the account's rate limit by loading it again. */
+  /**
+   * Cached here, because HTTP caches keep no failures: anyone who sees a link could spend the account's rate limit by
+   * reloading it.
+   */
   const failures = new LRUCache<string, ServiceError>({ ...entryLimit(maxFailures), ttl: failureTtlMs });
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
     // Pages of any origin show what the link answers, its errors too.
@@ -87,10 +90,10 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
   });
 }
 
-/** What stands behind the question mark of a request's target. */
+/** Returns the query string of a request's target. */
 export const queryOf = (url: string) => (url.includes('?') ? url.slice(url.indexOf('?') + 1) : '');
 
-/** The body that the link stands for, validated as that of POST /capture. Throws a VALIDATION_ERROR. */
+/** Returns the body that the link represents, validated like that of POST /capture. Throws a VALIDATION_ERROR. */
 function validBody(request: FastifyRequest, { options }: VerifiedLink): CaptureRequest {
   const body = bodyOfLink(options);
   fillInDevice(body);

@@ -57,7 +57,7 @@ export function captureRoute(app: FastifyInstance, { pipeline, store, metrics }:
   });
 }
 
-/** Has the pipeline answer a call, tells in the headers how it stands with its limits, and counts how it ended. */
+/** Answers a call through the pipeline, sets the rate limit headers, and counts the outcome. */
 export function answerCapture(
   { facts }: FastifyRequest,
   reply: FastifyReply,
@@ -109,17 +109,17 @@ export async function countCapture<T>(
     throw error;
   } finally {
     const region = facts.record?.region ?? 'none';
-    // Requests that are not valid, or of nobody, are none of its captures.
+    // Invalid and unauthenticated requests do not count as captures.
     if (facts.account !== undefined) metrics.capture({ outcome, cause, region, format: body.format });
   }
 }
 
-/** All values of a header, as received: Node joins those that were sent twice. `rawHeaders`: names and values in turn. */
+/** Returns all values of a header as received: Node joins repeated headers. `rawHeaders` alternates names and values. */
 function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[] {
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
-/** Which capture the request is about, and how its account stands with the limits: on its answer or its error. */
+/** Sets the headers with the capture's uuid and the account's rate limit on an answer or error. */
 export function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
   if (facts.record !== undefined) void reply.header('x-capture-uuid', facts.record.uuid);
   setRateLimitHeaders(reply, facts);

@@ -120,7 +120,7 @@ function getRoute(app: FastifyInstance, deps: CapturesDeps): void {
   });
 }
 
-/** The past of a capture: its refreshes, and what was told of it. */
+/** The history of a capture: its refreshes and webhook deliveries. */
 function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
   app.get<{ Params: { uuid: string } }>('/captures/:uuid/history', {
     schema: {

@@ -131,8 +131,8 @@ interface Document {
 }
 
 /**
- * Moves the schemas that have a name out of the bodies and responses of a document. They are found by what they say: on its way into
- * the document, a schema is copied several times. What validates stays as it is.
+ * Moves named schemas out of the bodies and responses of a document. It finds them by their content, because a schema
+ * is copied several times on the way into the document. The schemas used for validation are not changed.
  */
 export function nameSchemas(document: Document): void {
   const schemas: Json = {};
@@ -150,7 +150,7 @@ export function nameSchemas(document: Document): void {
   };
   const partsNamed = (value: object) =>
     Object.fromEntries(Object.entries(value).map(([key, part]) => [key, isSchemaPart(key) ? named(part) : part]));
-  /** Failures differ from response to response in their codes only, which stand beside the reference. */
+  /** Failure responses differ only in their codes, which are listed next to the reference. */
   const failureOf = (failure: FailureSchema): Json => {
     const { error } = failure.properties;
     const { code } = error.properties;
@@ -201,7 +201,7 @@ function isFailure(schema: object): schema is FailureSchema {
 /** Values are not schemas, although they may look like some. */
 const isSchemaPart = (key: string) => !['default', 'enum', 'const', 'example', 'examples', 'required'].includes(key);
 
-/** Gives equal values equal numbers, whatever the order of their keys. */
+/** Gives equal values equal numbers, independent of the order of their keys. */
 function interner(): (value: unknown) => number {
   const ids = new Map<string, number>();
   const known = new WeakMap<object, number>();

@@ -6,7 +6,7 @@ import { Type } from 'typebox';
 import type { SignInCode } from '../auth/sign-in-code.ts';
 import { sendData } from './answers.ts';
 
-/** Where the dashboard lies once it is built: beside the services, in the repository as in the images. */
+/** Folder of the built dashboard, next to the services in the repository and in the images. */
 export const builtDashboard = join(import.meta.dirname, '../../dashboard/dist');
 
 export interface DashboardDeps {
@@ -16,7 +16,7 @@ export interface DashboardDeps {
   readonly cdnUrl: string;
   /** Other origins that /files redirects to. */
   readonly fileOrigins?: readonly string[];
-  /** Undefined: nobody signs in by a link. */
+  /** Undefined: sign-in by a link is disabled. */
   readonly signInCode?: SignInCode | undefined;
 }
 
@@ -30,8 +30,8 @@ The API works without it: see ../docs.
 `;
 
 /**
- * GET /dashboard/, static files that the browser runs, and POST /dashboard/sign-in-code. The files hold nothing secret; they ask
- * the API with the key of whoever signs in.
+ * GET /dashboard/, static files that the browser runs, and POST /dashboard/sign-in-code. The files contain no secrets;
+ * they call the API with the user's key.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
   const { folder, cdnUrl, fileOrigins, signInCode } = deps;
@@ -47,7 +47,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
         const isHashed = /(^|[/\\])assets[/\\]/.test(path);
         void reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
       },
-      // A front may run where nobody has built it.
+      // A front may run without a built dashboard.
       suppressWarning: true,
     });
 
@@ -67,7 +67,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
 
     if (signInCode !== undefined) {
       scope.post<{ Body: { code: string } }>('/dashboard/sign-in-code', {
-        // Nobody needs a key to send one.
+        // The route needs no API key.
         bodyLimit: 1024,
         schema: { hide: true, body: signInCodeSchema },
         handler: async ({ body, socket }, reply) =>
@@ -90,7 +90,7 @@ const signInCodeSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The page loads its own files, talks to its own service, and shows files of captures; whatever else is tried is refused. */
+/** The page may load its own files, call its own service, and show files of captures; everything else is refused. */
 function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<string, string>> {
   const files = [...fileOrigins].join(' ');
   return {
@@ -105,7 +105,7 @@ function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<stri
       "base-uri 'none'",
     ].join('; '),
     'x-content-type-options': 'nosniff',
-    // The address of a capture is nobody's business where its page leads to.
+    // Linked sites must not see the address of a capture.
     'referrer-policy': 'no-referrer',
     'cross-origin-opener-policy': 'same-origin',
   };

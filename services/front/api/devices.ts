@@ -19,7 +19,7 @@ const devicesExample: readonly Device[] = [...devices.values()].filter(({ name }
 /** It changes with a release of the service only. */
 const cacheControl = 'public, max-age=3600';
 
-/** GET /devices: what the option `device` may be. Without a key, since it is the same for everybody. */
+/** GET /devices: the values of the option `device`. It needs no key, since the list is the same for every account. */
 export function devicesRoute(app: FastifyInstance): void {
   app.get('/devices', {
     schema: {

@@ -52,7 +52,7 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
       if (opened.level(account.id) < 1) {
         throw new RetryLaterError(
           'RATE_LIMIT_EXCEEDED',
-          'The account opens too many event streams. Wait for the seconds that Retry-After tells.',
+          'The account opens too many event streams. Retry after the number of seconds in the Retry-After header.',
           opened.secondsUntil(account.id, 1),
         );
       }

@@ -17,7 +17,7 @@ import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
 
-/** What the document shows. A test holds each of these against the schema that it stands beside. */
+/** Examples of the document. A test validates each against its schema. */
 
 export const requestExamples = {
   minimal: example('Minimal request', { url: 'https://example.com/' }),
@@ -51,7 +51,7 @@ export const requestExamples = {
       outline: true,
     },
   }),
-  extract: example('Text for an agent beside the image', {
+  extract: example('Text for an agent in addition to the image', {
     url: 'https://example.com/',
     extract: ['markdown', 'links', 'metadata'],
   }),
@@ -226,7 +226,7 @@ export const statusHistoryExample: StatusHistory = {
   ],
 };
 
-/** What the document shows of accounts and keys. A test holds each of these against the schema that it stands beside. */
+/** Examples of accounts and keys. A test validates each against its schema. */
 
 const accountId = '0198c2f0-1a2b-7c3d-8e4f-5a6b7c8d9e0f';
 

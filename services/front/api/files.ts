@@ -9,7 +9,7 @@ import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-
 
 type FileRequest = FastifyRequest<{ Params: { name: string } }>;
 
-/** Clocks differ, and whoever has a link needs a moment to follow it. */
+/** Clocks differ, and clients need a moment to follow a link. */
 const linkMarginSeconds = 60;
 
 export interface FilesDeps {

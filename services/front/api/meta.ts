@@ -54,7 +54,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       css: [{ filename: 'webcapture.css', content: '.swagger-ui .topbar { display: none }' }],
     },
     uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
-    // Tried out is the address that the page itself was loaded from, whatever name it has in the browser.
+    // Requests go to the address that the page was loaded from, whatever its host name.
     transformSpecification: (document) => ({ ...document, servers: [{ url: '..' }] }),
   });
 
@@ -80,7 +80,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       tags: ['meta'],
       summary: 'Check that this front answers',
       description:
-        'For health checks of load balancers: returns 200 while the front can answer, whatever the state of the service, without a key and outside of all rate limits. GET /status returns the state of the service.',
+        'For health checks of load balancers: returns 200 while the front can answer, independent of the state of the service. It needs no key and has no rate limit. GET /status returns the state of the service.',
       response: { 200: plainAnswer('The front answers.', healthSchema, { ok: example('It answers', health) }) },
     },
     handler: async (_request, reply) => reply.header('cache-control', 'no-store').send(health),

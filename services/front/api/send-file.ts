@@ -5,7 +5,7 @@ import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/files/
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
 
-/** A client that takes no byte for so long is given up, so that it does not hold memory for ever. */
+/** A client that reads nothing for this long is disconnected, so that it does not occupy memory. */
 const stallTimeoutMs = 60_000;
 
 /** What a browser may do with a file that came from a foreign page: show it, nothing more. */

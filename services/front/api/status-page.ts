@@ -17,7 +17,7 @@ export interface StatusPageDeps {
   readonly now: () => number;
 }
 
-/** What changes with the time alone is made anew so often; a change shows at once. */
+/** Maximum age of parts that change with time alone; other changes show at once. */
 const historyMaxAgeMs = 30_000;
 const pageMaxAgeMs = 1000;
 

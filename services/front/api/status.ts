@@ -48,7 +48,7 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
   });
 }
 
-/** Never cached: whoever asks wants to know how it is now, and the answer costs next to nothing. */
+/** Never cached: clients want the current state, and the answer is cheap. */
 function send(reply: FastifyReply, body: { readonly status: string }): FastifyReply {
   return reply
     .code(body.status === 'operational' ? 200 : 503)

@@ -36,7 +36,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
     const cacheHeaders = {
       etag: `W/"${etag}"`,
       'cache-control': `private, max-age=${Math.min(secondsLeft, cacheSeconds, maxAgeSeconds)}`,
-      // What one key has got is not for whoever signs in to the same browser next.
+      // A cached thumbnail must not be shown to the next user of the same browser.
       vary: 'Authorization',
     };
     if (isNotModified({ 'if-none-match': request.headers['if-none-match'] }, { etag, storedAt })) {

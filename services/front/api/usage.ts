@@ -41,7 +41,7 @@ export interface UsageDeps {
   readonly now: () => number;
 }
 
-/** GET /usage: how the key's account stands. GET /usage/history: what it did. */
+/** GET /usage: the current usage of the key's account. GET /usage/history: its past usage. */
 export function usageRoutes(app: FastifyInstance, deps: UsageDeps): void {
   usageRoute(app, deps);
   historyRoute(app, deps);

@@ -68,7 +68,7 @@ function listRoute(app: FastifyInstance, { authenticator, deliveries }: WebhookD
       querystring: deliveriesQuerySchema,
       response: {
         200: successAnswer('The attempts, newest first.', deliveriesSchema, {
-          attempts: example('An attempt that is made again, and a test', success({ deliveries: deliveriesExample })),
+          attempts: example('An attempt that is retried, and a test', success({ deliveries: deliveriesExample })),
         }),
         ...failureAnswers(['VALIDATION_ERROR', ...keyRefusals]),
       },
@@ -183,7 +183,7 @@ class MinuteLimit {
   /** @throws RetryLaterError RATE_LIMIT_EXCEEDED */
   spend(account: string): void {
     if (this.#buckets.level(account) < 1) {
-      const message = `An account can send ${this.#perMinute} ${this.#what} a minute. Wait for the seconds that Retry-After tells.`;
+      const message = `An account can send ${this.#perMinute} ${this.#what} a minute. Retry after the number of seconds in the Retry-After header.`;
       throw new RetryLaterError('RATE_LIMIT_EXCEEDED', message, this.#buckets.secondsUntil(account, 1));
     }
     this.#buckets.spend(account, 1);

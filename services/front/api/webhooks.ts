@@ -24,7 +24,7 @@ export interface WebhooksDeps {
   readonly now: () => number;
 }
 
-/** GET /webhooks/secret, POST /webhooks/secret/rotate: what an account's notices are signed with. */
+/** GET /webhooks/secret, POST /webhooks/secret/rotate: the signing secrets of an account's webhooks. */
 export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: WebhooksDeps): void {
   const onRequest = authenticateFirst(authenticator, 'manage');
 

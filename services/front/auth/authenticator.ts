@@ -19,9 +19,9 @@ export const keyMaxAgeMs = 400;
 export interface AuthenticatorDeps {
   readonly keys: Pick<Keys, 'get'>;
   readonly accounts: Pick<Accounts, 'get'>;
-  /** Bounds what keys that nobody knows may cost; undefined: each is looked up. */
+  /** Limits the cost of look-ups of unknown keys; undefined: each is looked up. */
   readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
-  /** Limits of accounts for which none are written down. */
+  /** Default limits of accounts. */
   readonly defaultLimits: AccountLimits;
   /** The server's clock, Unix ms. */
   readonly now: () => number;
@@ -84,7 +84,7 @@ export class Authenticator {
     return caller;
   }
 
-  /** The account that the key of an Authorization header belongs to, whatever the key is still good for; null for none. */
+  /** Returns the account of the key in an Authorization header, even if the key is no longer valid; null for none. */
   async accountOf(authorization: string | undefined): Promise<string | null> {
     const token = bearerToken(authorization);
     if (token === null) return null;

@@ -30,13 +30,13 @@ export interface VerifiedLink {
   /** Unix milliseconds. */
   readonly expiresAt: number;
   /**
-   * What the signature covers, but for `key` and `expires`: the options of the capture. In the order of the signature, which
-   * does not cover another one: nobody else decides in which order elements are clicked.
+   * The signed parameters except `key` and `expires`: the options of the capture, in the signed order. The order
+   * matters, for instance for clicks.
    */
   readonly options: readonly LinkParameter[];
 }
 
-/** Why a link is refused, whoever has signed it. `problem` is short enough for a picture. */
+/** Why a link is refused. `problem` is short enough for a picture. */
 export class LinkError extends ServiceError<'UNAUTHORIZED'> {
   readonly problem: string;
 
@@ -58,10 +58,10 @@ export class CaptureLinks {
   }
 
   /**
-   * @param query of the link, encoded in whatever way
-   * @param onGenuine the signature is right, whatever else may be wrong
-   * @throws ServiceError UNAUTHORIZED for a link that is not signed, not with a secret of its key, or too late;
-   *   VALIDATION_ERROR for an `expires` that is none; what {@link Authenticator.authenticateKey} refuses the key with
+   * @param query of the link, in any encoding
+   * @param onGenuine called when the signature is valid, even if the link is refused for another reason
+   * @throws ServiceError UNAUTHORIZED for a link that is unsigned, not signed with a secret of its key, or expired; VALIDATION_ERROR for an
+   *   invalid `expires`; the errors with which {@link Authenticator.authenticateKey} refuses the key
    */
   async verify(query: string, onGenuine: () => void = () => undefined): Promise<VerifiedLink> {
     const { authenticator, now } = this.#deps;
@@ -116,7 +116,10 @@ function onlyValue(parameters: readonly LinkParameter[], wanted: string): string
   );
 }
 
-/** One answer for an unknown key, a key without a secret and a wrong signature: it tells nobody which keys there are. */
+/**
+ * Same answer for an unknown key, a key without a secret and a wrong signature, so that it does not reveal which keys
+ * exist.
+ */
 const notSigned = () =>
   new LinkError(
     'wrong signature',

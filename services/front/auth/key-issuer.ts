@@ -26,7 +26,7 @@ interface KeyIssuerDeps {
 /** What a key is to be; without `expiresAt` it never ends. */
 export type WantedKey = Pick<KeyRecord, 'account' | 'name' | 'scopes'> & { readonly expiresAt?: number | undefined };
 
-/** So many keys are revoked by one request, so many of them at a time. */
+/** Maximum number of keys revoked by one request, and how many of them concurrently. */
 const maxCascade = 1000;
 const cascadeConcurrency = 20;
 
@@ -134,12 +134,12 @@ export class KeyIssuer {
   }
 
   /**
-   * Ends a key at once; one that was revoked before stays as it is. With `cascade`, those that were made with it end too,
-   * and those that were made with them: it has ended before they are looked for, so that none is made behind. So do the
-   * secrets for links that any of them has made.
+   * Revokes a key at once; a key that was revoked before is unchanged. With `cascade`, all keys that were created with it are revoked
+   * too, and those created with them. The key is revoked before they are listed, so that it cannot create further ones. The link secrets
+   * that any of them has created are removed as well.
    *
-   * @param account whose key it must be; null for any
-   * @param keep id of a key that stays with all that it has made: the one that sends the request
+   * @param account the required owner of the key; null for any
+   * @param keep id of a key that is kept with all that it has created: the one that sends the request
    * @throws ServiceError NOT_FOUND
    */
   async revoke(
@@ -152,7 +152,7 @@ export class KeyIssuer {
     const { record } = root;
     const alsoRevoked: string[] = [];
     const seen = new Set<string>();
-    // Once more when all of them have ended, since a key can make others until then.
+    // List again after all of them are revoked, since a key can create others until then.
     while (cascade) {
       const lineage = await this.#lineage(record, keep === id ? undefined : keep);
       const ids = lineage.filter((other) => !seen.has(other));
@@ -197,9 +197,9 @@ export class KeyIssuer {
   }
 
   /**
-   * Makes a secret that signs links in the name of a key. Whoever has it can do what the key can for as long as that lives.
+   * Creates a secret that signs links in the name of a key. Its holder can do what the key can while the secret is valid.
    *
-   * @param graceMs for so long the secret before it counts too
+   * @param graceMs how long the previous secret stays valid
    * @throws ServiceError as {@link rotate}
    */
   async makeLinkSecret(caller: KeyRecord, id: string, graceMs: number): Promise<LinkSecret> {
@@ -260,7 +260,9 @@ function renewedEnd({ createdAt, expiresAt, notAfter }: KeyRecord, now: number):
   return end === Infinity ? undefined : end;
 }
 
-/** The old key itself ends with its grace: how long the next one may live stands in the one that it was rotated into. */
+/**
+ * The old key ends after its grace period, so the lifetime of the next one comes from the key that it was rotated into.
+ */
 function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): number | undefined {
   if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) {
     throw new ServiceError(
@@ -294,7 +296,7 @@ function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
 
 const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no key of this id.');
 
-/** What is shown of a key at a time (Unix ms). */
+/** The public view of a key at a time (Unix ms). */
 export function keyView(record: KeyRecord, now: number): KeyView {
   return {
     id: record.id,

@@ -7,7 +7,7 @@ import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entrie
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
-/** An API key as it is kept: the key itself is known to its holder only. Times are Unix milliseconds. */
+/** A stored API key; the key itself is known only to its holder. Times are Unix milliseconds. */
 export interface KeyRecord {
   readonly id: string;
   readonly account: string;
@@ -30,7 +30,7 @@ export interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
 }
 
-/** A key as it was found, and as it is to stand. */
+/** A key before and after a change. */
 export interface ChangedKey {
   readonly found: FoundKey;
   readonly record: KeyRecord;
@@ -64,7 +64,7 @@ export class Keys {
     return new Set([...found.keys()].map((key) => key.slice('key.'.length)));
   }
 
-  /** Writes a key and its index, whatever was there before. */
+  /** Writes a key and its index unconditionally. */
   async put(hash: string, record: KeyRecord): Promise<void> {
     await compareAndSet(async () => {
       const indexKey = keyIdOf(record);
@@ -86,7 +86,10 @@ export class Keys {
     return index === null || found === null ? null : { ...found, hash: index.value.hash };
   }
 
-  /** Changes a key by compare-and-set; `next` answers null to leave the record as it is. Null: there is no such key. */
+  /**
+   * Changes a key by compare-and-set; `next` returns null to leave the record unchanged. Returns null when the key does
+   * not exist.
+   */
   async change(
     account: string | null,
     id: string,
@@ -103,8 +106,8 @@ export class Keys {
   }
 
   /**
-   * Writes a new key together with others that change with it, or that stay as they are, all or nothing. Throws a write
-   * conflict when one of them has changed since it was found: a key that is revoked meanwhile makes no other.
+   * Writes a new key together with other keys that change or must stay unchanged, atomically. Throws a write conflict
+   * when one of them has changed since it was read, so that a key that is revoked meanwhile creates no other.
    */
   async add(next: { hash: string; record: KeyRecord }, others: readonly ChangedKey[]): Promise<void> {
     const { account, id, madeBy } = next.record;

@@ -30,7 +30,7 @@ export class LinkSecrets {
     this.#db = new Entries(session, 'db');
   }
 
-  /** Null when the key has none, or there is no such key. */
+  /** Returns null when the key has no secret or does not exist. */
   get(id: string): Promise<Entry<LinkSecret> | null> {
     return this.#db.get<LinkSecret>(entryOf(id));
   }
@@ -73,7 +73,7 @@ export class LinkSecrets {
     const end = (id: string) => (found: LinkSecret | null) => {
       if (found?.makers.some((maker) => makers.has(maker)) !== true) return found;
       ended.add(id);
-      // One that nobody knows takes its place, so that the next one is written like any other.
+      // An unknown random secret replaces it, so that the next one is written like any other.
       return { hash: found.hash, secret: newSecret(), former: [], makers: [] };
     };
     for (let start = 0; start < ids.length; start += readsAtOnce) {

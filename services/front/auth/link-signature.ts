@@ -17,8 +17,8 @@ export const inSignedOrder = (parameters: readonly LinkParameter[]): readonly Li
   inOrder(parameters).map(({ parameter }) => parameter);
 
 /**
- * The text that a link's signature is made over: all parameters but `signature`, names and values percent-encoded.
- * docs/capture-links.md tells it to whoever signs links.
+ * Returns the signed text of a link: all parameters but `signature`, names and values percent-encoded.
+ * docs/capture-links.md documents it for clients.
  */
 export function canonicalLink(parameters: readonly LinkParameter[]): string {
   const signed = inOrder(parameters.filter(([name]) => name !== 'signature'));
@@ -38,7 +38,7 @@ export function isSignedWith(
     .some((expected) => given.length === expected.length && timingSafeEqual(given, expected));
 }
 
-/** Percent-encoding of all but the unreserved characters of RFC 3986: encodeURIComponent leaves five more as they are. */
+/** Percent-encodes all but the unreserved characters of RFC 3986: encodeURIComponent leaves five more unencoded. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,

@@ -9,7 +9,9 @@ import type { NatsLink } from '../nats.ts';
 
 const demoAccount = 'demo';
 
-/** Whoever sets a preset key tries the service out, or has it to himself: nothing of that is to run into a limit. */
+/**
+ * Limits of the preset account: it is used for trials and single-user installations, which should not run into limits.
+ */
 export const demoLimits: AccountLimits = {
   tokenQuota: 1_000_000,
   ratePerMinute: 6000,
@@ -29,8 +31,8 @@ interface Stores {
 }
 
 /**
- * Makes the operator's preset key work: the account `demo` and the key's record, with all scopes. Safe to repeat, and
- * from several fronts at once: what is there, a revocation of the key too, stays as it is.
+ * Creates the account `demo` and the record of the operator's preset key, with all scopes. Idempotent, also from
+ * several fronts at once: existing records stay unchanged, including a revocation of the key.
  */
 export async function ensurePresetKey(key: string, { accounts, keys, now }: Stores): Promise<void> {
   const createdAt = now();
@@ -43,7 +45,7 @@ export async function ensurePresetKey(key: string, { accounts, keys, now }: Stor
     await accounts.change(demoAccount, (record) => ({ ...demoLimits, ...record }));
   }
   const hash = hashKey(key);
-  // Part of the hash tells one preset key from the one before it.
+  // Part of the hash distinguishes successive preset keys.
   const id = `preset-${hash.slice(0, 8)}`;
   const record = (await keys.get(hash))?.value;
   // A record of an older version is not in the index yet.

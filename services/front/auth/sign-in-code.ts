@@ -12,8 +12,8 @@ interface SignInCodeOptions {
 }
 
 /**
- * A code that `npm start` puts into a link: whoever follows it on this machine is signed in to the dashboard, without the
- * key in an address. It is good for one exchange within ten minutes.
+ * A code that `npm start` puts into a link: following the link on this machine signs in to the dashboard, without the
+ * key in an address. It is valid for one exchange within ten minutes.
  */
 export class SignInCode {
   #key: string | null;
@@ -49,7 +49,7 @@ export class SignInCode {
   }
 }
 
-/** Of one length, whatever the code's: else the comparison would tell it. */
+/** Hashes codes to one length, because comparing different lengths would reveal the code's length. */
 const digestOf = (code: string) => createHash('sha256').update(code).digest();
 
 function isLoopback(address = ''): boolean {

@@ -9,28 +9,28 @@ import type { Keys } from './keys.ts';
 const missingTtlMs = 2000;
 const maxMissing = 10_000;
 
-/** Keys that have been found, by their hashes: they are looked up whatever others send. */
+/** Maximum number of known keys, by hash: they are always looked up, whatever other clients send. */
 const maxKnown = 50_000;
 
 /** Keys that were written of late. A replica may not have them yet. */
 const writtenTtlMs = 60_000;
 const maxWritten = 10_000;
 
-/** Look-ups at the leader of keys that nobody knows: so many at once after a quiet time, and so many a second. */
+/** Limit of look-ups of unknown keys at the leader: a burst, and a rate per second. */
 const burst = 50;
 const perSecond = 20;
 
-/** Beyond that, they are looked up together: so many in one request, gathered for so long. */
+/** Beyond the limit, keys are looked up in batches of this size, gathered for this long. */
 const maxBatch = 500;
 const gatherTimeoutMs = 20;
 
-/** Who comes when so many wait already is refused: about two tenths of a second's work. */
+/** Maximum number of waiting look-ups, about 0.2 s of work; further ones are refused. */
 const maxWaiting = 5000;
 
 interface UnknownKeysDeps {
   readonly session: NatsSession;
   readonly keys: Pick<Keys, 'existing'>;
-  /** Of other entries of the bucket `db` that anybody can ask for, by what stands behind it in place of a hash. */
+  /** Key prefix of other entries of the bucket `db` that clients can request without authentication. */
   readonly prefix?: string;
 }
 
@@ -41,11 +41,10 @@ interface Waiting {
 }
 
 /**
- * Keeps requests with keys that nobody knows from the leader of the database, since anybody can send as many as he
- * likes: what is missing is remembered for a moment, and beyond some look-ups a second all others are looked up
- * together, of any replica. A key that is there costs a look-up at the leader in any case, so that a valid one which this
- * front has not seen before waits for a batch at most; one that has just been made is heard of, since a replica may not
- * have it yet.
+ * Protects the leader of the database from requests with unknown keys, which any client can send in any number. Missing
+ * keys are remembered briefly, and beyond a rate of look-ups a second, all others are looked up in batches at any
+ * replica. An existing key is always confirmed at the leader, so a valid key that is new to this front waits at most
+ * for a batch. New keys are announced to the fronts, since a replica may not have them yet.
  */
 export class UnknownKeys {
   readonly #deps: UnknownKeysDeps;

@@ -15,23 +15,23 @@ export interface CaptureListener {
 /** How long setting up a watch may take. */
 const openTimeoutMs = 3000;
 
-/** How long a watch goes on without listeners: whoever connects again within it costs NATS nothing. */
+/** How long a watch stays open without listeners, so that a client that reconnects soon costs NATS nothing. */
 const lingerMs = 5000;
 
-/** After a write to a key or an account, until no front answers from memory what stood before. */
+/** Time after a write to a key or an account until no front answers from an outdated cache. */
 const settleMs = 500;
 
 /**
- * Tells of the changes of captures, to whoever listens to an account. All listeners of an account on this front share one watch of its
- * records, which ends soon after the last of them: an account that nobody listens to costs nothing, and one that makes captures by the thousand
- * costs only those who listen to it.
+ * Notifies listeners of an account about changes of its captures. All listeners of an account on this front share one
+ * watch of its records, which is closed soon after the last listener leaves. An account without listeners costs
+ * nothing, and one that creates thousands of captures costs only its own listeners.
  */
 export class CaptureEvents {
   readonly #session: NatsSession;
   readonly #leaving: AbortSignal;
   readonly #channels = new Map<string, Channel>();
 
-  /** @param leaving once it is aborted, nobody will connect again */
+  /** @param leaving aborts when the front shuts down and no new client connects */
   constructor(session: NatsSession, leaving: AbortSignal) {
     this.#session = session;
     this.#leaving = leaving;
@@ -151,6 +151,6 @@ interface Channel {
   readonly account: string;
   readonly listeners: Set<CaptureListener>;
   readonly watch: Promise<WriteWatch>;
-  /** Closes it when nobody has come back. */
+  /** Closes the watch when no listener returns. */
   lingering?: NodeJS.Timeout;
 }

@@ -35,7 +35,7 @@ export class CaptureStream {
     return this.#close();
   }
 
-  /** Ends the stream with an event that tells why. */
+  /** Ends the stream with an error event. */
   fail(thrown: Error): FastifyReply {
     const { code, message } = noteError(thrown, this.#request);
     this.#send('error', { code, message });

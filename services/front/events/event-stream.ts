@@ -23,10 +23,10 @@ interface EventStreamsOptions {
   readonly commentMs?: number;
 }
 
-/** Of one kind on one front, whoever has opened them: clients leave operators their places. */
+/** Maximum number of streams of one kind on a front; streams of clients leave room for operators. */
 const maxStreams = 500;
 
-/** Who may have `max` streams at a time on one front. */
+/** A holder of at most `max` concurrent streams on a front. */
 interface StreamHolder {
   readonly kind: 'API key' | 'account' | 'admin token';
   readonly id: string;
@@ -130,7 +130,7 @@ export class EventStream {
     if (reply.raw.destroyed) this.#end('client');
   }
 
-  /** Aborts when the stream has ended, whoever ended it. */
+  /** Aborts when the stream has ended on either side. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
@@ -140,7 +140,7 @@ export class EventStream {
     const { facts } = this.#request;
     const { raw } = this.#reply;
     this.#reply.hijack();
-    // What follows is no work on the request, and whoever closes the stream has had the response.
+    // The stream does not count as processing time, and the client has received its response when it closes the stream.
     facts.streamingSince = performance.now();
     facts.isAnswered = true;
     const isLeaving = this.#options.leaving.aborted;
@@ -164,7 +164,7 @@ export class EventStream {
     this.#write(formatEvent(event, data));
   }
 
-  /** Ends the stream with an event that tells why. */
+  /** Ends the stream with an error event. */
   fail({ code, message }: ServiceError): void {
     this.send('error', JSON.stringify({ code, message }));
     this.#end('error');

@@ -9,10 +9,10 @@ interface OverviewSource {
   readonly status: () => StatusView;
 }
 
-/** How often whoever follows the overview gets it. */
+/** Interval of overview events. */
 const intervalMs = 2000;
 
-/** How the fleet stands, for its operator: from what the front has in memory, so that it costs nobody a request. */
+/** The state of the fleet for its operator, from the front's memory, without requests. */
 export class OverviewBoard {
   readonly #source: OverviewSource;
   readonly #followers = new Set<(overview: string) => void>();

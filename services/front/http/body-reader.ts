@@ -1,13 +1,12 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** A chunk costs as much processor time as so many bytes of a large one. */
+/** A chunk costs as much processor time as this many bytes of a large chunk. */
 export const chunkBytes = 256;
 
 /**
- * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait, until
- * a higher limit is allowed. Bytes are copied: the chunks of a client that sends one byte at a time weigh a hundred times
- * as much.
+ * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait,
+ * until a higher limit is allowed. Bytes are copied: one-byte chunks would take a hundred times as much memory.
  */
 export class BodyReader {
   readonly #stream: Readable;
@@ -28,9 +27,9 @@ export class BodyReader {
   }
 
   /**
-   * All of the body, in a buffer of its own; null when it is larger than the limit.
+   * Returns the complete body in a separate buffer; null when it is larger than the limit.
    *
-   * @throws ServiceError VALIDATION_ERROR when the client goes away before the end
+   * @throws ServiceError VALIDATION_ERROR when the client disconnects before the end
    */
   async read(): Promise<Buffer<ArrayBuffer> | null> {
     await this.#stopped.promise;
@@ -48,7 +47,7 @@ export class BodyReader {
     return this.#length + this.#chunks * chunkBytes;
   }
 
-  /** Goes on with what is beyond the former limit. @param expected as for the constructor */
+  /** Continues reading beyond the former limit. @param expected as for the constructor */
   allow(limit: number, expected = 0): void {
     this.#limit = limit;
     if (this.#hasEnded || this.#isGone) return;
@@ -58,7 +57,7 @@ export class BodyReader {
     this.#stream.resume();
   }
 
-  /** Lets go of the stream and of the bytes: what still comes is somebody else's. */
+  /** Detaches from the stream and drops the bytes; further data is for another reader. */
   stop(): void {
     this.#stream.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onGone);
     this.#stream.pause();

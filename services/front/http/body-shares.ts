@@ -25,8 +25,8 @@ interface Share {
 }
 
 /**
- * Bounds what large bodies of one account take of memory and of processor time. Who has no room waits, first come, first
- * served, and nobody waits for another account.
+ * Limits the memory and processor time that large bodies of one account use. Requests beyond the share wait in order,
+ * and never wait for another account.
  */
 export class BodyShares {
   readonly #shares = new Map<string, Share>();
@@ -39,8 +39,8 @@ export class BodyShares {
   }
 
   /**
-   * Waits for room for a body of so many bytes. What it returns gives the room back; null: there was none in time, or the
-   * client has gone.
+   * Waits for room for a body of `bytes`. Returns the function that releases the room; null when there was no room in
+   * time, or the client has disconnected.
    */
   async reserve(account: string, bytes: number, clientGone: AbortSignal): Promise<(() => void) | null> {
     const share = this.#shares.get(account) ?? { bytes: 0, waiting: [] };

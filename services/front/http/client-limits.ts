@@ -16,9 +16,9 @@ export const shedReasons = [
 
 export type ShedReason = (typeof shedReasons)[number];
 
-/** What may be sent that nobody pays for, by each address without a key that holds, and by each account. */
+/** Limits of uncharged requests, for each address without a valid key and for each account. */
 export interface ClientLimitOptions {
-  /** Failed authentications at once, and a second. */
+  /** Failed authentications: burst, and rate per second. */
   readonly failures: { readonly capacity: number; readonly perSecond: number };
   /** Bytes of bodies, at once and a second. Each request counts for {@link requestBytes} more. */
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
@@ -35,16 +35,16 @@ const defaults: ClientLimitOptions = {
   penaltyMs: 1000,
 };
 
-/** A request costs as much, apart from its body, as so many bytes of one. */
+/** Cost of a request without its body, in bytes. */
 const requestBytes = 4096;
 
 /** The refusal of a client that is beyond its share: not another byte of its request is read. */
 export class ShedError extends RetryLaterError {}
 
 /**
- * What requests cost that nobody pays for is counted for whoever sends them: for the address, as long as no API key is
- * known to hold, else for the account. Beyond its share, an address gets an answer for API keys that hold, and for nothing
- * else, so that it can neither stall the process nor keep those out who share it.
+ * Counts the cost of uncharged requests: for the address until an API key is known to be valid, else for the account.
+ * Beyond its share, an address gets answers for valid API keys only, so that it can neither stall the process nor lock
+ * out others who share it.
  */
 export class ClientLimits {
   readonly #failures: TokenBuckets;
@@ -85,7 +85,7 @@ export class ClientLimits {
       reason === 'authentication' ? this.#failures.secondsUntil(address, 1) : this.#bytes.secondsUntil(address, 1);
     return new ShedError(
       'RATE_LIMIT_EXCEEDED',
-      `Too many requests without a valid API key come from your address. Wait for the seconds that Retry-After tells. (${error.message})`,
+      `Too many requests without a valid API key come from your address. Retry after the number of seconds in the Retry-After header. (${error.message})`,
       seconds,
     );
   }
@@ -96,12 +96,12 @@ export class ClientLimits {
     this.#count('account_parsing');
     throw new ShedError(
       'RATE_LIMIT_EXCEEDED',
-      'The account sends too many requests that are not valid. Wait for the seconds that Retry-After tells.',
+      'The account sends too many invalid requests. Retry after the number of seconds in the Retry-After header.',
       this.#accounts.secondsUntil(account, 1),
     );
   }
 
-  /** Counts a request that has been answered, for whoever it came from. */
+  /** Counts an answered request for its address or account. */
   settle({ address, bodyBytes, caller, account, isMessage, rateLimit }: RequestFacts, status: number): void {
     if (bodyBytes === undefined) return;
     const bytes = bodyBytes + requestBytes;

@@ -6,7 +6,7 @@ import type { ShedReason } from './client-limits.ts';
 /** Requests of one connection that are not answered yet. Hardly any client sends the next one before the answer. */
 const maxUnanswered = 16;
 
-/** A connection may take so long to bring a request: a client may open hundreds at once. */
+/** Time that a connection has to bring a request, because a client may open hundreds at once. */
 const graceMs = 2000;
 
 interface Connection {
@@ -18,8 +18,8 @@ interface Connection {
 }
 
 /**
- * Bounds the connections of each address that have not brought an API key that holds: where there are too many, the
- * oldest are closed that have no whole request. None is refused, so that whoever shares the address gets in.
+ * Limits the connections of each address that have not brought a valid API key: beyond the limit, the oldest ones
+ * without a complete request are closed. None is refused, so that other users of the address get in.
  */
 export class Connections {
   readonly #maxPerAddress: number;
@@ -107,6 +107,6 @@ export class Connections {
   }
 }
 
-/** Its API key has been found to hold. Whoever opens a link that is signed with one holds none. */
+/** Whether the request has a valid API key. A user of a signed link holds none. */
 const isOfHolder = ({ facts }: FastifyRequest) =>
   facts.isByLink !== true && (facts.caller !== undefined || facts.account !== undefined);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
-/** Requests whose client waits for a word before it sends the body. */
+/** Requests whose clients wait for `100 Continue` before they send the body. */
 const waiting = new WeakSet<IncomingMessage>();
 
 /** Whether the client has been told nothing yet, so that its body does not come. */

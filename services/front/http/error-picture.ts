@@ -53,7 +53,10 @@ const letterHeight = 7;
 /** Of a few texts: one for each code, and for each problem of links. */
 const drawn = new Map<string, Buffer>();
 
-/** An error for whoever can show nothing but pictures: a small PNG of its status and its code, or what a link lacks. */
+/**
+ * Renders an error for clients that show only pictures: a small PNG with the status and the code, or the problem of a
+ * link.
+ */
 export function errorPicture(error: ServiceError): Buffer {
   const what = error instanceof LinkError ? error.problem : error.code.replaceAll('_', ' ');
   const text = `${error.status} ${what.toUpperCase()}`;

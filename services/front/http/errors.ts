@@ -12,12 +12,12 @@ import { ShedError } from './client-limits.ts';
 import { awaitsContinue } from './continue.ts';
 import { errorPicture, wantsPicture } from './error-picture.ts';
 
-/** Seconds after which a request that was turned away for want of room may be tried again, if nobody knows better. */
+/** Default retry time in seconds of a request that was refused for lack of capacity. */
 const defaultRetrySeconds = 5;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whoever asks for pictures, and for no text, gets errors as pictures. */
+    /** Clients that accept pictures but no text get errors as pictures. */
     readonly picturesErrors?: boolean;
   }
 }
@@ -43,7 +43,7 @@ export async function answerError(
   await sendRefusal(request, reply, Buffer.from(JSON.stringify(failure(error.code, error.message))), error);
 }
 
-/** What a client is told of an error, which is noted in the facts of the request, with its cause in the log. */
+/** Returns the public error, and notes it in the request's facts, with its cause for the log. */
 export function noteError(thrown: FastifyError | Error, request: FastifyRequest): ServiceError {
   const error = publicError(thrown, request);
   request.facts.code = error.code;
@@ -54,7 +54,7 @@ export function noteError(thrown: FastifyError | Error, request: FastifyRequest)
   return error;
 }
 
-/** Sends an error, whatever the client still has to send of its request. */
+/** Sends an error without waiting for the rest of the request. */
 async function sendRefusal(
   { raw, headers, facts }: FastifyRequest,
   reply: FastifyReply,
@@ -144,9 +144,9 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
 }
 
 /**
- * Answers what is no HTTP at all, or too slow or too large to become a request, with the envelope of failures. A connection on
- * which nothing has come is closed without a word: browsers and proxies open some ahead of need, would take what they find there
- * for the answer to their next request, and send that again where they find nothing.
+ * Answers connections without valid HTTP, or too slow or too large for a request, with a failure envelope. A connection
+ * without any data is closed silently: browsers and proxies open some ahead of need, would take the data for the answer
+ * to their next request, and send that again when they find none.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
@@ -182,10 +182,10 @@ const drainTimeoutMs = 10_000;
 const maxDrainedBytes = 16 * 1024 * 1024;
 
 /**
- * Reads, and forgets, what a client still sends of a body that has been refused: were the connection closed under it, it
- * would see a reset in place of the answer. Resolves when the client is done, has gone, or takes too long.
+ * Reads and discards the rest of a refused body: if the connection were closed, the client would see a reset instead of the answer. Resolves
+ * when the client is done, has disconnected, or takes too long.
  *
- * @param count is told what it costs to read, in bytes
+ * @param count called with the cost of reading, in bytes
  */
 function drainBody(request: IncomingMessage, count: (bytes: number) => void): Promise<void> {
   return new Promise((resolve) => {

@@ -12,8 +12,8 @@ declare module 'fastify' {
 const sampleIntervalMs = 1000;
 
 /**
- * Turns new captures away with QUEUE_FULL while the process is overloaded; status and files go on. Those without an API
- * key that holds are turned away first, and the others only when that does not help.
+ * Refuses new captures with QUEUE_FULL while the process is overloaded; status and files stay available. Requests
+ * without a valid API key are refused first, the others only when that does not help.
  */
 export async function shedLoad(
   app: FastifyInstance,
@@ -36,7 +36,7 @@ export async function shedLoad(
 /** Milliseconds, on average over a sample, by which the process is late with everything. */
 const maxLatenessMs = 1000;
 
-/** One bad sample is a start, a pause of the machine, or a single large body; so many in a row are too much work. */
+/** A single bad sample is a start, a pause of the machine, or one large body; this many in a row mean overload. */
 const samplesInARow = 5;
 
 /** Decides from samples of the event loop's lateness whether the process takes on more than it can do. */

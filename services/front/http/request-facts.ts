@@ -23,25 +23,25 @@ export class WaitClock {
   }
 }
 
-/** What is found out about a request on its way, for its answer, whether it succeeds or not, the log and the metrics. */
+/** Facts about a request that are collected on the way, for its answer or error, the log and the metrics. */
 export class RequestFacts {
-  /** What the client's address is counted under. */
+  /** Key under which the client's address is counted. */
   readonly address: string;
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now();
   readonly wait = new WaitClock();
   /** Its body, while that is being read. */
   body?: BodyReader;
-  /** Goes on reading from its connection, which has been paused. */
+  /** Resumes its paused connection. */
   resume?: () => void;
-  /** What reading its body has cost, in bytes, where bodies of anybody are read. */
+  /** Cost of reading the body in bytes, on routes that read bodies without a key. */
   bodyBytes?: number;
-  /** It is answered with 200 whatever it comes to: its body counts as one that is not valid unless it asked for a capture. */
+  /** The request is always answered with 200, so its body counts as invalid unless it asked for a capture. */
   isMessage?: true;
   account?: string;
-  /** It is of whoever has got hold of a signed link, in the name of the account. */
+  /** The request comes from a signed link, in the name of the account. */
   isByLink?: true;
-  /** The signature of that link is right, whether or not the link still holds. */
+  /** The signature of the link is valid, even if the link has expired. */
   isGenuineLink?: true;
   /** Whose key it carries, once that has been checked. */
   caller?: Caller;

@@ -29,7 +29,7 @@ export class TokenBuckets {
     this.#levels.set(key, { level, at: this.#now() });
   }
 
-  /** What is left; below 0 for debts. */
+  /** Returns the remaining tokens; negative for debts. */
   level(key: string): number {
     const { capacity, perSecond } = this.#options;
     const known = this.#levels.get(key);
@@ -37,7 +37,7 @@ export class TokenBuckets {
     return Math.min(capacity, known.level + ((this.#now() - known.at) / 1000) * perSecond);
   }
 
-  /** Whole seconds until there will be so many, at least 1. */
+  /** Returns the whole seconds until `tokens` are available, at least 1. */
   secondsUntil(key: string, tokens: number): number {
     return Math.max(1, Math.ceil((tokens - this.level(key)) / this.#options.perSecond));
   }

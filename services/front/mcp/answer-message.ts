@@ -18,7 +18,7 @@ export async function answerMessage(
 ): Promise<Response> {
   const makeServer = () => serverOf(call, deps);
   if (!(await isLegacyRequest(request, message))) {
-    // Nothing that we list ever changes: nobody has to be told.
+    // The listed tools never change, so clients need no notifications.
     const handler = createMcpHandler(makeServer, { legacy: 'reject', maxSubscriptions: 0 });
     return handler.fetch(request, { parsedBody: message });
   }

@@ -15,8 +15,8 @@ export interface McpDeps extends McpToolsDeps {
 }
 
 /**
- * POST /mcp: the Model Context Protocol over streamable HTTP, of the revision 2026-07-28 and those before. Without sessions: each
- * request stands by itself, so that any front can answer it, and each is answered with one JSON message.
+ * POST /mcp: the Model Context Protocol over streamable HTTP, revision 2026-07-28 and earlier. It has no sessions: each
+ * request is independent, so that any front can answer it with one JSON message.
  */
 export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
   const { authenticator, publicUrl } = deps;

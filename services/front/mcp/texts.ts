@@ -21,10 +21,10 @@ const visible = (text: string) => replaceUnsafe(text, '').replaceAll(/[\u{e0100}
 /** In one line. */
 const plain = (text: string) => visible(text).replaceAll(/\s+/g, ' ');
 
-/** What a page says of itself in one line: quoted, so that nobody takes it for ours. */
+/** Returns a page's own text in one line, quoted so that it is not taken for the service's text. */
 const quoted = (text: string) => JSON.stringify(plain(text).slice(0, maxQuotedLength));
 
-/** A renderer runs other people's pages: what it says of a failure may be a page's, its server's or whoever's has taken it over. */
+/** A renderer runs untrusted pages: its message about a failure may come from a page, its server or an attacker. */
 const failuresOfPages: ReadonlySet<ErrorCode> = new Set(renderFailures);
 
 function failure(code: ErrorCode, message: string): string {

@@ -39,7 +39,7 @@ type Content = CallToolResult['content'][number];
 /** Pixels of a picture for each CSS pixel of the page in which text of a usual size can still be read: 1280 become 784. */
 const readableScale = 0.6125;
 
-/** CSS pixels that are not scaled below one pixel each: a phone is narrow enough as it is. */
+/** Up to this width in CSS pixels a picture is not scaled below one pixel each: a phone is already narrow. */
 const narrowCssPixels = 392;
 
 /** As much of a picture, from its top, as a model can read in the most pixels that models take. */
@@ -137,7 +137,7 @@ async function capture(
     deps,
     () => pipeline.capture(request, facts),
     async (answer) => {
-      // Nobody reads what comes of it.
+      // The client has disconnected.
       if (answer === null || answer.data === null) return [];
       return use(answer.data, answer.record);
     },
@@ -168,7 +168,7 @@ async function pictureOf(
       return [text(words), { type: 'image', data: picture.toString('base64'), mimeType: 'image/jpeg' }];
     });
   } catch (thrown) {
-    // Nobody reads what comes of it.
+    // The client has disconnected.
     if (clientGone.aborted) return [];
     if (!(thrown instanceof ServiceError)) throw thrown;
     return [text(`The image cannot be shown here: ${thrown.message}`)];

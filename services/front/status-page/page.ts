@@ -21,8 +21,8 @@ function sourceOf(module: object): string {
 const hash = (text: string) => createHash('sha256').update(text).digest('base64');
 
 /**
- * The page loads its script and JSON and nothing else, and runs nothing that stands in it. The policy is in the page as well, for copies
- * of it on other hosts; `frame-ancestors` counts in a header only.
+ * The page may load only its script and JSON, and no inline script. The policy is in the page as well, for copies on
+ * other hosts; `frame-ancestors` works only as a header.
  */
 export function pagePolicy(publicUrl: string): string {
   return [
@@ -41,7 +41,10 @@ const icon =
 
 const scriptName = `page.js?v=${createHash('sha256').update(pageScript).digest('hex').slice(0, 12)}`;
 
-/** The whole page as it is now; its script keeps it up to date. All addresses are relative, so that it works under any path. */
+/**
+ * Renders the current page; its script keeps it up to date. All addresses are relative, so that it works under any
+ * path.
+ */
 export function renderPage(status: OverallStatus, history: StatusHistory, publicUrl: string): string {
   const model = { status, history, isSilent: false };
   const escape = render.escapeHtml;
@@ -71,7 +74,7 @@ export function renderPage(status: OverallStatus, history: StatusHistory, public
 <p class="legend" aria-hidden="true"><span class="operational">Operational</span><span class="degraded_performance">Degraded</span><span class="partial_outage">Partial outage</span><span class="major_outage">Major outage</span><span class="unknown">No data</span></p>
 <section><h2>Past incidents</h2><div id="past">${render.renderPast(history)}</div></section>
 </main>
-<footer><p>All times and days are in UTC. Uptime is the share of the observed time without an outage. No data: nobody observed the component.</p><p><a href="status" data-path="status">Status as JSON</a> <a href="status/history.json" data-path="status/history.json">History as JSON</a> <a href="status/feed.xml" data-path="status/feed.xml">Atom feed</a> <a href="docs" data-path="docs">API reference</a></p></footer>
+<footer><p>All times and days are in UTC. Uptime is the share of the observed time without an outage. No data: the component was not observed.</p><p><a href="status" data-path="status">Status as JSON</a> <a href="status/history.json" data-path="status/history.json">History as JSON</a> <a href="status/feed.xml" data-path="status/feed.xml">Atom feed</a> <a href="docs" data-path="docs">API reference</a></p></footer>
 </body>
 </html>
 `;

@@ -9,11 +9,11 @@ export interface PageModel {
   readonly status: OverallStatus;
   /** Null where it is not known: the page keeps what it has. */
   readonly history: StatusHistory | null;
-  /** Nobody has answered since the status was made. Only a browser can find that. */
+  /** The service has not answered since the status was created. Only a browser can detect that. */
   readonly isSilent: boolean;
 }
 
-/** A state as it is shown: `unknown` where nobody can tell. */
+/** A displayed state; `unknown` without data. */
 export type ShownState = StatusValue | 'unknown';
 
 export const stateLabels = {
@@ -48,7 +48,7 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? '');
 }
 
-/** A text that others have written, which cannot turn around what stands beside it. */
+/** Escapes foreign text and isolates its direction, so that it cannot reorder the text around it. */
 export function untrusted(text: string): string {
   return `<bdi>${escapeHtml(text)}</bdi>`;
 }
@@ -93,7 +93,7 @@ export function answeredAt({ components = [], lastCheckedAt }: OverallStatus): s
   return components.find(({ name }) => name === 'api')?.lastCheckedAt ?? lastCheckedAt;
 }
 
-/** The components on which nobody has reported for a minute. */
+/** The components without a report for a minute. */
 export function unreported({ status, isSilent }: PageModel): readonly ComponentStatus[] {
   const at = Date.parse(answeredAt(status));
   return (status.components ?? []).filter(
@@ -200,7 +200,7 @@ export function lastDays(days: readonly HistoryDay[], now: string): readonly His
   });
 }
 
-/** The classes of a bar: the worst state, its share from 1 to 4, and how much nobody has seen, from 1 to 4. */
+/** Returns the classes of a bar: the worst state, its share from 1 to 4, and the unobserved share from 1 to 4. */
 export function barClasses(day: HistoryDay): string {
   const parts = partsOf(day);
   const total = parts.reduce((sum, [, seconds]) => sum + seconds, 0);
@@ -241,7 +241,7 @@ export function problemsText(days: readonly HistoryDay[]): string {
   return `Problems on ${bad.length} ${bad.length === 1 ? 'day' : 'days'}, last on ${longDate(last.date)}: ${dayText(last)}.`;
 }
 
-/** The same as the bars; days in a row with the same are one row. */
+/** Renders the data of the bars as a table; equal consecutive days share a row. */
 export function renderTable(label: string, days: readonly HistoryDay[]): string {
   const rows: { from: string; to: string; text: string }[] = [];
   for (const day of days) {

@@ -19,12 +19,12 @@ import {
   summaryOf,
 } from './render.ts';
 
-// As in render.ts, all that stands at the top level is exported: the browser gets the source text of each function.
+// As in render.ts, all top-level functions are exported: the browser gets the source text of each.
 
 /** Milliseconds. */
 export const times = { pollMs: 15_000, maxBackoffMs: 300_000, historyMs: 300_000, timeoutMs: 10_000, silentMs: 60_000 };
 
-/** Where the JSON is: beside the page, or where the front that made the page says that the service is. */
+/** Address of the JSON: next to the page, or the address of the service that the front has put into the page. */
 export function createClient() {
   const other = document.documentElement.dataset['api'];
   let bases = [new URL('.', location.href).href, ...(other === undefined ? [] : [other.replace(/\/*$/, '/')])];
@@ -38,7 +38,7 @@ export function createClient() {
         const body = (await response.json()) as Partial<T> | null;
         if (body === null || !isValid(body)) throw new Error(`${base + path} is something else`);
         bases = [base, ...bases.filter((each) => each !== base)];
-        // A copy of the page has nothing else beside it than its script.
+        // A copy of the page has only its script next to it.
         for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-path]')) {
           link.href = base + (link.dataset['path'] ?? '');
         }
@@ -72,7 +72,7 @@ export function createWriter(upgrade: () => void) {
   };
 }
 
-/** Keeps the page up to date for as long as it is open. */
+/** Keeps the page up to date while it is open. */
 export function startPage(): void {
   const load = createClient();
   const meta = document.querySelector<HTMLMetaElement>('meta[name="webcapture-status"]');
@@ -131,7 +131,7 @@ export function startPage(): void {
     timer = window.setTimeout(() => void poll(), failures === 0 ? times.pollMs : backoffMs);
   };
 
-  // What nobody looks at costs nothing.
+  // A hidden page does not poll.
   const resume = () => (document.hidden ? clearTimeout(timer) : void poll());
   document.addEventListener('visibilitychange', resume);
   window.addEventListener('online', resume);

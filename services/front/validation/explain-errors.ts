@@ -10,17 +10,17 @@ interface SchemaError {
   readonly data?: unknown;
 }
 
-/** More would not help anybody. */
+/** More messages would not help. */
 const maxMessages = 5;
 
 /**
- * One sentence for each field that is wrong: its name, the rule, and what was sent when that is short.
+ * Returns one sentence for each invalid field: its name, the rule, and a short value as it was sent.
  *
- * @param errors as ajv tells them, with `verbose`
- * @param root the JSON schema that was broken
+ * @param errors of ajv with `verbose`
+ * @param root the JSON schema that the value violates
  */
 export function explainErrors(errors: readonly object[], root: object): string {
-  // Only what is shown is put into words: finding the field that was meant takes longer than the validation.
+  // Only shown errors are worded: finding the field that was probably meant takes longer than the validation.
   const distinct = new Map(relevant(errors as readonly SchemaError[]).map((error) => [subjectOf(error), error]));
   const messages = [...distinct.values()].slice(0, maxMessages).map((error) => explain(error, root as JsonSchema));
   const shown = messages.join('; ');
@@ -59,8 +59,8 @@ function explain(error: SchemaError, root: JsonSchema): string {
 }
 
 /**
- * Of several errors about one value the one that tells the whole rule. Where alternatives failed (`anyOf`) that is the
- * error of the anyOf, unless one alternative fitted and something inside of it is wrong: then that.
+ * Reduces several errors about one value to the one with the whole rule. For failed alternatives (`anyOf`) that is the
+ * error of the anyOf, unless one alternative matched and contains an error: then that error.
  */
 function relevant(errors: readonly SchemaError[]): SchemaError[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
@@ -101,7 +101,10 @@ function shorten(name: string): string {
   return /^[\w$.-]+$/.test(short) ? short : JSON.stringify(short);
 }
 
-/** A value as the end of a sentence, short whatever it is: `"abc"`, `101`, "an object", "a string of 3000 characters". */
+/**
+ * Describes a value for the end of a sentence, in short form: `"abc"`, `101`, "an object", "a string of 3000
+ * characters".
+ */
 export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
   if (value !== null && typeof value === 'object') return 'an object';
@@ -128,11 +131,10 @@ const maxCountedUnits = 4_194_304;
 const maxDistance = 2;
 
 /**
- * The field that was probably meant by an unknown one, as a path from the root (`viewport.width`), or null. Siblings
- * come first: by the same letters, by a slip of the pen, by one name containing the other; then fields of that very
- * name elsewhere in the request.
+ * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings come first: with the
+ * same letters, with a typo, or with one name containing the other; then fields of the same name elsewhere in the request.
  *
- * @param parent path of the object that the unknown field stands in; [] for the root
+ * @param parent path of the object that contains the unknown field; [] for the root
  */
 export function suggestField(root: JsonSchema, parent: readonly string[], unknown: string): string | null {
   const name = plain(unknown);

@@ -3,15 +3,15 @@ import Tinypool from 'tinypool';
 import { parseJson } from './input.ts';
 import type { Parsed } from './parse-large.ts';
 
-/** A thread that has had nothing to do for so long ends. */
+/** An idle thread ends after this time. */
 const idleTimeoutMs = 60_000;
 
 /** What no body of 8 MiB comes near once it was scanned. */
 const maxHeapMb = 256;
 
 /**
- * Parses JSON bodies, large ones beside the event loop: to scan and to parse the longest html costs 3 to 60 ms there, and
- * 8 MiB of blanks 130 ms. The event loop is left with copies of what goes there and comes back.
+ * Parses JSON bodies, large ones in a separate thread: scanning and parsing the longest HTML blocks the event loop for
+ * 3 to 60 ms, and 8 MiB of blanks for 130 ms. Only the copying to and from the thread stays on the event loop.
  */
 export class JsonParser {
   readonly #maxAtOnce: number;
@@ -29,7 +29,7 @@ export class JsonParser {
   }
 
   /**
-   * @param bytes in a buffer of their own, which is given away
+   * @param bytes in a separate buffer, which is transferred
    * @throws ServiceError VALIDATION_ERROR that says what is wrong and where
    */
   async parse(bytes: Buffer<ArrayBuffer>): Promise<unknown> {

@@ -4,7 +4,7 @@ import { parseJson } from './input.ts';
 /** What becomes of a body in the thread that parses large ones: errors lose their class on the way back. */
 export type Parsed = { readonly value: unknown } | { readonly refusal: string };
 
-/** Runs in a thread of its own. */
+/** Runs in a separate thread. */
 export default function parseLarge(bytes: Uint8Array): Parsed {
   try {
     return { value: parseJson(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)) };

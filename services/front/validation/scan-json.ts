@@ -6,7 +6,7 @@ const maxDepth = 32;
 /** No valid request has as many fields in one object. */
 const maxFields = 100;
 
-/** Objects, lists, and whatever stands in them; the largest valid body has some fifty. */
+/** Maximum number of objects, lists and values; the largest valid body has about fifty. */
 const maxValues = 1000;
 
 const quote = 0x22;
@@ -54,10 +54,10 @@ export function scanJson(bytes: Buffer): void {
   }
 }
 
-/** So many escaped quotes in a string, and it is looked at byte by byte: a search for each costs more. */
+/** After this many escaped quotes in a string, it is scanned byte by byte, because a search for each costs more. */
 const maxSearches = 16;
 
-/** Where the quote stands that closes the string, or the end of the text. */
+/** Returns the position of the quote that closes the string, or the end of the text. */
 function endOfString(bytes: Buffer, start: number): number {
   let at = start;
   for (let searches = 0; searches < maxSearches; searches++) {

@@ -26,7 +26,7 @@ interface AccountLimiterDeps {
   readonly usage: UsageReader;
   /** The server's clock, Unix ms. */
   readonly now: () => number;
-  /** Whether the connection is closed for good. */
+  /** Whether the connection is closed permanently. */
   readonly isClosed: () => boolean;
 }
 
@@ -58,12 +58,12 @@ const maxAttempts = 100;
 const usageTtlMs = 250;
 
 /**
- * What was written last is built upon without reading it again while nobody else seems to write: for so long. Who met
- * another writer reads first for as long; between fronts that take turns, guesses cost more than they save.
+ * After a successful write, the next attempt builds on the written value without a read for this long. After a write
+ * conflict, it reads first for as long: between fronts that alternate, wrong guesses cost more than they save.
  */
 const soleWriterMs = 1000;
 
-/** Far from every limit a release waits for so long for an admission that takes it along: one write less. */
+/** Far from every limit, a release waits this long for an admission that it can be written with, which saves a write. */
 const releaseDelayMs = 250;
 
 /** For how long an account that was far from its limits is taken to be so still; they are at least a minute away. */
@@ -176,7 +176,10 @@ export class AccountLimiter {
     this.#isServed = false;
   }
 
-  /** Not `compareAndSet`: an attempt that was given up there would go on, and change what is known here, beside the next one. */
+  /**
+   * Does not use `compareAndSet`: an attempt that timed out there would continue beside the next one, and change the
+   * known state.
+   */
   async #apply(operations: readonly Operation[]): Promise<void> {
     const admits = operations.filter((operation) => 'request' in operation);
     const writes = operations.filter((operation): operation is Write => !('request' in operation));
@@ -220,7 +223,7 @@ export class AccountLimiter {
       if (guess !== null && verdicts.some(({ refused }) => refused !== null)) {
         return this.#change(admits, released, false);
       }
-      // Who gave up waiting for its admission releases along with it what it was about to get.
+      // A caller whose wait for admission was aborted also releases what it was about to reserve.
       state = release(decision.state, released);
       const asked = admits.map(({ request }) => request);
       admitted = newReservations(asked, before, state, decision.isNear);
@@ -277,9 +280,9 @@ export class AccountLimiter {
   }
 
   /**
-   * The clock of the account: that of this process, or so much ahead of it as the furthest of any front was when it
-   * wrote. It runs everywhere and never back, so that fronts whose clocks differ share one rate: none starves, and none
-   * is let through twice.
+   * The account's clock: this process's clock, or as far ahead of it as the furthest front's clock was when it wrote.
+   * It is used everywhere and never runs back, so fronts with different clocks share one rate: none is starved, and
+   * none gets a double share.
    */
   #accountClock({ at = 0 }: AdmissionState): number {
     const now = this.#deps.now();
@@ -340,7 +343,10 @@ export class AccountLimiter {
     return { ...admit(release(state, ended), limits, settled, requests, now, this.#own), isNear };
   }
 
-  /** The ledger as it was a moment ago: who is far from every limit cannot reach one meanwhile. Near one, as it is. */
+  /**
+   * Returns the recent ledger when the account is far from every limit and cannot reach one meanwhile; near a limit,
+   * reads the current one.
+   */
   async #readUsage(
     state: AdmissionState,
     limits: AdmissionLimits,

@@ -9,7 +9,7 @@ import { integerVariable } from '../runtime/variables.ts';
 import type { AccountLimits } from './limits.ts';
 
 /**
- * Whom a capture belongs to, as it is kept. Times are Unix milliseconds. A limit that is not written down is the
+ * The stored record of an account, the owner of captures. Times are Unix milliseconds. A missing limit means the
  * operator's default.
  */
 export interface AccountRecord extends Partial<AccountLimits> {
@@ -46,7 +46,7 @@ export class Accounts {
     await this.#db.create(`account.${record.id}`, record);
   }
 
-  /** Changes an account by compare-and-set. Returns the record that stands afterwards; null: there is no such account. */
+  /** Changes an account by compare-and-set. Returns the resulting record; null when the account does not exist. */
   async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
     if (!isKeyPart(id)) return null;
     const nextIfThere = (found: AccountRecord | null) => (found === null ? null : next(found));

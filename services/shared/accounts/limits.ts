@@ -62,8 +62,8 @@ type FrontReservations = readonly [
  */
 export interface AdmissionState {
   /**
-   * When it was written (Unix ms), by the clock of the account: the farthest that the clock of any front has come. All
-   * times in the value are by this clock. A value of an older version has none.
+   * When it was written (Unix ms), by the account's clock: the most advanced clock of all fronts. All times in the
+   * value use this clock. Values of older versions lack it.
    */
   readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
@@ -155,8 +155,8 @@ export function admit(
   const current = withoutLapsed(state, now);
   const named = new Map(Object.entries(current.holds));
   const reserved = reservedIn(current);
-  // No admission leaves it further ahead than the window: what lies beyond comes of limits that have been raised since,
-  // or of a front of an older version whose clock is ahead, and nobody is to wait for that.
+  // An admission never moves it further ahead than the window. A larger value comes from limits that were raised since,
+  // or from an old front whose clock is ahead, and must not delay requests.
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
   let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {
@@ -247,8 +247,8 @@ function isNearQueuedBytes(
 const unwrittenReleases = 1000;
 
 /**
- * Whether the reservations of the account come near one of its caps. While a quarter of the captures in flight is not
- * passed, or so many more fit as may have ended and still be counted, the cap is out of reach.
+ * Returns whether the account's reservations come near a cap. Far from a cap means: at most a quarter of the captures
+ * in flight, or enough room for those that may have ended but are still counted.
  */
 export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
   const { interactive, background } = reservedIn(state);

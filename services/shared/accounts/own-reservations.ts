@@ -23,7 +23,7 @@ export class OwnReservations {
     return this.#byId.size === 0;
   }
 
-  /** Whether the value of the account says the same as far as is known. */
+  /** Whether the stored value matches, as far as is known. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
@@ -84,7 +84,7 @@ export class OwnReservations {
     }
   }
 
-  /** The value was written as it should have been at `version`, without the names that were released by then. */
+  /** Marks the value as written in the state of `version`, without the names released until then. */
   written(version: number, released: Iterable<string>): void {
     for (const id of released) this.#released.delete(id);
     this.#isWritten = this.#version === version;

@@ -1,4 +1,4 @@
-/** A secret that has been replaced. It counts beside the new one until `until` (Unix milliseconds). */
+/** A replaced secret, valid alongside the new one until `until` (Unix milliseconds). */
 interface FormerSecret {
   readonly secret: string;
   readonly until: number;
@@ -11,7 +11,7 @@ export interface RotatedSecret {
   readonly former: readonly FormerSecret[];
 }
 
-/** The oldest go first: so many are tried, or sign, beside the newest. */
+/** Maximum number of former secrets that are accepted or sign alongside the newest; older ones are dropped. */
 const maxFormer = 4;
 
 /**
@@ -32,7 +32,7 @@ export function rotateSecret(
   return { secret, former: former.filter((old) => old.until > now).slice(0, maxFormer) };
 }
 
-/** All secrets that count at a time (Unix milliseconds), the newest first. */
+/** Returns all valid secrets at a time (Unix milliseconds), newest first. */
 export function signingSecrets({ secret, former }: RotatedSecret, now: number): readonly string[] {
   return [secret, ...former.filter(({ until }) => until > now).map((old) => old.secret)];
 }

@@ -5,8 +5,8 @@ import { Entries } from '../nats/entries.ts';
 import { type RotatedSecret, rotateSecret } from './rotated-secret.ts';
 
 /**
- * What the notices to accounts are signed with (`whsec_` and the base64 of 32 random bytes), under `webhook.<account>` in
- * the bucket `db`. Those that were replaced sign beside the new one, which makes the header of signatures longer.
+ * The signing secrets of accounts' webhooks (`whsec_` and the base64 of 32 random bytes), under `webhook.<account>` in
+ * the bucket `db`. Replaced secrets sign alongside the new one, which makes the signature header longer.
  */
 export class WebhookSecrets {
   readonly #db: Entries;
@@ -15,7 +15,7 @@ export class WebhookSecrets {
     this.#db = new Entries(session, 'db');
   }
 
-  /** The account's secret, made when it is asked for the first time; whoever asks at the same time gets the same. */
+  /** Returns the account's secret, and creates it at the first call. Concurrent first calls return the same secret. */
   async get(account: string): Promise<RotatedSecret> {
     return this.#change(account, (found) => found ?? { secret: newSecret(), former: [] });
   }

@@ -35,16 +35,16 @@ export class Cache {
     this.#entries = new Entries(session, 'cache');
   }
 
-  /** What stands under the name now. */
+  /** Returns the current entry. */
   async get(account: string, name: string): Promise<CacheEntry> {
     const found = await this.#entries.get<CacheEntry>(key(account, name));
     return withoutLapsed(found?.value ?? null, this.#now());
   }
 
   /**
-   * Gives a capture the lease to render for all equal ones, unless there is an answer no older than `maxAge` seconds or
-   * another capture has the lease, but for `instead` (a uuid), which is known to have ended. Returns what stands
-   * afterwards: the capture has the lease if that names it.
+   * Gives a capture the lease to render for all equal captures, unless an entry no older than `maxAge` seconds exists
+   * or another capture holds the lease. A lease of `instead` (a uuid), which is known to have ended, is replaced.
+   * Returns the resulting entry: the capture has the lease if the entry names it.
    */
   acquire(
     account: string,
@@ -78,7 +78,7 @@ export class Cache {
     await this.#change(account, name, next, limits);
   }
 
-  /** Gives up the lease of a capture that failed. */
+  /** Releases the lease of a failed capture. */
   async release(account: string, name: string, uuid: string): Promise<void> {
     await this.#change(account, name, (entry) => (entry.claim?.uuid === uuid ? { ...entry, claim: null } : entry));
   }
@@ -88,7 +88,7 @@ export class Cache {
     await this.#change(account, name, (entry) => (entry.done?.record.uuid === uuid ? { ...entry, done: null } : entry));
   }
 
-  /** `next` gets what of the entry has not lapsed; an entry of which nothing stands is removed. */
+  /** `next` gets the parts of the entry that have not expired; an empty entry is removed. */
   async #change(
     account: string,
     name: string,

@@ -15,7 +15,7 @@ export interface CacheKey {
   readonly ttl: number;
 }
 
-/** What a renderer found out about a finished capture. */
+/** The renderer's facts about a finished capture. */
 export interface CaptureOutcome {
   readonly region: Region;
   readonly mimeType: MimeType;
@@ -26,7 +26,7 @@ export interface CaptureOutcome {
   readonly report: CaptureReport;
   /** What was extracted from the page, and how large it is where it is stored. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
-  /** What the renderer called the file: tells its result when it comes again. Absent in records of version 0.1. */
+  /** The renderer's name of the file, which identifies a redelivered result. Absent in records of version 0.1. */
   readonly object?: string;
 }
 
@@ -37,7 +37,7 @@ export interface CaptureFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly cause: FailureCause;
-  /** Nobody waited for it any more: it says nothing about the page. */
+  /** Cancelled because its client had gone: it says nothing about the page. */
   readonly cancelled?: true;
 }
 
@@ -57,11 +57,11 @@ export interface CaptureRefresh {
   /** As in {@link CaptureRecord}. */
   readonly attempt?: number;
   readonly endedAt?: number;
-  /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
+  /** With state `failed`, also for a refresh that could not start (quota, suspension). The file is unchanged. */
   readonly failure?: RecordedFailure;
 }
 
-/** The delivery of the notice about the latest event of a capture. All times are Unix milliseconds. */
+/** The delivery of a capture's latest event. All times are Unix milliseconds. */
 export interface WebhookDelivery {
   readonly url: string;
   /** `waiting`: nothing has happened yet that is to be told. */
@@ -132,7 +132,7 @@ export interface CaptureRecord {
   readonly lane: Priority;
   /** As asked for; `about:blank` for html. */
   readonly url: string;
-  /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
+  /** Name under which supplied HTML is stored, for rendering and for refreshes. */
   readonly html?: string;
   /** Size of that html. Absent in records of version 0.1. */
   readonly htmlBytes?: number;

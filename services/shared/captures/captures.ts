@@ -17,7 +17,7 @@ export interface CaptureRef {
   readonly revision?: number;
 }
 
-/** How a capture stands after somebody wanted to change it. */
+/** The result of a change of a capture. */
 interface Changed {
   /** Null: there is none. */
   readonly record: CaptureRecord | null;
@@ -28,7 +28,7 @@ interface Changed {
 /** Hears of each record that was changed, once; null before: there was none. */
 export type OnChange = (before: CaptureRecord | null, after: CaptureRecord) => void;
 
-/** A record without a file is kept for so long, for accounting and for whoever asks: 90 days. */
+/** Retention of a record without a file, for accounting and for clients: 90 days. */
 const retentionSeconds = 90 * 86_400;
 
 /** The records of captures, and the one place where they change and where captures are charged. */
@@ -51,7 +51,7 @@ export class Captures {
       try {
         await this.#write(null, withStoredBytes(record), timeoutMs);
       } catch (error) {
-        // Nobody else has this uuid: an earlier attempt, whose answer was lost, has written it.
+        // The uuid is unique, so an earlier attempt with a lost answer wrote the record.
         if (!isWriteConflict(error) || (await this.get(record.account, record.uuid)) === null) throw error;
       }
     }, limits);
@@ -63,15 +63,15 @@ export class Captures {
     return this.#db.get<CaptureRecord>(captureKey(account, uuid));
   }
 
-  /** Ends an open capture as failed, uncharged. Returns the record that stands afterwards. */
+  /** Ends an open capture as failed, uncharged. Returns the resulting record. */
   fail(ref: CaptureRef, failure: CaptureFailure, limits?: CallLimits): Promise<CaptureRecord | null> {
     return this.change(ref, fail(ref.revision ?? 0, failure), limits);
   }
 
   /**
-   * Lets a record become what the transition makes of it, by compare-and-set until it succeeds. Returns the record that
-   * stands afterwards, whoever made it so; null when there is none. `known`: as somebody has read it, which saves a
-   * reading where it still stands so.
+   * Applies the transition to a record by compare-and-set until it succeeds. Returns the resulting record, also if
+   * another process made the change; null without a record. `known` is a record that was read before, which saves a
+   * read if it is still current.
    */
   async change(
     ref: CaptureRef,
@@ -110,9 +110,9 @@ export class Captures {
       const wanted = transition(current, this.#session.now());
       return wanted && withStoredBytes(wanted);
     };
-    // What is known may no longer stand, and a draft may have a record by now: a conflict tells.
+    // The known record may be outdated, and a draft may have a record by now: a conflict reveals that.
     let guess = known ?? (draft === undefined ? undefined : null);
-    /** Of attempts that may have written it: no answer has come that says otherwise. */
+    /** Attempts that may have written the record: no answer has refused them. */
     const attempts = new Set<{ readonly written: string; readonly before: CaptureRecord | null }>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
@@ -136,7 +136,7 @@ export class Captures {
       try {
         await this.#write(found, wanted, timeoutMs);
       } catch (error) {
-        // What the server has refused is not written, whoever has written the same.
+        // An attempt that the server refused has not written, even if another process wrote the same.
         if (error instanceof JetStreamApiError) attempts.delete(attempt);
         throw error;
       }
@@ -168,7 +168,7 @@ export class Captures {
   }
 }
 
-/** `capture.<account>.<yyyymmdd>.<uuid>`: the day is the one that the UUIDv7 itself tells. */
+/** `capture.<account>.<yyyymmdd>.<uuid>`; the day comes from the UUIDv7. */
 export function captureKey(account: string, uuid: string): string {
   return capturesOfDay(account, timeOfUuid(uuid) ?? 0) + uuid;
 }

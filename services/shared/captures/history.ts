@@ -2,7 +2,9 @@ import type { CaptureHistory } from '../api/capture-history.ts';
 import type { CaptureOutcome, CaptureRecord, CaptureRefresh, DeliveryEntry, RefreshEntry } from './capture-record.ts';
 import { failureView } from './view.ts';
 
-/** So many refreshes and delivery attempts a record keeps. It is read with thousands of others for lists: entries are small. */
+/**
+ * Maximum number of refreshes and delivery attempts in a record. Lists read thousands of records, so entries are small.
+ */
 export const maxHistory = 20;
 
 /** A page can make errors long. */
@@ -37,7 +39,7 @@ const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSize
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** What the account holder is told of the past of a capture. */
+/** The history of a capture for the account holder. */
 export function historyView(record: CaptureRecord): CaptureHistory {
   const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook, outcome } = record;
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({

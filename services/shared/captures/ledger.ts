@@ -22,9 +22,9 @@ interface Waiting extends LedgerWrite {
 const maxGroup = 50;
 
 /**
- * Writes records and the shards of the ledger that they change in atomic batches. Captures that end at the same time would
- * each read a shard and find it changed when they write: of a thousand, all but sixteen in vain. So within a process each
- * shard is written by one batch at a time, and what comes meanwhile goes into the next one together.
+ * Writes records together with the ledger shards that they change, in atomic batches. Captures that end at the same
+ * time would each read a shard and find it changed at the write: of a thousand, all but sixteen would fail. So within a
+ * process, each shard is written by one batch at a time, and later writes share the next batch.
  */
 export class UsageLedger {
   readonly #session: NatsSession;
@@ -37,8 +37,8 @@ export class UsageLedger {
   }
 
   /**
-   * Writes a record and the changes of the ledger, both or neither. Throws a JetStreamApiError, for which `isWriteConflict`
-   * tells that the record was changed; or a transient error.
+   * Writes a record and the ledger changes, both or neither. Throws a JetStreamApiError, which `isWriteConflict`
+   * recognizes when the record was changed, or a transient error.
    */
   write(write: LedgerWrite, timeoutMs: number): Promise<void> {
     const [first] = write.changes;
@@ -63,8 +63,8 @@ export class UsageLedger {
   async #writeGroup(group: readonly Waiting[]): Promise<void> {
     const now = performance.now();
     const [late, current] = [group.filter(({ end }) => end <= now), group.filter(({ end }) => end > now)];
-    // Whoever waited for longer has been given up, and is tried again.
-    for (const { reject } of late) reject(new DeadlineError('waiting to book a capture', 0));
+    // A write that waited longer has timed out, and is retried.
+    for (const { reject } of late) reject(new DeadlineError('waiting to write the usage of a capture', 0));
     if (current.length === 0) return;
     const leftMs = Math.max(...current.map(({ end }) => end)) - now;
     try {
@@ -115,7 +115,7 @@ export class UsageLedger {
   }
 }
 
-/** Takes out what can be written at once: no record twice, since the second would be in vain. */
+/** Takes the writes that can share a batch: no record twice, since the second write would conflict. */
 function nextGroup(waiting: Waiting[]): readonly Waiting[] {
   const group: Waiting[] = [];
   const left: Waiting[] = [];

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } f
 import type { CaptureSecrets } from '../api/secret-options.ts';
 import { parsedVariable } from '../runtime/variables.ts';
 
-/** The secrets of a capture as they are kept: AES-256-GCM under a key that is not kept beside them. */
+/** The stored secrets of a capture: AES-256-GCM under a key that is stored elsewhere. */
 export interface SealedSecrets {
   /** Id of the key. */
   readonly key: string;
@@ -93,7 +93,10 @@ export class SecretsKeys {
     }
   }
 
-  /** The same under the key that seals now: those of a former key, so that it can be given up. As they are when they cannot be opened. */
+  /**
+   * Seals secrets of a former key again under the current key, so that the former key can be removed. Returns them
+   * unchanged when they cannot be opened.
+   */
   reseal(secrets: SealedSecrets, owner: SecretsOwner): SealedSecrets {
     if (secrets.key === this.#keys[0].id) return secrets;
     try {
@@ -104,13 +107,16 @@ export class SecretsKeys {
     }
   }
 
-  /** Tells equal secrets from others to whoever has the key, and nothing to anybody else: 64 hex digits. */
+  /**
+   * Returns a keyed hash of 64 hex digits: equal secrets have equal hashes, and without the key the hash reveals
+   * nothing.
+   */
   hash(text: string): string {
     return createHmac('sha256', this.#keys[0].hash).update(text).digest('hex');
   }
 }
 
-/** Keys of their own for each use (HKDF, RFC 5869), and an id that says nothing about them. */
+/** Derives a separate key for each use (HKDF, RFC 5869), and an id that reveals nothing about them. */
 function derive(key: string): SecretsKey {
   const part = (use: string, bytes: number) =>
     Buffer.from(hkdfSync('sha256', key, '', `webcapture secrets: ${use}`, bytes));

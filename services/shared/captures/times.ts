@@ -1,16 +1,16 @@
 import type { RenderOptions } from '../api/capture-request.ts';
 import { backoffMs } from '../runtime/deadline.ts';
 
-/** Rendering a background capture, or a refresh, must have begun within so long: 24 hours. */
+/** Rendering of a background capture or refresh must start within 24 hours. */
 export const backgroundWaitMs = 86_400_000;
 
 /** How long the reservation of a background capture, or of a refresh, lasts: until the usage ledger has it. */
 export const reservationMs = 60_000;
 
-/** Whoever ends what is overdue in the usual ways has had its turn after this. */
+/** By then, the regular handling of overdue captures has run. */
 const overdueMs = 60_000;
 
-/** When the leader ends what is still open, whatever has become of its job; Unix milliseconds. */
+/** When the leader ends a capture that is still open, whatever happened to its job; Unix milliseconds. */
 export const overdueAt = (deadline: number): number => deadline + overdueMs;
 
 /** The leader queues a job that its front, or a leader before it, could not queue, after this. */
@@ -50,7 +50,7 @@ export function deadlineOf(options: RenderOptions, startBy: number): number {
 
 const dayMs = 86_400_000;
 
-/** Writing a date takes longer than most of what is done with it: the last one is remembered. */
+/** Formatting a date takes longer than most of its uses, so the last one is cached. */
 let lastDay = { number: Number.NaN, date: '', name: '' };
 
 function dayAt(time: number): typeof lastDay {
@@ -62,7 +62,7 @@ function dayAt(time: number): typeof lastDay {
   return lastDay;
 }
 
-/** The day of a time, `yyyymmdd` in UTC, as it stands in keys. */
+/** The day of a time in UTC as `yyyymmdd`, as used in keys. */
 export const dayOf = (time: number): string => dayAt(time).name;
 
 /** The day of a time, `yyyy-mm-dd` in UTC, as the API has it. */

@@ -13,8 +13,9 @@ import { withDelivery, withRefresh } from './history.ts';
 import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
 
 /**
- * What becomes of a record, decided from the record alone; null leaves it as it is. `refreshNumber` says what of it is meant:
- * 0 the capture itself, else the refresh of that number (`revision`, as it is stored and sent). `now` in Unix milliseconds.
+ * A change of a record, decided from the record alone; null leaves it unchanged. `refreshNumber` selects the part of
+ * the record: 0 for the capture itself, else the refresh of that number (`revision`, as stored and sent). `now` in Unix
+ * milliseconds.
  */
 export type Transition = (record: CaptureRecord, now: number) => CaptureRecord | null;
 
@@ -34,7 +35,7 @@ export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: nu
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
 
-/** Rendering begins, if nobody has begun it. */
+/** Marks rendering as started, unless it has started. */
 export const begin =
   (refreshNumber: number): Transition =>
   (record) => {
@@ -85,7 +86,7 @@ export function fail(refreshNumber: number, failure: CaptureFailure): Transition
   return (record, now) => (isOpen(record, refreshNumber) ? failed(record, refreshNumber, failure, now) : null);
 }
 
-/** As {@link fail}, but only while nobody has begun to render it. */
+/** Like {@link fail}, but only while rendering has not started. */
 export function cancelQueued(refreshNumber: number, failure: CaptureFailure): Transition {
   return (record, now) =>
     stateOf(record, refreshNumber) === 'queued' ? failed(record, refreshNumber, failure, now) : null;
@@ -98,12 +99,12 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
     status: 'failed',
     failure,
     endedAt: now,
-    // What nobody waits for any more was never accepted, as far as the client knows.
+    // From its client's view, a cancelled capture was never accepted, so it has no event.
     ...(failure.cancelled === true ? {} : withPendingWebhook(record, { event: 'capture.failed', refreshNumber, now })),
   };
 }
 
-/** What whoever asks for a refresh decides about it. */
+/** The fields of a refresh that its requester decides. */
 export type RefreshOrder = Pick<
   CaptureRefresh,
   'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
@@ -118,7 +119,10 @@ export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Trans
   };
 }
 
-/** The next refresh is not even queued (quota, suspension): `failure` tells why, and when the one after is due. */
+/**
+ * Skips the next refresh without queueing it (quota, suspension). `failure` gives the reason, and the refresh after it
+ * gets its due time.
+ */
 export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, nextRefreshAt: number): Transition {
   return (record) => {
     if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record)) return null;
@@ -169,8 +173,8 @@ function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRe
 }
 
 /**
- * Notes how the delivery of an event stands: that of the capture (0) or of its refresh. Nothing changes once a later event is due;
- * once the event is to be delivered again, the attempt is for the history only.
+ * Records the state of an event's delivery, for the capture (0) or its refresh. Ignored once a later event is due. If a redelivery was
+ * requested, the attempt is added to the history only.
  *
  * @param attempt for the history
  */
@@ -192,7 +196,7 @@ export const isSuperseded = (
   delivery: Pick<WebhookDelivery, 'revision' | 'redelivery'>,
 ): boolean => revision === delivery.revision && redelivery > (delivery.redelivery ?? 0);
 
-/** The latest event is to be delivered once more, from the first attempt on; null when nothing has happened that is to be told. */
+/** Delivers the latest event again from the first attempt; null without an event. */
 export const redeliver: Transition = (record) => {
   const { webhook, status } = record;
   if (webhook?.event === undefined || status === 'deleted') return null;

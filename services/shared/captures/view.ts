@@ -21,7 +21,7 @@ interface ViewOptions {
   readonly fromCacheMs?: number | undefined;
 }
 
-/** What a client is told of a capture, whatever its state. */
+/** The client's view of a capture in any state. */
 export function captureView(record: CaptureRecord, options: ViewOptions): CaptureState {
   switch (record.status) {
     case 'queued':
@@ -37,7 +37,7 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
   }
 }
 
-/** The status that a client is told: a file whose time has passed is as good as gone. `now` in Unix milliseconds. */
+/** The status that clients see: a completed capture past its expiry counts as expired. `now` in Unix milliseconds. */
 export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
   return status === 'completed' && expiresAt <= now ? 'expired' : status;
 }
@@ -114,7 +114,7 @@ const deletedView = (record: CaptureRecord): DeletedCapture => ({
   tokenCost: 0,
 });
 
-/** What is told of every capture that has no file to show. */
+/** The fields of a capture without a file. */
 function withoutResult(record: CaptureRecord) {
   const { uuid, region, acceptedAt, url, options } = record;
   const { format, viewport, isFullPage } = options;
@@ -127,7 +127,7 @@ function withoutResult(record: CaptureRecord) {
   } as const;
 }
 
-/** Their names; the values are shown to nobody. */
+/** The names of the secrets; values are never shown. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
   if (secrets === undefined) return {};
   const { headers = [], cookies = [], auth = false, css = false, script = false } = secrets;
@@ -170,5 +170,5 @@ const isoOrNull = (time: number | undefined) => (time === undefined ? null : new
 
 const fileUrl = ({ fileName }: CaptureRecord, cdnUrl: string) => `${cdnUrl}/${fileName}`;
 
-/** Front and renderer each have a clock of their own: never less than nothing. */
+/** Never negative, although front and renderer have separate clocks. */
 const processingTime = ({ acceptedAt, endedAt }: CaptureRecord) => Math.max(0, (endedAt ?? acceptedAt) - acceptedAt);

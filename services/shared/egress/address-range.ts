@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses at which clouds hand credentials to whoever asks from inside. Most lie in refused ranges anyway; some do
- * not (Azure's), and a range opened as widely as 0.0.0.0/0 must not open them by the way: they need a block of one.
+ * Addresses at which clouds hand credentials to any client inside. Most lie in refused ranges; some do not (Azure's),
+ * and a range as wide as 0.0.0.0/0 must not open them: only a block of that single address does.
  */
 export const metadataAddresses: readonly string[] = [
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean and others
@@ -78,7 +78,7 @@ function rangeOf6(address: ipaddr.IPv6): string {
   return address.match(globalUnicast6) && !address.match(sixBone) ? 'unicast' : 'reserved';
 }
 
-/** `::a.b.c.d`, given up by RFC 4291. `::` and `::1` are ranges of their own and do not get here. */
+/** `::a.b.c.d`, deprecated by RFC 4291. `::` and `::1` are separate ranges and do not get here. */
 function isCompatible(address: ipaddr.IPv6): boolean {
   return address.parts.slice(0, 6).every((part) => part === 0);
 }
@@ -98,8 +98,8 @@ function embeddedIn(address: ipaddr.IPv6): ipaddr.IPv4 | undefined {
     case 'teredo':
       return new ipaddr.IPv4(bytes.slice(12).map((byte) => byte ^ 0xff));
     case 'rfc6052':
-      // Local-use prefixes shorter than 96 bits put the IPv4 address elsewhere (RFC 6052, 2.2). Which it is cannot be
-      // told, so what is not plainly the common form counts as 0.0.0.0, which is open to nobody.
+      // Local-use prefixes shorter than 96 bits place the IPv4 address elsewhere (RFC 6052, 2.2), and the prefix length
+      // is unknown. Every uncommon form therefore counts as 0.0.0.0, which is always refused.
       return bytes.slice(8, 12).every((byte) => byte === 0) ? at(12, 13, 14, 15) : new ipaddr.IPv4([0, 0, 0, 0]);
     case 'rfc6145':
       return at(12, 13, 14, 15);
@@ -118,9 +118,8 @@ export interface Cidr {
 }
 
 /**
- * Reads the CIDR blocks of an operator (`10.0.0.0/8`, `fd00::/8`; a bare address is a block of one). An IPv4-mapped
- * block is the IPv4 block. Blocks with bits beyond the prefix are refused: `10.1.2.3/8` would open sixteen million
- * addresses to somebody who thought of one.
+ * Parses an operator's CIDR blocks (`10.0.0.0/8`, `fd00::/8`; a bare address is a block of one). An IPv4-mapped block is the IPv4 block.
+ * Blocks with bits beyond the prefix are refused: `10.1.2.3/8` would open sixteen million addresses to an operator who meant one.
  *
  * @throws Error naming the entry and the rule.
  */

@@ -4,7 +4,7 @@ import type { ResolvedAddress } from './lookup.ts';
 import { pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
-/** More addresses than these are not tried: by then whoever waits has given up. */
+/** Maximum number of addresses to try: with more, the caller has timed out. */
 const maxAddresses = 4;
 
 /**

@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Turns a name into its addresses; rejects when it has none. It should give up when the signal aborts. */
+/** Resolves a name to its addresses; rejects when it has none. It should stop when the signal aborts. */
 export type Lookup = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export interface SystemLookupOptions {
@@ -27,9 +27,9 @@ const refreshMs = 30_000;
 const graceMs = 250;
 
 /**
- * Looks names up as the system does (hosts file, name servers, search list), but not through getaddrinfo: that blocks
- * one of the few threads which files and image encoding need too, so a page full of names whose servers do not answer
- * would hold up every other capture. A name is asked for as it stands before the search list is tried.
+ * Resolves names like the system (hosts file, name servers, search list), but without getaddrinfo. getaddrinfo blocks
+ * one of the few threads that files and image encoding also need, so a page full of names with silent name servers
+ * would delay every other capture. The bare name is tried before the search list.
  */
 export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
   let current: { files: Promise<NameFiles>; resolver: Resolver; until: number } | undefined;

@@ -17,7 +17,7 @@ export type EgressFailureKind =
   | 'unreachable'
   /** No address of the host answered in time. */
   | 'connect-timeout'
-  /** The connection stood, but the answer did not begin in time. */
+  /** The connection was open, but the response did not start in time. */
   | 'response-timeout'
   /** The proxy session has reached a limit of its connections or bytes. */
   | 'limit'
@@ -95,8 +95,8 @@ const localNames = new Set([
 ]);
 
 /**
- * Whether a name means this machine whatever a resolver says: RFC 6761 for `localhost` and all below it, and the names
- * that hosts files of the usual systems carry.
+ * Returns whether a name means this machine, whatever a resolver answers: RFC 6761 for `localhost` and its subdomains,
+ * and the names in the hosts files of common systems.
  */
 function isLocalName(name: string): boolean {
   return localNames.has(name) || name.endsWith('.localhost');
@@ -115,9 +115,9 @@ const open: Verdict = { allowed: true };
 const refused = (reason: string): Verdict => ({ allowed: false, reason });
 
 /**
- * Builds the function that judges addresses: global unicast is open, and what the operator opened. Closed blocks win
- * over open ones. An address that a translator would send on to an IPv4 address (NAT64 and the like) is refused; when
- * the operator has opened its block, the IPv4 address inside must be open by itself as well.
+ * Creates the function that judges addresses. Global unicast addresses and the operator's allowed ranges are open; denied ranges override
+ * allowed ones. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has allowed its
+ * block, the IPv4 address inside must be open as well.
  *
  * @throws Error naming the entry that is not a CIDR block
  */
@@ -146,9 +146,12 @@ function createJudge(allow: readonly string[], deny: readonly string[]): (addres
 }
 
 export interface EgressPolicyOptions {
-  /** CIDR blocks opened by the operator beside the public internet. */
+  /** CIDR blocks that the operator opens in addition to the public internet. */
   readonly allow: readonly string[];
-  /** CIDR blocks closed by the operator, whatever else holds: a cluster that uses public addresses inside. */
+  /**
+   * CIDR blocks that the operator closes; they override all other rules. For a cluster that uses public addresses
+   * inside.
+   */
   readonly deny?: readonly string[];
   /** How names become addresses; by default the system's hosts file and name servers. */
   readonly lookup?: Lookup;
@@ -279,14 +282,14 @@ export const egressVariables = {
   ),
   deny: cidrRanges(
     'WEBCAPTURE_EGRESS_DENY',
-    'Ranges that captures and webhooks may not reach, whatever else opens them. Name the public addresses of your own cluster here.',
+    'Ranges that captures and webhooks may never reach; they override all other rules. Name the public addresses of your own cluster here.',
   ),
 };
 
 /** The CIDR ranges opened to captures and webhooks. */
 export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env);
 
-/** The CIDR ranges closed to captures and webhooks, whatever else opens them. */
+/** Returns the CIDR ranges that captures and webhooks may never reach. */
 export const readEgressDeny = (env: EnvReader): readonly string[] => egressVariables.deny.read(env);
 
 function parseRanges(value: string): readonly string[] {

@@ -10,8 +10,8 @@ import { text } from 'node:stream/consumers';
 import type { Bucket, File, Storage, StorageOptions } from '@google-cloud/storage';
 
 /*
- * Google's library knows no deadline: what it has begun ends when the server ends it, and whoever destroys a stream of it
- * leaves its connection open. What it lacks is in this file, and nowhere else (docs/adr/0013).
+ * Google's library has no deadlines: a request ends only when the server ends it, and destroying a stream leaves its connection open.
+ * This file alone adds what is missing (docs/adr/0013).
  */
 
 /** Opens clients of Google's library, which is loaded here since only a bucket needs it. */
@@ -33,10 +33,10 @@ export async function loadStorage(): Promise<(options?: StorageOptions) => Stora
   return (options) => new CheckedStorage({ ...options, retryOptions });
 }
 
-/** The bytes of an object as they are stored, from `start` to `end`, both included. Whoever reads them checks them. */
+/** The stored bytes of an object from `start` to `end`, both inclusive. The reader verifies them. */
 export function readStream(file: File, range: { readonly start?: number; readonly end?: number } = {}): Readable {
   const stream = file.createReadStream({ ...range, validation: false, decompress: false });
-  // The library itself adds so many listeners that Node would print a warning for each reading.
+  // The library adds enough listeners to trigger a Node warning for each read.
   stream.once('response', (answer: EventEmitter) => answer.setMaxListeners(0));
   return stream;
 }
@@ -82,7 +82,7 @@ class SilenceError extends Error {
   }
 }
 
-/** Which call the code that runs belongs to: the library names none of its requests to whoever calls it. */
+/** The call that the running code belongs to: the library does not say which call made a request. */
 const calls = new AsyncLocalStorage<Call>();
 
 subscribe('http.client.request.created', (message) => {
@@ -99,9 +99,9 @@ export class Call {
   #isOver = false;
 
   /**
-   * @param silenceMs a connection on which nothing moves for so long is cut
-   * @param idleMs one that is kept for others is closed when nobody has used it for so long
-   * @param isStreamed the answer is read at the pace of somebody else, who sees to silence once its head is there
+   * @param silenceMs a connection without traffic for this long is destroyed
+   * @param idleMs a pooled connection is closed when it was unused for this long
+   * @param isStreamed the caller reads the answer at its own pace, and handles silence after the headers
    */
   constructor({ silenceMs, idleMs, isStreamed = false }: { silenceMs: number; idleMs: number; isStreamed?: boolean }) {
     this.#silenceMs = silenceMs;
@@ -109,7 +109,7 @@ export class Call {
     this.#isStreamed = isStreamed;
   }
 
-  /** What a connection was cut for, of which the library tells in words only. */
+  /** Why a connection was destroyed; the library reports that only as text. */
   get silence(): Error | undefined {
     return this.#silence;
   }
@@ -119,7 +119,7 @@ export class Call {
   }
 
   watch(request: ClientRequest): void {
-    // The library has not heard that nobody waits any more.
+    // The library does not know that the caller has left.
     if (this.#isOver) {
       giveUp(request);
       return;
@@ -128,7 +128,7 @@ export class Call {
     const cut = () => {
       this.#silence ??= new SilenceError(this.#silenceMs);
       request.destroy(this.#silence);
-      // The others have gone the same way, for all that is known: the next attempt gets a connection of its own.
+      // The other pooled connections are probably broken too, so the next attempt opens a new one.
       closeIdle();
     };
     request.setTimeout(this.#silenceMs, cut);
@@ -167,10 +167,10 @@ function limitConnect(socket: Socket, ms: number, cut: () => void): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The connections that are kept and that nobody uses: the library has one pool for all of a process, without a time limit. */
+/** Pooled idle connections. The library has one pool for the process, without a time limit. */
 const idle = new Map<Socket, NodeJS.Timeout>();
 
-/** What is between may forget a connection that nobody uses, without a word. */
+/** Closes the connection when it was idle for `idleMs`, because a middlebox may drop an idle connection silently. */
 function markIdle(socket: Socket, idleMs: number): void {
   const close = () => {
     idle.delete(socket);
@@ -184,7 +184,7 @@ function markUsed(socket: Socket): void {
   idle.delete(socket);
 }
 
-/** Closes the connections that are kept and that nobody uses. */
+/** Closes all idle pooled connections. */
 export function closeIdle(): void {
   for (const socket of idle.keys()) {
     markUsed(socket);

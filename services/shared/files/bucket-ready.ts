@@ -24,13 +24,13 @@ class NeedRefused extends Error {
  */
 const leftoverMs = 5 * 60_000;
 
-/** For so long the file of a try that failed is tried to be removed. */
+/** Time limit for removing the file of a failed check. */
 const cleanUpMs = 2000;
 
 /**
- * Tries out what a service needs of a bucket: with a file of its own where it may create one, else with a name that is not
- * there. To whoever may not list, that name is refused; then the bucket has to tell which rights it gives. Throws a
- * NeedRefused, or what the calls of the store throw.
+ * Checks the rights that a service needs on a bucket: with a new file where it may create one, else with a name that
+ * does not exist. A service without the right to list gets a refusal for such a name; the bucket is then asked for its
+ * rights. Throws a NeedRefused, or the errors of the store.
  */
 async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
   const name = newFileName(randomUUIDv7(), 'png');
@@ -39,13 +39,13 @@ async function tryBucket(store: GcsStore, needs: readonly BucketNeed[], limits: 
   if (needs.includes('list')) await store.list(null, 1, limits);
   if (needs.includes('create')) await useFile(store, name, needs, limits);
   if (refusal !== null) await askForRights(store, needs, refusal, limits);
-  // Whoever may not delete is refused before the name is looked for.
+  // Without the right to delete, the request is refused before the name is looked up.
   else if (!needs.includes('create') && needs.includes('delete')) await store.remove(name, limits);
 }
 
 /**
- * Opens a resumable upload, which needs the right to create an object, and sends nothing: whoever may not delete must not
- * leave an object behind at each start. The bucket forgets the session after a week.
+ * Opens a resumable upload, which needs the right to create an object, without sending data: a service without the
+ * right to delete must not leave an object behind at each start. The bucket drops the session after a week.
  */
 async function openSession({ client }: GcsStore, name: string, limits: GcsLimits): Promise<void> {
   await client.call('create', limits, (bucket) =>
@@ -56,7 +56,7 @@ async function openSession({ client }: GcsStore, name: string, limits: GcsLimits
   );
 }
 
-/** Asks for an object that is not there; the refusal, where that is told by one. */
+/** Requests an object that does not exist; returns the refusal if there is one. */
 function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): Promise<GcsError | null> {
   return client.retry('get', limits, async (signal) => {
     try {
@@ -106,7 +106,7 @@ async function askForRights(
   const granted = await client.rights.ask(limits);
   const lacking = needs.find((need) => granted?.has(`storage.objects.${need}`) !== true);
   if (lacking === undefined) return;
-  // A file of its own has shown that they are there, under a condition: only whoever may list is told what is missing.
+  // The created file proves that these rights exist, under a condition: only a lister learns what is missing.
   throw new NeedRefused(needs.includes('create') ? 'list' : lacking, refusal);
 }
 
@@ -119,10 +119,10 @@ export class BucketError extends Error {
 }
 
 /**
- * Resolves when a service can do what it needs with the bucket. One that is away is waited for, as long as it takes.
+ * Resolves when the service has the rights that it needs on the bucket. Waits without a limit for an unavailable bucket.
  *
- * @param options.onWait gets what is waited for, each time
- * @throws BucketError that says what is wrong: no bucket, no credentials, a right that is missing
+ * @param options.onWait called with the reason for waiting, each time
+ * @throws BucketError that names the problem: no bucket, no credentials, a missing right
  */
 export async function bucketReady(
   store: GcsStore,
@@ -131,7 +131,7 @@ export async function bucketReady(
     readonly signal: AbortSignal;
     readonly log: Logger;
     readonly onWait: (what: string) => void;
-    /** How long a bucket that does not answer well is asked before that is told. By default 5 s. */
+    /** How long a failing bucket is retried before that is reported. Default: 5 s. */
     readonly tryMs?: number;
   },
 ): Promise<void> {

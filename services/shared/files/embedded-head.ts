@@ -56,8 +56,8 @@ const token = (name: string) => name.replaceAll('.', '_');
 export const formerHeadSubject = (name: string) => `files.head.${token(name)}`;
 
 /**
- * The subjects of the heads of a file. No message can be overwritten, so that each replacement has a subject of its own
- * with the next number; the last one that was written is true, and those before are purged.
+ * The subjects of a file's heads. Messages cannot be overwritten, so each replacement has a new subject with the next
+ * number. The last one written is valid, and older ones are purged.
  */
 export const headVersions = (name: string) => `files.head.${token(name)}.*`;
 
@@ -81,7 +81,7 @@ export const partsFilter = (location: PartsLocation) => `${partsPrefix(location)
 /** The subjects of all parts of an object. */
 export const objectFilter = (location: Pick<PartsLocation, 'region' | 'object'>) => `${partsPrefix(location)}.>`;
 
-/** The same, whatever region wrote them. */
+/** The same in all regions. */
 export const objectFilters = (object: string) => [`files.part.${token(object)}.>`, `files.part.*.${token(object)}.>`];
 
 export const isSameLocation = (a: PartsLocation | undefined, b: PartsLocation) =>

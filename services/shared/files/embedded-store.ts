@@ -44,7 +44,7 @@ const readAhead = 8;
 
 const writeTimeoutMs = 30_000;
 
-/** A file that is larger than this, in bytes, is read from the store by whoever wants it. */
+/** Files larger than this, in bytes, are not returned with the answer but read from the store. */
 const maxReturnedBytes = 8 * 1024 * 1024;
 
 /** A result may be quicker than the parts of its file, which another stream stores. */
@@ -64,9 +64,9 @@ interface Place {
 const emptyPlace: Place = { head: null, sequence: 0, version: 0 };
 
 /**
- * The embedded store: files as messages of a JetStream stream, so that a laptop needs no bucket. Renderers write the parts,
- * under a generation of their own; a trusted service then writes the head that makes them a file. The server removes what
- * has expired.
+ * The embedded store keeps files as messages of a JetStream stream, so that a laptop needs no bucket. Renderers write
+ * the parts under a separate generation; a trusted service then writes the head that makes them a file. The server
+ * removes expired files.
  */
 export class EmbeddedStore implements FileStore {
   readonly #messages: FileMessages;
@@ -220,7 +220,7 @@ export class EmbeddedStore implements FileStore {
       if (place.version > 0 || head !== null) await this.#dropFormer(written.head, written.sequence, head?.previous);
       return written.head;
     };
-    // Whatever is wrong with what is known, or with an upload where there is a file already, is found by the look.
+    // If the known state or the upload is wrong, the following read finds out.
     const asKnown = known === undefined ? null : await attempt(known).catch(() => null);
     if (asKnown !== null) return asKnown;
     const look = async () => attempt(await this.#placeOf(wanted.name, deadline));
@@ -239,7 +239,7 @@ export class EmbeddedStore implements FileStore {
     return { head: headOf(former, this.#now()), sequence: 0, version: 0 };
   }
 
-  /** The head as it is in place, with its sequence; null when that of another upload is. */
+  /** Returns the head in place with its sequence; null when another upload's head is in place. */
   async #writeHead(
     head: Head,
     place: Place,
@@ -276,7 +276,7 @@ export class EmbeddedStore implements FileStore {
     );
   }
 
-  /** The bytes of a file once more, to be kept for as long as is wanted now. */
+  /** Rewrites the bytes of a file with the wanted expiry. */
   async #rewrite(head: Head, { region, object }: PartsLocation, wanted: Wanted): Promise<Head> {
     if (region === undefined) throw new Error('an upload has a region');
     const bytes = await buffer(this.read(head));
@@ -316,7 +316,7 @@ export class EmbeddedStore implements FileStore {
       if (wantsBytes) kept.push(data);
     }
     if (hash.digest('hex').slice(0, 32) !== upload.etag) {
-      throw new UploadRejectedError('foreign', 'its bytes are not those that its tag tells of');
+      throw new UploadRejectedError('foreign', 'its content does not match its tag');
     }
     return wantsBytes ? joined(kept) : undefined;
   }

@@ -11,8 +11,8 @@ import { contentTag, uploadOf } from './upload.ts';
 const writeTimeoutMs = 30_000;
 
 /**
- * Uploads into the embedded store: the parts of a file as messages, under a generation of their own. It needs no right
- * but to publish below `files.part.<region>`, and the parts of an upload that nobody accepts expire.
+ * Uploads into the embedded store: the parts of a file as messages, under a separate generation. It needs only the
+ * right to publish below `files.part.<region>`. Parts of an upload that is never accepted expire.
  */
 export class EmbeddedUploader implements FileUploader {
   readonly #messages: FileMessages;
@@ -39,7 +39,7 @@ export class EmbeddedUploader implements FileUploader {
         throw mayPass ? new StoreUnavailableError(undefined, { cause }) : toServiceError(cause, 'STORAGE_FAILED');
       },
     );
-    // Whoever waits for `sent` alone must not be ended by what becomes of the rest.
+    // A failure of `stored` must not end a caller that only waits for `sent`.
     stored.catch(() => undefined);
     return { sent: Promise.resolve(upload), stored };
   }

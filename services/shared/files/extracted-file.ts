@@ -11,7 +11,7 @@ export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536
 /** What cannot be compressed grows a little. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** The names under which anything of a capture is stored: its file, and what was extracted beside it. */
+/** All names under which a capture has stored files: its file, and the extracted parts next to it. */
 export const storedNamesOf = ({ fileName, options }: Pick<CaptureRecord, 'fileName' | 'options'>): readonly string[] =>
   options.extract === undefined ? [fileName] : [fileName, extractedName(fileName)];
 
@@ -19,5 +19,5 @@ export const storedNamesOf = ({ fileName, options }: Pick<CaptureRecord, 'fileNa
 export const partsOf = (extracted: Extracted): ExtractName[] =>
   extractNames.filter((name) => extracted[name] !== undefined);
 
-/** As it is stored. */
+/** Compresses the extracted parts for storage. */
 export const packExtracted = (extracted: Extracted): Promise<Buffer> => promisify(gzip)(JSON.stringify(extracted));

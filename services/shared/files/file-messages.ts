@@ -30,20 +30,19 @@ export class FileMessages {
   }
 
   /**
-   * The same as the leader has it: what a compare-and-set will be held against. Asks again and again while the server is
-   * away, until `deadline` (Unix ms).
+   * Reads the last message from the leader, for use in a compare-and-set. Retries while the server is unavailable,
+   * until `deadline` (Unix ms).
    */
   lastOfLeader(filter: string, deadline: number): Promise<StoredMsg | null> {
     return retryTransient(() => this.#ask(this.#session.jsm.streams, filter), { deadline });
   }
 
   /**
-   * Publishes under a subject that nobody else uses, again and again while the server is away, until `deadline` (Unix
-   * ms). `timeout`: of one attempt.
+   * Publishes under an exclusive subject. Retries while the server is unavailable, until `deadline` (Unix ms). `timeout` limits one attempt.
    *
-   * In a cluster the server calls a subject taken as soon as a message for it has been proposed, even if no majority ever
-   * stores it. Of the attempts of this call the message id tells: one that is stored is acknowledged once more. When others
-   * may publish the same (`isShared`), the leader is asked, which takes the right to read.
+   * In a cluster the server reports a subject as taken as soon as a message for it is proposed, even if no majority ever stores it. The
+   * message id identifies attempts of this call: a stored one is acknowledged again. When others may publish the same (`isShared`), the
+   * leader is read, which needs the right to read.
    */
   async create(
     subject: string,
@@ -62,7 +61,7 @@ export class FileMessages {
       } catch (error) {
         if (!isSubjectTaken(error)) throw error;
         if (isShared && (await this.#ask(this.#session.jsm.streams, subject)) === null) {
-          throw new DeadlineError(`storing ${subject} by somebody else`, timeout);
+          throw new DeadlineError(`storing ${subject} by another process`, timeout);
         }
       }
     };
@@ -83,9 +82,9 @@ export class FileMessages {
   }
 
   /**
-   * Publishes when the last message of the subjects that match `filter` still is that of the sequence `expected` (0: when
-   * there is none). Returns the sequence; null when that is not so, or when an earlier attempt of this very call has
-   * arrived. Makes attempts while the server is away, until `deadline` (Unix ms).
+   * Publishes if the last message of the subjects that match `filter` still has the sequence `expected` (0: no
+   * message). Returns the sequence; null when the last message differs, also if an earlier attempt of this call has
+   * arrived. Retries while the server is unavailable, until `deadline` (Unix ms).
    */
   swap(
     subject: string,
@@ -109,8 +108,8 @@ export class FileMessages {
   }
 
   /**
-   * The messages of the subjects that match a filter, written after that stream sequence, in their order: at most so
-   * many, and none when there are no more. Any replica may answer, perhaps without the newest.
+   * Returns up to `limit` messages of the subjects that match a filter, written after that stream sequence, in order;
+   * none when there are no more. Any replica may answer, perhaps without the newest.
    */
   after(sequence: number, filter: string, limit: number): Promise<StoredMsg[]> {
     return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: limit });
@@ -128,12 +127,13 @@ export class FileMessages {
   }
 }
 
-/** A process that stood still may be past the time of the first look already. */
+/** Minimum number of reads: a paused process may be past the time limit at its first read. */
 const minLooks = 5;
 
 /**
- * The message that `read` finds: asked for again and again while there is none, until `missingUntil` and a few times at least,
- * and while the server is away, each time until `deadline` (both Unix ms). Null: there is none.
+ * Returns the message that `read` finds. Repeats the read while there is no message, until `missingUntil` but at least
+ * a few times, and while the server is unavailable, each time until `deadline` (both Unix ms). Null: there is no
+ * message.
  */
 export async function untilFound(
   read: () => Promise<StoredMsg | null>,

@@ -4,7 +4,7 @@ import type { StoredFile } from './file-store.ts';
 
 const fileName = new RegExp(`^[0-9a-f-]{36}-[0-9a-f]{32}\\.(?:${formats.join('|')})$`);
 
-/** The uuid, 128 random bits that nobody can guess, and the extension. */
+/** Returns the uuid, 128 unguessable random bits, and the extension. */
 export function newFileName(uuid: string, format: Format): string {
   return `${uuid}-${randomBytes(16).toString('hex')}.${format}`;
 }
@@ -17,7 +17,7 @@ export const withSuffix = (object: string) => `${object}~${randomBytes(4).toStri
 
 const suffix = /~[0-9a-f]{8}$/;
 
-/** The name of an object as it was asked for, without the suffix that it may have got. */
+/** Returns the name of an object as requested, without the suffix that it may have got. */
 export const withoutSuffix = (object: string) => object.replace(suffix, '');
 
 /** Whether a name can be that of a file of ours. */
@@ -27,17 +27,17 @@ export function isFileName(name: string): boolean {
 
 const extractedSuffix = '.extracted';
 
-/** Under which what was extracted from a page is stored, beside the file of that name. */
+/** Name under which the extracted parts of a page are stored, next to its file. */
 export const extractedName = (name: string): string => name + extractedSuffix;
 
-/** Whether a name can be one of ours at all: that of a file, or of what was extracted beside it. */
+/** Whether a name has the form of a file or of extracted parts. */
 export const isStoredName = (name: string): boolean =>
   isFileName(name.endsWith(extractedSuffix) ? name.slice(0, -extractedSuffix.length) : name);
 
 /** The uuid of the capture that a name of ours belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);
 
-/** `capture-<uuid>.<format>`: the random part of the file's name is nobody's business on a disk. */
+/** `capture-<uuid>.<format>`: the secret random part of the file name must not appear on disks. */
 export function downloadName(uuid: string, format: Format): string {
   return `capture-${uuid}.${format}`;
 }

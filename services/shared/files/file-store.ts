@@ -2,7 +2,7 @@ import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { Region } from '../runtime/regions.ts';
 
-/** The file that was to be read has been removed, or another one is in its place: `stat` tells which. */
+/** The file to read was removed or replaced; `stat` shows which. */
 export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   constructor(options?: { cause?: unknown }) {
     super(
@@ -22,10 +22,10 @@ export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
   }
 }
 
-/** A file that is replaced between the look at it and the reading of it is looked at again, so often. */
+/** Maximum number of reads of a file that is replaced between `stat` and `read`. */
 const maxLooks = 3;
 
-/** What comes of looking at a file and reading it; once more where it was replaced meanwhile. */
+/** Runs `read`, and repeats it when the file was replaced meanwhile. */
 export async function lookAgain<T>(read: () => Promise<T>): Promise<T> {
   for (let look = 1; ; look += 1) {
     try {
@@ -46,12 +46,12 @@ export interface StoredFile {
   /** Unix milliseconds. */
   readonly storedAt: number;
   readonly expiresAt: number;
-  /** Pixels, as the capture's metadata tells them; of what was extracted, those of the file that it stands beside. */
+  /** Pixels, as in the capture's metadata; for extracted parts, those of their file. */
   readonly width: number;
   readonly height: number;
   /**
-   * For so many seconds caches may keep a copy without asking for a newer one: the file may be replaced. Absent: it
-   * never is, and copies are good until it ends.
+   * Number of seconds for which caches may keep a copy without revalidation, because the file may be replaced. Absent:
+   * it is never replaced, and copies stay valid until it expires.
    */
   readonly cacheSeconds?: number | undefined;
 }
@@ -77,11 +77,11 @@ export interface NewFile {
 }
 
 /**
- * What a renderer tells of a file that it created: JSON, which travels in its result. Nothing of it is to be believed
- * before {@link FileStore.accept} has verified it.
+ * A renderer's description of a file that it created: JSON inside its result. It must not be trusted before {@link
+ * FileStore.accept} has verified it.
  */
 export interface Upload {
-  /** Where the file lies; the meaning is the store's own. */
+  /** The location of the file; each store defines its meaning. */
   readonly object: string;
   readonly contentType: StoredType;
   readonly size: number;
@@ -96,12 +96,12 @@ export interface Upload {
 /** All that a renderer can do with files: create them. */
 export interface FileUploader {
   /**
-   * Uploads a file. Nobody can read it before {@link FileStore.accept} has put it in place (in a bucket the first file of
-   * a capture is created in its place). Both promises reject with a ServiceError `STORAGE_FAILED`, which is a
-   * {@link StoreUnavailableError} when the file may be stored later.
+   * Uploads a file. It is not readable before {@link FileStore.accept} has put it in place (in a bucket, the first file of a capture is
+   * created in place). Both promises reject with a ServiceError `STORAGE_FAILED`, or with a {@link StoreUnavailableError} when a later
+   * attempt may succeed.
    *
-   * `sent`: nothing that is published on the same NATS connection from then on reaches the server before the file does.
-   * `stored`: the file is there for good.
+   * `sent`: nothing that is published on the same NATS connection afterwards reaches the server before the file.
+   * `stored`: the file is stored permanently.
    */
   upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> };
 }
@@ -170,7 +170,7 @@ export interface ByteRange {
  * store does not do as asked within its deadline. A file is whole or not there: half a file is never seen.
  */
 export interface FileStore {
-  /** {@link accept} reads what it verifies: whoever wants the bytes at once need not have them sent as well. */
+  /** {@link accept} reads what it verifies, so a caller that needs the bytes gets them there. */
   readonly readsUploads: boolean;
   /**
    * Stores a file of this service's own under the name of its object, unless one of that name is there already; returns
@@ -178,17 +178,17 @@ export interface FileStore {
    */
   create(file: NewFile): Promise<StoredFile>;
   /**
-   * Verifies an upload and puts it in place under `expected.name`: whoever asks gets the file of before or the new one,
-   * whole, never nothing. May be repeated.
+   * Verifies an upload and puts it in place under `expected.name`: readers get the old file or the new one, complete, and never nothing.
+   * Idempotent.
    *
-   * The first file of a capture stays where another delivery of its job has put one in place already: that one is
-   * returned. A refresh replaces exactly the file that was looked at, or the newer one that has come meanwhile; where both
-   * show the same picture the file in place stays (`isSame`). A reading of the file of before that has got its first
-   * bytes comes to its end, unless the file is replaced a second time, or its connection breaks, meanwhile.
+   * The first file of a capture stays if another delivery of its job has already put one in place; that file is returned. A refresh
+   * replaces exactly the file that was read, or a newer one that has appeared meanwhile; if both show the same picture, the file in place
+   * stays (`isSame`). A reader of the old file that has received its first bytes can finish, unless the file is replaced a second time or
+   * the connection breaks meanwhile.
    *
-   * What is not put in place stays where it is until {@link discard}: call that when the result is settled.
+   * An upload that is not put in place stays until {@link discard}: call that when the result is settled.
    *
-   * @throws UploadRejectedError when the upload is not what was asked for
+   * @throws UploadRejectedError when the upload does not match the request
    */
   accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile>;
   /**
@@ -199,18 +199,18 @@ export interface FileStore {
   /** Null when there is no such file, or no longer. */
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null>;
   /**
-   * The bytes of exactly the file that `stat` described, in order, never mixed with those of another. Throws a
-   * FileReplacedError when it has been removed or replaced since: whoever has had no byte yet asks `stat` again. (The
-   * embedded store still reads a file that was replaced once; a bucket keeps no bytes of what was replaced.) `limits` are
-   * those of all the reading; without them it takes as long as the reader does.
+   * Returns the bytes of exactly the file that `stat` described, in order, never mixed with another file's. Throws a
+   * FileReplacedError when the file was removed or replaced since: a reader without any byte calls `stat` again. (The
+   * embedded store can still read a file that was replaced once; a bucket keeps no replaced bytes.) `limits` apply to
+   * the whole read; without them it takes as long as the reader does.
    */
   read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
   /** Removes a file; one that is not there is no error. */
   remove(name: string, limits?: CallLimits): Promise<void>;
   /**
-   * The files, at most `limit` at a time, in an order of the store's own; `after` is the `next` of the page before, null
-   * for the first one. Every file that is there throughout is listed, one that comes or goes meanwhile perhaps, one that
-   * is replaced perhaps twice. A page may be short, or even empty, before the last. Costs no reading of bytes.
+   * Lists at most `limit` files in the store's order; `after` is the `next` of the previous page, null for the first
+   * page. Lists every file that exists throughout; a file that is created or removed meanwhile may be listed, and a
+   * replaced one may be listed twice. A page before the last may be short or empty. Reads no file content.
    */
   list(after: string | null, limit: number): Promise<FilePage>;
 }

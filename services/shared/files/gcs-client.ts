@@ -11,20 +11,22 @@ export interface GcsClientOptions {
   readonly bucket: string;
   /** Of the names of all files in it: `captures/`. By default none. */
   readonly prefix?: string;
-  /** Opens Google's library with credentials as they are then. */
+  /** Opens Google's library with the current credentials. */
   readonly open: () => Storage;
   readonly log: Logger;
-  /** A call is made again. */
+  /** Called when a request is retried. */
   readonly onRetry?: (operation: GcsOperation, failure: GcsError['failure']) => void;
-  /** An attempt on which nothing moves for so long is cut and made again. By default 8 s: tail latencies are seconds. */
+  /**
+   * An attempt without traffic for this long is aborted and retried. Default: 8 s, because tail latencies are seconds.
+   */
   readonly silenceMs?: number;
-  /** A connection that is kept is closed when nobody has used it for so long. By default 30 s. */
+  /** An idle pooled connection is closed after this time. Default: 30 s. */
   readonly idleMs?: number;
-  /** The most before the second attempt; it doubles from one to the next. By default 400 ms. */
+  /** Maximum delay before the second attempt; it doubles with each attempt. Default: 400 ms. */
   readonly backoffMs?: number;
-  /** Up to so many bytes, one request carries a whole upload. By default 8 MiB. */
+  /** Uploads up to this size in bytes use a single request. Default: 8 MiB. */
   readonly maxRequestBytes?: number;
-  /** The most that getting a token may take. By default 8 s. */
+  /** Time limit for getting a token. Default: 8 s. */
   readonly tokenMs?: number;
 }
 
@@ -36,7 +38,7 @@ export interface GcsLimits {
   readonly signal?: AbortSignal;
 }
 
-/** The head of an answer whose body is read by whoever asked. */
+/** The head of an answer whose body the caller reads. */
 export interface Download {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -107,11 +109,11 @@ export class GcsClient {
     }
   }
 
-  /** An attempt failed that is made again. */
+  /** Logs and counts an attempt that failed and is retried. */
   noteRetry(operation: GcsOperation, thrown: unknown): void {
     const error = toGcsError(operation, thrown);
     this.#options.onRetry?.(operation, error.failure);
-    this.#options.log.debug({ err: error, operation }, 'a call of the bucket is made again');
+    this.#options.log.debug({ err: error, operation }, 'retrying bucket request');
   }
 
   /**
@@ -198,7 +200,7 @@ export class GcsClient {
 /** What may still be in the system's buffers when all is written: on a slow line it takes a while to leave. */
 const maxUnsentBytes = 4 * mebibyte;
 
-/** The head of the answer that a stream of the library's reads. Of one that is no 2xx, the stream tells by an error. */
+/** Returns the head of the answer of a library stream. For a status other than 2xx the stream emits an error. */
 async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'headers'>> {
   const answered = once(body, 'response');
   // Only who begins to read makes it ask.
@@ -223,15 +225,15 @@ const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
 /** How who knows of no rights answers. */
 const unknowing = [403, 404, 405, 501];
 
-/** For so long an answer is taken to hold. */
+/** How long an answer is cached. */
 const knownMs = 60_000;
 
 /** The most that a question takes which others wait for. */
 const askMs = 5000;
 
 /**
- * Which rights the bucket gives. Anybody may ask for their own; those that are given under a condition, on a prefix for
- * instance, do not show.
+ * The rights on the bucket. Every client may query its own rights; conditional rights, for instance on a prefix, do not
+ * show.
  */
 class BucketRights {
   readonly #client: GcsClient;

@@ -1,9 +1,9 @@
 import type { Bucket, Storage } from '@google-cloud/storage';
 import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
 
-/** There are no credentials, or nobody gives a token for them. */
+/** Credentials are missing, or no token can be obtained for them. */
 export class CredentialsError extends Error {
-  /** Whether that may be over in a moment. */
+  /** Whether the problem may be temporary. */
   readonly transient: boolean;
 
   constructor(message: string, transient: boolean, options?: { cause?: unknown }) {

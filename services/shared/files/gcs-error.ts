@@ -9,10 +9,10 @@ export type GcsOperation = (typeof gcsOperations)[number];
  */
 export type GcsFailure = 'status' | 'connection' | 'checksum' | 'credentials';
 
-/** Whoever knows the name of a file can read it, so logs must not tell it; Google's messages name the object. */
+/** A file is readable to anyone who knows its name, so logs must not contain it; Google's messages name the object. */
 const secretPart = /-[0-9a-f]{32}(?=\.[a-z])/g;
 
-/** A call of the bucket that failed; the message tells the operator all that is known. */
+/** A failed bucket request; the message contains all known facts for the operator. */
 export class GcsError extends Error {
   readonly operation: GcsOperation;
   readonly failure: GcsFailure;
@@ -20,9 +20,9 @@ export class GcsError extends Error {
   readonly status: number | undefined;
   /** Google's word for it, `backendError`. */
   readonly reason: string | undefined;
-  /** What Google said, but for the part of a file's name that nobody can guess. */
+  /** Google's message without the secret part of the file name. */
   readonly detail: string;
-  /** Whether the same call can succeed a moment later. */
+  /** Whether a retry can succeed. */
   readonly transient: boolean;
 
   constructor(
@@ -46,7 +46,7 @@ export class GcsError extends Error {
 /** Reasons of a 403 that say what a 429 says. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
-/** How errors of a connection begin, in words of the HTTP client; the log has names of its own. */
+/** Prefixes of connection errors of the HTTP client; the log has separate fields for them. */
 const address = /^(?:request to \S+ failed, reason|Invalid response body while trying to fetch \S+): /;
 
 /** What Google's library throws, in each of its ways: an ApiError, an error of gaxios, or of the connection. */
@@ -94,7 +94,7 @@ function answerIn({ message, errors, response }: LibraryError): Complaint {
   return { reason: error.errors?.[0]?.reason, message: error.message };
 }
 
-/** As Google's JSON API tells of errors. */
+/** The error format of Google's JSON API. */
 interface Answer {
   readonly error?: Complaint & { readonly errors?: readonly Complaint[] };
 }
@@ -110,7 +110,7 @@ function parseAnswer(text: string | undefined): Answer {
   }
 }
 
-/** The permission that an answer says is missing: a word of the message, for people to read. */
+/** The permission that an answer names as missing, for messages. */
 export function deniedPermission({ detail }: GcsError): string | undefined {
   return /\bstorage\.[a-z]+\.[a-zA-Z]+\b/.exec(detail)?.[0];
 }
@@ -124,13 +124,13 @@ export function isBucketMissing({ operation, status, detail }: GcsError): boolea
 export const isObjectMissing = (error: GcsError) => error.status === 404 && !isBucketMissing(error);
 
 /**
- * Whether a refused upload tells that there is an object of the name: writing over one needs the right to delete, and to
- * whoever lacks that Cloud Storage may answer so in place of 412.
+ * Returns whether a refused upload means that the object exists: overwriting needs the right to delete, and without it
+ * Cloud Storage may answer so instead of with 412.
  */
 export const isOverwriteRefused = (error: GcsError) =>
   error.operation === 'create' && error.status === 403 && deniedPermission(error) === 'storage.objects.delete';
 
-/** Whether a refusal may mean, by Google's own words, that the object is not there. Of downloads it tells no reason. */
+/** Whether a refusal may mean that the object does not exist, by Google's message. Downloads give no reason. */
 export function mayBeMissing({ status, reason = 'forbidden', detail }: GcsError): boolean {
   return status === 403 && reason === 'forbidden' && detail.includes('(or it may not exist)');
 }

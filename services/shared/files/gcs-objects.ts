@@ -10,8 +10,9 @@ import { GcsError, type GcsOperation, isObjectMissing, mayBeMissing } from './gc
 import { UploadRejectedError, verifyExpiry } from './upload.ts';
 
 /**
- * What an attempt at an object resolves with; null when the object is not there. To whoever may not list, a bucket says 403
- * instead of 404, so as not to tell which names there are. That is believed while the bucket grants what was refused.
+ * Returns the result of an attempt on an object; null when the object does not exist. Without the right to list, a
+ * bucket answers 403 instead of 404 to hide which names exist. A 403 counts as missing while the bucket grants the
+ * refused right.
  */
 export async function orMissing<T>(client: GcsClient, attempt: Promise<T>, signal: AbortSignal): Promise<T | null> {
   try {
@@ -103,8 +104,8 @@ export function copyObject(
     try {
       const [, answer] = await client.attempt('create', signal, ({ storage, name }) => {
         const bucket = storage.bucket(name);
-        // A large object between places or storage classes is copied in several calls; of those that follow the first
-        // one, the library tells neither conditions nor description.
+        // Copying a large object between locations or storage classes takes several calls; after the first one, the
+        // library omits conditions and metadata.
         bucket.interceptors.push({
           request: (options) =>
             ({ ...options, qs: { ...options.qs, ...conditions }, json: description }) as BucketRequest,
@@ -116,7 +117,7 @@ export function copyObject(
     } catch (error) {
       if (!(error instanceof GcsError)) throw error;
       if (error.status === 412) return 'conflict';
-      // A missing bucket is told of at the start of a service: here it is the source.
+      // The bucket was checked at the start of the service, so the source is missing.
       if (error.status === 404) return 'missing';
       throw error;
     }
@@ -125,7 +126,7 @@ export function copyObject(
 
 export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' | 'customTime' | 'metadata'>;
 
-/** The most that a bucket lists at a time. */
+/** Maximum page size of a bucket listing. */
 const maxListed = 1000;
 
 /**
@@ -168,7 +169,7 @@ export interface GcsFile extends StoredFile {
   readonly upload: string | null;
 }
 
-/** What is told of an object, as far as it is of use here. */
+/** The fields of an object's metadata that are used here. */
 export interface ObjectResource {
   readonly name: string;
   readonly generation: string;
@@ -194,13 +195,12 @@ export function resourceIn(operation: GcsOperation, answer: unknown): ObjectReso
 export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
 
 /**
- * What is told of a file with its object.
+ * Returns the metadata of a file's object.
  *
- * Its Cache-Control counts from `now` and is the same for every download: a copy that a cache takes late may outlive
- * the file, by its lifetime at most. `customTime` is the end of the file's life, for a lifecycle rule that removes what was
- * left behind.
+ * Its Cache-Control counts from `now` and is the same for every download: a copy that a cache takes late may outlive the file, by its
+ * lifetime at most. `customTime` is the end of the file's life, for a lifecycle rule that removes leftovers.
  *
- * @param upload the upload that is put in place by this writing
+ * @param upload the upload that this write puts in place
  */
 export function describeObject(file: Described, now: number, upload?: string) {
   const { name, account, contentType, etag, width, height, expiresAt, cacheSeconds } = file;
@@ -225,7 +225,7 @@ export function describeObject(file: Described, now: number, upload?: string) {
 /** Whose file an object is, in its description. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
-/** The file that an object is; null when it is none of ours. */
+/** Returns the file of an object; null when it is not one of this service. */
 export function fileOfObject({ prefix }: GcsClient, object: ObjectResource): GcsFile | null {
   const { metadata = {}, md5Hash, contentType } = object;
   const { etag, width, height, 'expires-at': expiresAt } = metadata;
@@ -251,9 +251,9 @@ export function fileOfObject({ prefix }: GcsClient, object: ObjectResource): Gcs
 const cacheToleranceSeconds = 600;
 
 /**
- * Holds an object against what was asked for and what its uploader told. A renderer may describe what it creates as it
- * likes, and under the address of a CDN a page of its own would be served as one of ours: so the description must be the
- * one that we would have given. Throws an {@link UploadRejectedError}.
+ * Compares an object with the request and with its uploader's description. A renderer may describe its objects as it
+ * likes, and a page of a compromised renderer could be served under the CDN's address; so the description must be
+ * exactly the one of this service. Throws an {@link UploadRejectedError}.
  */
 export function verifyObject(
   object: ObjectResource,

@@ -6,12 +6,12 @@ import type { GcsClient } from './gcs-client.ts';
 import { GcsError } from './gcs-error.ts';
 import { type GcsFile, orMissing } from './gcs-objects.ts';
 
-/** A reader that gets no byte for so long, whatever is tried, is told so. */
+/** A reader that receives no byte for this long, despite retries, gets an error. */
 const stalledMs = 30_000;
 
 /**
- * The bytes of one generation of an object, as fast as they are taken. A connection that breaks is followed by another
- * one that goes on where it broke. Whole files are held against their MD5 before their last bytes are handed out.
+ * Returns the bytes of one generation of an object at the reader's pace. After a broken connection, a new one continues at the same
+ * position. Whole files are verified with their MD5 before the last bytes are returned.
  *
  * @throws FileReplacedError when that generation is gone; GcsError
  */
@@ -40,7 +40,7 @@ export async function* readObject(
         const bytes = next.subarray(0, end - at + 1);
         hash?.update(bytes);
         at += bytes.length;
-        // The last part is held back until all of it is known to be right: without it nobody takes this for the file.
+        // The last part is withheld until the whole file is verified: without it the file is visibly incomplete.
         if (at > end && hash !== null && file.md5 !== null && hash.digest('base64') !== file.md5) throw damaged();
         yield bytes;
       }

@@ -33,7 +33,7 @@ import { createObject } from './gcs-uploader.ts';
 import { placementOf, showSame, untilPlaced } from './placement.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
-/** Until when a call is tried again where nobody says otherwise. */
+/** Default time limits of retries. */
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
 
@@ -66,8 +66,8 @@ export class GcsStore implements FileStore {
         const creation = { file, object: name, hashes, expected, now: this.#now() };
         const written = this.#described(await createObject(this.client, creation, limits));
         if (written !== null) return written;
-        // One is there: of an attempt whose answer was lost, or of somebody else. Or it went meanwhile, or its time is over
-        // and nobody has removed it yet.
+        // The object exists: from an attempt with a lost answer, or from another process. Or it was removed meanwhile,
+        // or is expired but not removed yet.
         const object = await this.#get(name, limits);
         expected = object?.generation ?? '0';
         return this.#fileOf(object);
@@ -142,7 +142,7 @@ export class GcsStore implements FileStore {
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
       const { credentials } = this.client;
-      if (credentials.isAnonymous) throw new Error('an endpoint that asks for no credentials has none to sign with');
+      if (credentials.isAnonymous) throw new Error('an endpoint without credentials cannot sign');
       const until = Math.min(expiresAt, file.expiresAt, Date.now() + maxLinkMs);
       const link = credentials.signLink(this.client.prefix + file.name, until);
       return withDeadline(link, readTimeoutMs, 'signing a link');
@@ -181,7 +181,7 @@ export class GcsStore implements FileStore {
     if (isInPlace) return { file, isSame: false };
 
     const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
-    // Nobody may have verified yet what another delivery of the job has created in its place.
+    // Another delivery of the job may have created this object in place without verification.
     const isSound =
       placed !== null && present !== null && (isRefresh || (await this.#isSound(placed, present, expected, limits)));
     const standing = isSound ? present : null;
@@ -238,7 +238,7 @@ export class GcsStore implements FileStore {
     return showSame(file, present, read(file), read(present));
   }
 
-  /** Whether an object that another delivery created in its place is a file as it was asked for. */
+  /** Whether an object that another delivery created in place matches the request. */
   async #isSound(object: ObjectResource, file: GcsFile, expected: ExpectedUpload, limits: GcsLimits): Promise<boolean> {
     try {
       if (file.upload === null) verifyObject(object, file, expected);
@@ -261,7 +261,7 @@ export class GcsStore implements FileStore {
     return deleteObject(this.client, { name: object, generation }, limits);
   }
 
-  /** The file that an object is; null when there is none, or it is none of ours. */
+  /** Returns the file of an object; null when it is missing or not one of this service. */
   #described(object: ObjectResource | null): GcsFile | null {
     return object === null ? null : fileOfObject(this.client, object);
   }
@@ -283,7 +283,7 @@ export class GcsStore implements FileStore {
   }
 }
 
-/** A name of somebody else's object must not look like the cursor of another store: what follows it is as good. */
+/** A foreign object's name must not look like another store's cursor; the name after it works as well. */
 const cursorOf = (name: string) => (foreignCursor.test(name) ? `${name}!` : name);
 
 /** An object that a renderer created, by its name (without the prefix of all files). */

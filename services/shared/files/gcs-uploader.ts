@@ -27,10 +27,10 @@ const maxRefusals = 2;
 const sessionGone = [404, 410];
 
 /**
- * Uploads a file in place of the expected generation, in as many attempts as the limits allow; a large one goes on where a
- * broken connection left it. The bucket refuses bytes that do not have the MD5 of the file. Null when there is another
- * generation, which may be one of an attempt of this very call whose answer was lost. Throws a GcsError; then the object
- * is as it was, or whole.
+ * Uploads a file in place of the expected generation, with retries within the limits; a large upload continues after a
+ * broken connection. The bucket refuses bytes that do not have the file's MD5. Returns null when another generation
+ * exists, possibly from an attempt of this call with a lost answer. Throws a GcsError; the object is then unchanged, or
+ * complete.
  */
 export async function createObject(
   client: GcsClient,
@@ -93,7 +93,7 @@ async function sendAtOnce(bucket: Bucket, { name, bytes, ...options }: Sending):
   return target.metadata;
 }
 
-/** A resumable upload: nobody sees the object before its last byte is there, and what is left of one expires by itself. */
+/** A resumable upload: the object is invisible before its last byte, and an unfinished upload expires. */
 interface Session {
   readonly uri: string;
   isBegun: boolean;

@@ -60,7 +60,7 @@ export interface StoreMetrics {
   called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;
   /** An upload of a renderer was not what was asked for. */
   rejected(reason: UploadRejection): void;
-  /** A request of a bucket is made again. */
+  /** Counts a retried bucket request. */
   retried(operation: GcsOperation, failure: GcsFailure): void;
 }
 

@@ -24,11 +24,11 @@ export type SignLink = (file: StoredFile, options: { readonly expiresAt: number 
 
 interface Opened {
   /**
-   * Resolves when the store lets this service do what it needs, waiting for a bucket that is away as long as it takes;
-   * `onWait` gets what is waited for. Throws an Error that says what is wrong with the bucket or the rights.
+   * Resolves when this service has the rights that it needs on the store. Waits without a limit for an unavailable
+   * bucket; `onWait` is called with the reason. Throws an Error that names what is wrong with the bucket or the rights.
    */
   ready(options: { readonly signal: AbortSignal; readonly onWait: (what: string) => void }): Promise<void>;
-  /** Closes connections of its own. */
+  /** Closes the store's connections. */
   close(): void;
 }
 
@@ -64,7 +64,7 @@ export async function openUploader(
   return { ...measuredUploader(uploader, metrics), ...openedBucket(client, ['create'], log) };
 }
 
-/** The embedded store has no connections of its own. */
+/** The embedded store has no separate connections. */
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
 const openedBucket = (client: GcsClient, needs: readonly BucketNeed[], log: Logger): Opened => ({

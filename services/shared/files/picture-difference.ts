@@ -1,6 +1,6 @@
 import pixelmatch from 'pixelmatch';
 
-/** RGBA, four bytes a pixel, row by row: an ImageData, or what stands for one. */
+/** RGBA, four bytes a pixel, row by row: an ImageData or an equivalent. */
 export interface Pixels {
   readonly width: number;
   readonly height: number;

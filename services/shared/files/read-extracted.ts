@@ -8,10 +8,10 @@ import { extractedName } from './file-name.ts';
 import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
 
 /**
- * What was extracted beside the file of that name. A renderer wrote it, so that it is unpacked up to a limit only, and held against the
- * schema and the size of its parts.
+ * Reads the extracted parts of the file with that name. A renderer wrote them, so they are decompressed only up to a limit, and validated
+ * against the schema and the size of their parts.
  *
- * @throws Error when it is not there, or damaged
+ * @throws Error when they are missing or damaged
  */
 export async function readExtracted(
   store: Pick<FileStore, 'stat' | 'read'>,
@@ -22,7 +22,7 @@ export async function readExtracted(
   const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
   const stored = (JSON.parse(json.toString('utf8')) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
-  if (large !== undefined) throw new RangeError(`${large} is larger than it may be`);
+  if (large !== undefined) throw new RangeError(`${large} is too large`);
   // Each part is small enough now to be looked at. What else there is, is left out.
   const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
   // Loaded by the first who reads one: it takes 150 modules.
@@ -39,7 +39,7 @@ function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limit
     const file = await store.stat(name, limits);
     if (file === null) throw new Error('the object of the extracted parts does not exist');
     if (file.size > maxStoredBytes) {
-      throw new RangeError(`the object of the extracted parts has ${file.size} bytes, which is more than it may have`);
+      throw new RangeError(`the object of the extracted parts has ${file.size} bytes, which is too large`);
     }
     return buffer(store.read(file, undefined, limits));
   });

@@ -7,7 +7,7 @@ import { hasSignature } from './upload.ts';
 /** The most pixels of pictures that are taken apart: what is larger takes too long. */
 const maxPixels = 150_000_000;
 
-/** Pixels are decoded so many bytes at a time: little memory, and about two milliseconds before others have their turn. */
+/** Number of bytes decoded per step: it needs little memory, and blocks the event loop for about 2 ms. */
 const blockBytes = 256 * 1024;
 
 /** What each printing writes anew into a pdf: these entries, at once and always of the same length. */
@@ -82,8 +82,8 @@ function readHeader(png: Buffer): Header | null {
 }
 
 /**
- * The pixels, some rows at a time, for equal headers always as many; they hold until the next ones are asked for. Throws when there
- * are fewer than the header says.
+ * Yields the pixels some rows at a time, always the same number for equal headers. Each block is valid until the next
+ * one is requested. Throws when there are fewer pixels than the header says.
  */
 async function* pixelsOf(
   png: Buffer,
@@ -135,8 +135,8 @@ function* imageData(png: Buffer): Generator<Buffer> {
 }
 
 /**
- * Undoes the filters of some rows (PNG specification, 9 Filtering). Each row is a byte that names its filter, then the
- * bytes of its pixels as differences from those beside and above them.
+ * Reverses the filters of some rows (PNG specification, 9 Filtering). Each row is a byte that names its filter, and the
+ * differences of its pixels from their neighbours to the left and above.
  */
 function unfilter(
   block: Buffer,

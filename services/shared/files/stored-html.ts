@@ -12,8 +12,8 @@ import { FileMessages, partSize, untilFound } from './file-messages.ts';
 const writeTimeoutMs = 10_000;
 
 /**
- * A replica that lags may not have a parcel yet whose job has been delivered already: it is asked again for so long, which
- * is longer than a server that was cut off from the others needs to notice it and to catch up.
+ * How long a read is repeated when a lagging replica does not have the HTML of a delivered job. It is longer than a
+ * disconnected server needs to notice that and to catch up.
  */
 const lagTimeoutMs = 15_000;
 
@@ -34,9 +34,8 @@ export interface StoredHtmlAddress {
 }
 
 /**
- * Html on its way to a renderer that is too large for the message of its job: it lies in the stream of files under a
- * name of its own until the job's deadline, where the renderers of its region can read it. Parts first, then the head that
- * makes them whole.
+ * Stores HTML that is too large for the message of its job in the stream of files, under a separate name until the job's deadline. The
+ * renderers of its region can read it. The parts are written before the head that completes them.
  *
  * @param expiresAt Unix milliseconds
  * @param now the same, by the clock of `expiresAt`
@@ -70,11 +69,11 @@ export async function storeHtml(
 }
 
 /**
- * The html of a parcel. It stays there, so that a second delivery of the job finds it too.
+ * Reads stored HTML. It is kept, so that a second delivery of the job can read it too.
  *
- * @param reading `by-subject`: as the user of a region's renderers may
- * @throws ServiceError STORAGE_FAILED when it is not there (any more) or not whole; StoreUnavailableError when NATS does not answer, or a replica
- *   does not have it
+ * @param reading `by-subject`: with the rights of a region's renderers
+ * @throws ServiceError STORAGE_FAILED when it is missing or incomplete; StoreUnavailableError when NATS does not answer, or a replica does
+ *   not have it
  */
 export async function readHtml(
   session: NatsSession,
@@ -98,8 +97,8 @@ export async function readHtml(
 }
 
 /**
- * Makes a parcel that was put for renderers of one region readable for those of another. Version 0.1 knew no regions here:
- * what it put is found as well.
+ * Makes HTML that was stored for one region's renderers readable for another region's. HTML that version 0.1 stored without a region is
+ * found as well.
  *
  * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
  * @throws HtmlMissingError; ServiceError STORAGE_FAILED
@@ -139,7 +138,7 @@ async function isThere(session: NatsSession, address: StoredHtmlAddress): Promis
 
 class PartMissingError extends Error {}
 
-/** Removes a parcel from all regions; one that is not there is no error. */
+/** Removes stored HTML from all regions; missing HTML is no error. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
   await session.jsm.streams.purge(streamNames.files, { filter: `files.html.*.${name}.*` });
   await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.*` });

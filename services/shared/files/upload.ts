@@ -11,7 +11,7 @@ export function contentTag(bytes: Uint8Array): string {
 export interface ContentHashes {
   /** See {@link contentTag}. */
   readonly etag: string;
-  /** In base64, as a bucket is told it. */
+  /** In base64, as the bucket expects it. */
   readonly md5: string;
 }
 
@@ -20,7 +20,7 @@ export const hashesOf = (bytes: Uint8Array): ContentHashes => ({
   md5: createHash('md5').update(bytes).digest('base64'),
 });
 
-/** What an uploader tells of a file that lies under `object`. */
+/** Returns an uploader's description of a file stored under `object`. */
 export function uploadOf(file: NewFile, object: string, etag: string): Upload {
   const { bytes, contentType, width, height, expiresAt, cacheSeconds } = file;
   const upload = { object, contentType, size: bytes.length, etag, width, height, expiresAt };
@@ -43,7 +43,7 @@ export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
   }
 }
 
-/** So many bytes tell what a file is. */
+/** Number of bytes that identify a file type. */
 export const signatureBytes = 32;
 
 /** How far the end of an upload's life may be from what was asked for: the clocks of renderers, and the wait in the queue. */

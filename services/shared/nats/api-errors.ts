@@ -16,9 +16,9 @@ const codes = {
 } as const;
 
 /**
- * What a server answers while it starts, stops, changes its leader or is short of something for a moment, although its HTTP-like
- * status is not 503: the same call may work later. (Full disks and used-up limits are among them, since files expire: whoever
- * retries has a deadline.)
+ * Error codes of a server that starts, stops, elects a leader or is temporarily short of a resource, although their
+ * HTTP-like status is not 503: a retry may succeed. (They include full disks and used-up limits, since files expire:
+ * every caller that retries has a deadline.)
  */
 const transientCodes: ReadonlySet<number> = new Set([
   10002, // the account's limits are used up
@@ -56,7 +56,7 @@ const storeClosed = 'store is closed';
 
 const codeOf = (error: unknown): number | undefined => (error instanceof JetStreamApiError ? error.code : undefined);
 
-/** Somebody else wrote first: the compare-and-set failed, nothing was written. */
+/** Returns whether a compare-and-set failed because another client wrote first; nothing was written. */
 export function isWriteConflict(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceUnknown;
@@ -80,7 +80,7 @@ export function isSubjectTaken(error: unknown): boolean {
 }
 
 export function isMessageMissing(error: unknown): boolean {
-  // Reading many messages at once tells it by a status instead.
+  // A batch read reports it as a status instead.
   if (error instanceof JetStreamStatusError) return error.code === 404;
   return codeOf(error) === codes.messageNotFound;
 }
@@ -97,14 +97,14 @@ export function isDifferentConfig(error: unknown): boolean {
   return code === codes.streamNameInUse || code === codes.consumerExists;
 }
 
-/** Nobody listens on the subject; of a JetStream API subject: the stream or consumer is not there or has no leader. */
+/** No subscriber on the subject. For a JetStream API subject: the stream or consumer does not exist or has no leader. */
 export function isNoResponders(error: unknown): boolean {
   return error instanceof NoRespondersError || (error instanceof Error && error.cause instanceof NoRespondersError);
 }
 
 /**
- * The server did not answer in time, or is not (yet) there: the call may work when it is made again. What a call that
- * failed so was to write may have been written.
+ * Returns whether the server did not answer in time or is unavailable, so that a retry may succeed. The failed call may
+ * still have written.
  */
 export function isTransient(error: unknown): boolean {
   if (isNoResponders(error) || error instanceof TimeoutError || error instanceof DeadlineError) return true;

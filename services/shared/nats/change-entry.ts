@@ -2,10 +2,10 @@ import type { Entries } from './entries.ts';
 import { type CallLimits, compareAndSet } from './retry.ts';
 
 /**
- * Changes the value of a key by compare-and-set until it succeeds. `next` makes of the value that stands (null: there is
- * none) the one that is to stand: the same object leaves it, null deletes it. Returns what stands afterwards.
+ * Changes the value of a key by compare-and-set until it succeeds. `next` maps the current value (null: none) to the new one: the same
+ * object keeps it, null deletes it. Returns the resulting value.
  *
- * @param ttlSeconds of a value that is written; undefined: it does not expire
+ * @param ttlSeconds of a written value; undefined: it does not expire
  */
 export function changeEntry<T extends object, Next extends T | null>(
   entries: Entries,

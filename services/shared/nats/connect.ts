@@ -29,9 +29,12 @@ export interface NatsSession {
   readonly clock: ServerClock;
   /** Unix milliseconds by the server's clock: by it go all times that two processes compare. */
   readonly now: () => number;
-  /** Whether the connection stands right now. */
+  /** Whether the connection is open now. */
   connected(): boolean;
-  /** Calls the listener with all that happens to the connection, after `connected` knows it, until the returned function is called. */
+  /**
+   * Calls the listener with every connection event, after `connected` reflects it, until the returned function is
+   * called.
+   */
   onStatus(listener: (status: Status) => void): () => void;
 }
 
@@ -52,14 +55,14 @@ export interface NatsOptions {
    * the answers to its own service alone. By default the client's `_INBOX`.
    */
   readonly inboxPrefix?: string;
-  /** By default one of its own. */
+  /** Default: a new clock. */
   readonly clock?: ServerClock;
   readonly log: Logger;
   /** Ends the wait for a server that does not answer. */
   readonly signal: AbortSignal;
   /**
-   * Gets what stands in the way of the first connection, at each attempt. With it, a server that is too old or that refuses the user is
-   * waited for like any other, because somebody is to be told.
+   * Called at each failed attempt of the first connection with its problem. With it, a server that is too old or
+   * refuses the user is retried like any other, because the caller reports the problem.
    */
   readonly onProblem?: (problem: ConnectionProblem) => void;
 }
@@ -154,7 +157,7 @@ async function openSession(
         log.warn('the connection to NATS was lost; reconnecting');
       } else if (status.type === 'reconnect') {
         connected = true;
-        log.info('the connection to NATS stands again');
+        log.info('reconnected to NATS');
       }
       for (const listener of listeners) listener(status);
     }
@@ -200,7 +203,7 @@ export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<bool
   }
 }
 
-/** What is still to be sent is sent in no time, where there is somebody to send it to. */
+/** Pending messages are sent almost at once if the server is reachable. */
 const drainMs = 5000;
 
 /**

@@ -46,7 +46,7 @@ function rootOf(error: unknown): { readonly code: string; readonly text: string 
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
   const { code = '' } = root as { readonly code?: unknown };
   const text = root instanceof Error ? root.message : String(root);
-  // Node.js goes on with advice for its own command line.
+  // Node.js appends advice about its own command line.
   return {
     code: typeof code === 'string' ? code : '',
     text: text.replace(/; if the root CA .*$/, '').replace(/\.$/, ''),

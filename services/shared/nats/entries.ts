@@ -50,12 +50,15 @@ export class Entries {
     return { value: message.json<T>(), revision: message.seq };
   }
 
-  /** Writes whatever was there before. Returns the new revision. */
+  /** Writes unconditionally. Returns the new revision. */
   put(key: string, value: unknown, options: { ttlSeconds?: number } = {}): Promise<number> {
     return this.#write(key, value, undefined, options.ttlSeconds);
   }
 
-  /** Writes only when nobody wrote since `revision` (0: the key must be new); else throws a write conflict. */
+  /**
+   * Writes only if the key has not been written since `revision` (0: the key must be new); else throws a write
+   * conflict.
+   */
   update(key: string, value: unknown, revision: number, options: { ttlSeconds?: number } = {}): Promise<number> {
     return this.#write(key, value, revision, options.ttlSeconds);
   }
@@ -71,13 +74,13 @@ export class Entries {
     }
   }
 
-  /** Removes the value, whatever it is; watchers hear of it. With `revision`, only when nobody wrote since. */
+  /** Deletes the value and notifies watchers. With `revision`, only if the key has not been written since. */
   async delete(key: string, revision?: number): Promise<void> {
     const fields = headers();
-    // One message a subject is kept: the marker replaces the value. A roll-up would do the same, but a stream that allows
-    // them lets whoever may write one key remove all others (`Nats-Rollup: all`).
+    // A subject keeps one message, so the marker replaces the value. A roll-up would do the same, but a stream that
+    // allows roll-ups lets a user who may write one key remove all others (`Nats-Rollup: all`).
     fields.set('KV-Operation', 'DEL');
-    // The marker itself goes after a while, or deleted keys would pile up.
+    // The marker expires, so that deleted keys do not pile up.
     fields.set('Nats-TTL', '60s');
     await this.#publish(key, '', fields, revision);
   }
@@ -124,12 +127,12 @@ export interface BatchWrite {
 }
 
 /**
- * Writes all or none, each only if its subject has not been written since `expectedSequence`. All subjects must belong
- * to one stream with `allow_atomic`. Returns the stream sequence of the last write; throws a JetStreamApiError, for
- * which `isWriteConflict` tells that somebody else was first.
+ * Writes all or none, each only if its subject has not been written since `expectedSequence`. All subjects must belong to one stream with
+ * `allow_atomic`. Returns the stream sequence of the last write. Throws a JetStreamApiError, which `isWriteConflict` recognizes when another
+ * client was first.
  *
- * Every part is published by itself and only the last one as a request: the client's own batch drops the expectations
- * and hides the server's error. A batch that timed out may have been committed: read before trying again.
+ * Every part is published separately and only the last one as a request: the client's batch drops the expectations and hides the
+ * server's error. A batch that timed out may have been committed: read before a retry.
  */
 export async function commitBatch(
   nc: NatsConnection,

@@ -13,7 +13,7 @@ import type { NatsSession } from './connect.ts';
 export interface PullStatus {
   readonly code: number;
   readonly description: string;
-  /** How many messages of the request were still to come when it ended, where the server tells. */
+  /** Number of messages that the request was still waiting for when it ended, if the server reports it. */
   readonly pending: number | null;
 }
 
@@ -26,7 +26,7 @@ export interface Puller {
   answered(request: string, status: PullStatus): void;
   /** The user of this connection may not ask. */
   denied(error: Error): void;
-  /** All requests are gone, and nobody will answer them any more. */
+  /** Called when all requests are lost and will not be answered. */
   lost(): void;
   /** From now on requests are heard again. */
   resumed(): void;
@@ -35,12 +35,12 @@ export interface Puller {
 }
 
 /**
- * Where the messages of all pull requests of a process come in: one subscription, `<prefix>.<nuid>.*`, since one for each request
- * would cost the server a SUB and an UNSUB that cross the routes of its cluster. What a consumer delivers is told by the subject of its
- * acknowledgement, what the server says of a request by the last token. (The client's shared subscription for answers would drop both.)
+ * Receives the messages of all pull requests of a process with one subscription, `<prefix>.<nuid>.*`. A subscription for each request would
+ * cost the server a SUB and an UNSUB that cross the routes of its cluster. The subject of the acknowledgement identifies the consumer of a
+ * message; the last token identifies the request of a status. (The client's shared subscription for replies would drop both.)
  *
- * Requests are taken back by giving up the subject: the server forgets those that nobody listens for, so nothing is delivered
- * in vain after a connection broke or a puller left.
+ * Requests are cancelled by unsubscribing: the server forgets requests without a subscriber, so nothing is delivered to a broken connection
+ * or a puller that left.
  */
 export class PullInbox {
   readonly #session: NatsSession;
@@ -76,7 +76,7 @@ export class PullInbox {
   /** Joins a puller; returns the id that its requests carry. Only one may ask a durable: what comes would be for either. */
   join(puller: Puller): string {
     const name = nameOf(puller.stream, puller.durable);
-    if (this.#pullers.has(name)) throw new Error(`somebody asks for messages of ${name} already`);
+    if (this.#pullers.has(name)) throw new Error(`messages of ${name} are already being pulled`);
     const id = String(this.#nextId++);
     this.#pullers.set(name, puller);
     this.#ids.set(id, puller);
@@ -111,7 +111,7 @@ export class PullInbox {
     this.#prefix = createInbox(this.#session.inboxPrefix);
     return this.#session.nc.subscribe(`${this.#prefix}.*`, {
       callback: (error, message) => {
-        // Refused subscriptions are told as a status, too.
+        // Refused subscriptions arrive as a status, too.
         if (error === null) this.#receive(message);
       },
     });
@@ -122,7 +122,7 @@ export class PullInbox {
     if (message.reply?.startsWith('$JS.ACK.') === true) {
       const pulled = pulledMessage(this.#session.nc, message);
       const puller = this.#pullers.get(nameOf(pulled.stream, pulled.consumer));
-      // For one that has left: whoever comes next may have it.
+      // The puller has left: return the message for another one.
       if (puller === undefined) pulled.nak(1);
       else puller.delivered(pulled);
       return;
@@ -157,7 +157,10 @@ export class PullInbox {
     }
   }
 
-  /** Another subject: those who stay ask again, and what is on its way to the former one is still received. */
+  /**
+   * Subscribes to a new subject: remaining pullers request again, and messages to the former subject are still
+   * received.
+   */
   #renew(): void {
     this.#isRenewing = false;
     if (!this.connected) return;

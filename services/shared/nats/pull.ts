@@ -24,16 +24,16 @@ export interface PullOptions {
 
 const retryMs = { first: 200, last: 5000 } as const;
 
-/** Every so many failures in a row are told. */
+/** One in this many failures in a row is reported. */
 const problemEvery = 20;
 
-/** Requests that end at about the same time are renewed as one: so long is waited for the others. */
+/** Requests that end within this time are renewed together. */
 const gatherMs = 10;
 
 /** A request that would wait for less on the server ends later than those before it. */
 const minWaitMs = 2000;
 
-/** What is left of requests so long after their end is not known to the server any more. */
+/** This long after its end, the server has forgotten a request. */
 const overdueMs = 3000;
 
 const pollTimeoutMs = 2000;
@@ -53,11 +53,11 @@ interface Poll {
 }
 
 /**
- * Asks a durable for messages, as many as were requested and no more, over the inbox of the process. Requests wait on the server for a
- * minute and are renewed by themselves, together: idle, it is one request a minute. They are made again when the connection comes
- * back, when the server forgot them, and with a growing delay when the consumer is not there or has no leader.
+ * Pulls exactly as many messages from a durable as were requested, over the inbox of the process. Requests wait on the server for a minute and
+ * are renewed together: an idle process makes one request a minute. They are repeated after a reconnection, after the server forgot them,
+ * and with increasing delays while the consumer is missing or has no leader.
  *
- * No message that was delivered is ever dropped: dropped ones would use up the deliveries of a job that nobody began.
+ * A delivered message is never dropped, because that would use up a delivery of a job that no renderer started.
  */
 export class PullSubscription {
   readonly #inbox: PullInbox;

@@ -15,9 +15,9 @@ import { isTombstone } from './entries.ts';
 const limitMs = 15_000;
 
 /**
- * The messages that a stream has for a query, in one request; none when there is none. Any replica may answer, perhaps
- * without the newest. With a callback, for the client gives up its subscription then alone: each call else would leave
- * one behind, here and on the server.
+ * Returns the messages of a stream for a query in one request; empty when there are none. Any replica may answer,
+ * perhaps without the newest. Uses a callback, because only then the client removes its subscription: otherwise each
+ * call would leave one behind, here and on the server.
  */
 export async function readBatch(
   { jsm }: Pick<NatsSession, 'jsm'>,
@@ -91,7 +91,7 @@ export function pageOf(
   return { ids: shown, nextCursor: rest.length > limit ? (shown.at(-1) ?? null) : null };
 }
 
-/** The server answers at most so many keys at once (`JSMaxSubjectDetails`). */
+/** The server returns at most this many keys at once (`JSMaxSubjectDetails`). */
 const serverLimit = 100_000;
 
 /** Beyond any number of keys: asks for their number alone. */

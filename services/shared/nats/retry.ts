@@ -7,9 +7,9 @@ export interface RetryLimits {
   readonly deadline: number;
   /** Ends it before the next attempt. */
   readonly signal?: AbortSignal;
-  /** How long one attempt may take, as long as there is so much time left. */
+  /** Time limit of one attempt, within the remaining time. */
   readonly attemptTimeoutMs?: number;
-  /** Whether the call may succeed later although the error is not transient; by default never. */
+  /** Whether the call may succeed later although the error is not transient; default: never. */
   readonly mayPass?: (error: unknown) => boolean;
   /** By default the local clock; that of the session when the deadline came from another process. */
   readonly now?: () => number;
@@ -47,8 +47,9 @@ export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limit
 }
 
 /**
- * Makes a compare-and-set (read, decide, write) again while somebody else writes first, or while it fails with a transient error:
- * `call` reads anew each time, so it finds what an attempt wrote whose answer was lost. By default for ten seconds.
+ * Repeats a compare-and-set (read, decide, write) while another client writes first or the call fails with a transient
+ * error. `call` must read each time, so that it finds what an attempt with a lost answer wrote. Default time limit: ten
+ * seconds.
  */
 export function compareAndSet<T>(call: (timeoutMs: number) => Promise<T>, limits: CallLimits = {}): Promise<T> {
   return attempts(call, withDefaultDeadline(limits), (error, attempt) => {

@@ -1,8 +1,8 @@
 /** A clock of this process, in milliseconds. Tests give others. */
 export interface LocalClocks {
-  /** Unix time, which somebody may set. */
+  /** Unix time, which can be adjusted. */
   readonly wall: () => number;
-  /** From any beginning, and never set. */
+  /** Milliseconds since an arbitrary start, never adjusted. */
   readonly monotonic: () => number;
 }
 
@@ -14,7 +14,7 @@ export interface ClockSample {
   readonly receivedAt: number;
 }
 
-/** So many times that came from outside are compared; the one that travelled the shortest time is the best. */
+/** Number of learned times that are compared; the one with the shortest delay is the best. */
 const maxLearned = 8;
 
 /** What a time stamp in milliseconds leaves open. */
@@ -55,8 +55,8 @@ export class ServerClock {
   }
 
   /**
-   * Takes a time that somebody who knows it has sent, and that was under way for `delayMs` as far as that is known. What was
-   * under way for longer tells an earlier time than it is, so the latest of several tells is the best one.
+   * Learns a time from another process that arrived after about `delayMs`. A longer delay yields an earlier time, so
+   * the latest of several is the best.
    */
   learn(serverTimeMs: number, delayMs = 0): void {
     if (!Number.isFinite(serverTimeMs)) return;
@@ -66,8 +66,8 @@ export class ServerClock {
   }
 
   /**
-   * Takes answers of the server: the one with the shortest round trip says best how late it is. The clock stays as it is where
-   * that one leaves it open whether it is right, so that it does not go to and fro.
+   * Learns from answers of the server: the one with the shortest round trip is the most precise. The clock changes only
+   * when that answer proves it wrong, so that it does not oscillate.
    */
   measure(samples: readonly ClockSample[]): void {
     const best = samples.toSorted((a, b) => roundTripOf(a) - roundTripOf(b))[0];

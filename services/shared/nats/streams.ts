@@ -16,7 +16,10 @@ export const streamNames = {
   files: 'FILES',
 } as const;
 
-/** Background captures of a region are spread over so many subjects, by account, and served in turn. */
+/**
+ * Background captures of a region are distributed over this many subjects by account; renderers pull from them
+ * alternately.
+ */
 export const backgroundShards = 8;
 
 /**
@@ -26,10 +29,10 @@ export const backgroundShards = 8;
  */
 export const jobAckWaitMs = 30_000;
 
-/** How often a renderer tells the server that it is still at work. */
+/** Interval at which a renderer signals the server that it is working on a job. */
 export const jobProgressIntervalMs = 4000;
 
-/** After so many deliveries a job is settled as failed. */
+/** A job is settled as failed after this many deliveries. */
 export const jobMaxDeliveries = 3;
 
 export const captureSubject = (region: Region, priority: Priority, shard = 0): string =>
@@ -55,16 +58,16 @@ export const regionOfSubject = (subject: string): Region | null =>
 export const replySubject = (region: Region, inbox: string, uuid: string): string =>
   `replies.${region}.${inbox}.${uuid}`;
 
-/** The inbox of jobs that nobody waits for. */
+/** The inbox of jobs without a waiting front. */
 export const sharedInbox = 'any';
 
-/** Where a renderer tells which job it has taken (core NATS): see `HeldJob`. */
+/** Subject on which a renderer reports the job that it has taken (core NATS): see `HeldJob`. */
 export const heldSubject = (region: Region, pod: string): string => `held.${region}.${pod}`;
 
 /** Where renderers of a region hear what is new (core NATS): see `RegionSignal`. */
 export const signalSubject = (region: Region): string => `signals.${region}`;
 
-/** Kinds of work that the leader of the fleet does at its time; each has a durable of its own. */
+/** Kinds of scheduled work of the fleet's leader; each has a durable. */
 export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 

@@ -7,20 +7,19 @@ import { isTombstone } from './entries.ts';
 /** How often a watch is checked for a connection that has changed, and for silence. */
 const checkIntervalMs = 250;
 
-/** A value that was written, or null when it was deleted or has expired; `revision` tells one write from another. */
+/** A value that was written, or null when it was deleted or has expired; `revision` distinguishes writes. */
 export type Change<T> = { readonly key: string; readonly value: T | null; readonly revision: number };
 
 /**
- * Follows the keys of a bucket that match `filter`: first the values that are there, then every change, for as long as
- * `signal` does not abort. `reset` comes before each full reading (the first, and after a watch that broke), so that
- * what is gone meanwhile can be forgotten. Never throws: a watch that breaks is set up again, also after each
- * reconnection, and when a bucket that is written all the time has been silent for `maxSilenceMs`. A value that is no
- * JSON, or longer than `maxBytes`, is left out: it must not end the watch for all others.
+ * Watches the keys of a bucket that match `filter`: first the current values, then every change, until `signal` aborts. `reset` precedes
+ * each complete read (the first, and after a broken watch), so that deleted values can be forgotten. Never throws: a broken watch is
+ * created again, also after each reconnection, and when a bucket that is written constantly has been silent for `maxSilenceMs`. A value that
+ * is not JSON, or longer than `maxBytes`, is skipped, so that it does not end the watch for all others.
  *
- * A watch can die in silence. Its consumer lives in the memory of one server: when that server restarts, the client notices
- * after two missed heartbeats of 30 s, and on a stream that was made anew never, since it waits for a sequence that is far
- * off. So a watch does not outlive its connection; and where something is written all the time, one that had brought
- * something and then falls silent (another server of the cluster held it) is dead as well.
+ * A watch can die silently. Its consumer lives in the memory of one server: when that server restarts, the client notices after two missed
+ * heartbeats of 30 s, and never on a recreated stream, because it waits for a sequence far in the future. So a watch ends with its
+ * connection; and where something is written constantly, a watch that falls silent after it has delivered something (another server of the
+ * cluster held its consumer) is dead as well.
  */
 export async function watchKeys<T>(
   session: NatsSession,
@@ -100,7 +99,7 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
   try {
     return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
   } catch (error) {
-    // It may still come: then nobody wants it.
+    // A late watch is stopped at once.
     opening.then((late) => late.stop()).catch(() => undefined);
     throw error;
   }
@@ -114,12 +113,12 @@ export interface WriteWatch {
 }
 
 /**
- * Hears the values that are written to the keys of a bucket that match `filter`, from the moment on that this resolves. It may miss some when its connection
- * is lost: then whoever has asked for it stops it. The client's own watch of updates leaves its consumer behind for five minutes, and
- * begins at the start of the bucket when it has to be set up again before the first update.
+ * Listens to the values that are written to the keys of a bucket that match `filter`, from the moment when this resolves. It may miss some
+ * when its connection is lost: the caller must stop it then. The client's own watch of updates leaves its consumer behind for five minutes,
+ * and starts at the beginning of the bucket when it is recreated before the first update.
  *
- * @param onWrite gets null for a value that was removed
- * @throws DeadlineError after `ms`, or what NATS answers
+ * @param onWrite gets null for a removed value
+ * @throws DeadlineError after `ms`, or the error of NATS
  */
 export async function watchWrites<T>(
   { js, jsm }: Pick<NatsSession, 'js' | 'jsm'>,

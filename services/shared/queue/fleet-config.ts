@@ -47,7 +47,7 @@ export interface FleetConfig {
 export const fleetConfigKey = 'config';
 export const fleetConfigFormat = 1;
 
-/** Without a cluster, whoever has the data is the hub. */
+/** Without a cluster, every process with access to the data is the hub. */
 export const idWithoutCluster = 'without a cluster';
 
 export const regionsText = (regions: readonly InstalledRegion[]): string =>
@@ -82,7 +82,10 @@ export function differencesFrom({ values }: FleetConfig, own: Partial<FleetValue
 
 const readTimeoutMs = 2000;
 
-/** The configuration and its revision; null while nobody has written one. Throws when NATS does not answer, or the bucket is not there. */
+/**
+ * Reads the configuration and its revision; null before the first write. Throws when NATS does not answer, or the
+ * bucket does not exist.
+ */
 export function readFleetConfig(live: Pick<Entries, 'get'>) {
   return withDeadline(live.get<FleetConfig>(fleetConfigKey), readTimeoutMs, 'reading the configuration of the fleet');
 }
@@ -135,7 +138,7 @@ export class FleetConfigCheck {
       try {
         this.compare((await readFleetConfig(live))?.value ?? null);
       } catch {
-        // What NATS does not tell now, it tells the next time.
+        // A failed read is repeated at the next check.
       }
       await delay(checkIntervalMs, signal);
     }

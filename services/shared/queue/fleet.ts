@@ -9,18 +9,18 @@ import { parseHeartbeat, type RendererHeartbeat } from './parse-heartbeat.ts';
 /** For how long a renderer that fell silent is remembered, so that it can be named. */
 const memoryMs = 15 * 60_000;
 
-/** A watch of heartbeats that has brought none for so long has died; well before the last one stops being fresh. */
+/** A watch of heartbeats that has been silent for this long is dead; shorter than the freshness of the last heartbeat. */
 const maxSilenceMs = 3500;
 
-/** What a renderer may write under names of its own must not fill the memory of all others. */
+/** Bounds the memory that a renderer can use in other processes by writing under invented names. */
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
-/** For so long a renderer is listed whose pod has another process. */
+/** How long a renderer whose pod runs another process is listed. */
 const replacedMs = 10_000;
 const maxReplaced = 1000;
 
-/** How late sums may notice that a renderer has fallen silent. */
+/** Maximum delay until sums reflect a silent renderer. */
 const sweepMs = 250;
 
 interface Seen {
@@ -114,7 +114,7 @@ export class Fleet {
     return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
 
-  /** Applies one heartbeat; null means that the renderer is gone. `revision` tells one heartbeat of a pod from another. */
+  /** Applies one heartbeat; null means that the renderer is gone. `revision` distinguishes the heartbeats of a pod. */
   apply(key: string, value: unknown, revision: number): void {
     const now = this.#now();
     this.#sweep(now, sweepMs);
@@ -127,7 +127,7 @@ export class Fleet {
     }
     const heartbeat = parseHeartbeat(key, value);
     if (heartbeat === null) return this.#onFault('malformed', key);
-    // A watch that starts again brings the last heartbeats once more, which is no sign of life.
+    // A restarted watch delivers the last heartbeats again, which is no sign of life.
     if (known?.revision === revision) return;
     const sums = this.#sumsOf(heartbeat.region);
     if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
@@ -243,7 +243,7 @@ export class Fleet {
 
 const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up' && !draining;
 
-/** A renderer that lies may do so thousands of times a second; one of its heartbeats is logged in so long. */
+/** A compromised renderer may send thousands of invalid heartbeats a second; one per interval is logged. */
 const logIntervalMs = 10_000;
 
 /** Counts heartbeats that cannot be right, and logs one now and then. */

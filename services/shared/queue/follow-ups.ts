@@ -6,8 +6,8 @@ import type { FileStore } from '../files/file-store.ts';
 import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
 
 /**
- * Arranges what has to follow the end of a capture or of a refresh, for the leader to do: its expiry, its next refresh, the
- * event for its webhook. To be called by whoever ended it, before the result is acknowledged; calling it again is harmless.
+ * Schedules what follows the end of a capture or refresh, for the leader: its expiry, its next refresh, and the event
+ * for its webhook. The process that ended it calls this before it acknowledges the result; repeated calls are harmless.
  */
 export class FollowUps {
   readonly #tasks: Pick<Tasks, 'publish' | 'schedule'>;
@@ -37,7 +37,9 @@ export class FollowUps {
   }
 }
 
-/** A capture that failed may have left its file, by a renderer that died, or its html; one that never began has none. */
+/**
+ * A failed capture may have left its file, from a renderer that died, or its HTML; one that never started has neither.
+ */
 function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean {
   if (status === 'deleted') return true;
   const neverBegan = failure?.cancelled === true && html === undefined && cache === undefined;
@@ -63,7 +65,10 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
   };
 }
 
-/** Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. */
+/**
+ * Removes everything of a capture except its record. The cache entry goes first, so that no request is redirected to a
+ * removed file.
+ */
 export async function removeCaptureFiles(
   record: CaptureRecord,
   deps: {

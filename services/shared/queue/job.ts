@@ -9,8 +9,8 @@ import type { Region } from '../runtime/regions.ts';
 import type { Ticket } from './tickets.ts';
 
 /**
- * Version of {@link CaptureJob}. Whatever the version, a job has the fields of {@link JobEnvelope}: a renderer that does not
- * know the version returns the job with the help of these.
+ * Version of {@link CaptureJob}. A job of any version has the fields of {@link JobEnvelope}, with which a renderer
+ * returns a job of an unknown version.
  */
 export const captureJobVersion = 2;
 
@@ -42,22 +42,22 @@ export interface JobEnvelope {
   /** What the result must carry: see `Tickets`. */
   readonly ticket: string;
   readonly reply?: JobReply;
-  /** The queue of results forgets the result after so long: whoever needs it has the reply by then. Absent: never. */
+  /** The queue of results drops the result after this time, because its reader has the reply by then. Absent: never. */
   readonly resultTtlSeconds?: number;
 }
 
 /**
- * One capture on its way to a renderer, with all that the renderer must know: it reads nothing else. All times are Unix
- * milliseconds by the clock of the NATS server. Readers ignore fields that they do not know.
+ * A capture's job for a renderer. It contains everything that the renderer needs. All times are Unix milliseconds by
+ * the clock of the NATS server. Readers ignore unknown fields.
  */
 export interface CaptureJob extends JobEnvelope {
   readonly version: typeof captureJobVersion;
   readonly account: string;
   readonly lane: Priority;
   readonly acceptedAt: number;
-  /** Rendering must have begun by then, or the job is dropped and the capture fails. */
+  /** Rendering must start by this time, or the job is dropped and the capture fails. */
   readonly startBy: number;
-  /** The capture must have ended by then, deliveries after a renderer's death included. */
+  /** The capture must end by this time, including redeliveries after a renderer's death. */
   readonly deadline: number;
   /** The file to create. */
   readonly file: JobFile;
@@ -69,9 +69,9 @@ export interface CaptureJob extends JobEnvelope {
 }
 
 interface JobFile {
-  /** Name of the object. The file of a refresh has one of its own: a trusted service puts it in place. */
+  /** Name of the object. A refresh writes to a separate object, which a trusted service puts in place. */
   readonly object: string;
-  /** How long it is kept, from its rendering on. */
+  /** Lifetime of the file, counted from its rendering. */
   readonly lifetimeMs: number;
   /** Of a refresh: when it is removed, in place of `lifetimeMs`. */
   readonly expiresAt?: number;
@@ -84,9 +84,9 @@ const replaceableCacheSeconds = 300;
 
 /** What only a front that waits for the end knows of a job. */
 export interface JobDelivery {
-  /** By default, of a background job: fronts are told when its rendering begins. */
+  /** Default for a background job: fronts are notified when its rendering starts. */
   readonly reply?: JobReply;
-  /** Html that is kept nowhere else. */
+  /** HTML that is stored nowhere else. */
   readonly source?: CaptureSource;
   /** Secrets that are kept nowhere. */
   readonly secrets?: JobSecrets;
@@ -96,9 +96,8 @@ export interface JobDelivery {
 export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket };
 
 /**
- * The job of a capture (0) or of its latest refresh (its number): everything that it needs stands in the record, so whoever
- * finds that a job is missing can make it again. An interactive capture has no record before it ends: its ticket carries
- * it.
+ * Returns the job of a capture (0) or of its latest refresh (its number). The record contains everything that the job needs, so any process
+ * that finds a job missing can create it again. An interactive capture has no record before it ends: its ticket contains it.
  *
  * @throws TypeError when the number is neither 0 nor that of the latest refresh
  */

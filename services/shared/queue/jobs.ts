@@ -78,7 +78,7 @@ export class Jobs {
       const { delivered } = await this.#session.jsm.consumers.info(streamNames.captures, durable);
       return delivered.stream_seq >= sequence;
     } catch (error) {
-      // Nobody can be given anything there.
+      // The durable does not exist, so no renderer can get the job.
       if (isNotProvisioned(error)) return false;
       throw error;
     }
@@ -117,11 +117,11 @@ export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readon
 }
 
 /**
- * What is published to the renderers of a region on `signals.<region>` (core NATS, so a message may get lost): by whoever queues a
- * background capture, and every few seconds by the leader of the fleet.
+ * A message to the renderers of a region on `signals.<region>` (core NATS, so it may get lost). A front publishes it
+ * when it queues a background capture, and the fleet's leader every few seconds.
  */
 export interface RegionSignal {
-  /** Background shards in which something waits. */
+  /** Background shards with waiting captures. */
   readonly shards: readonly number[];
   /** Unix milliseconds by the clock of the NATS server, from the leader alone. */
   readonly now?: number;

@@ -35,5 +35,5 @@ export type ReturnReason = (typeof returnReasons)[number];
 /** Characters of a message that says why a capture failed. */
 export const maxFailureLength = 2000;
 
-/** Texts of a report are shown as they are: a page decides about them, so they are bounded. */
+/** Maximum length of a report's texts, which the page controls and clients see unchanged. */
 export const maxTextLength = 16_384;

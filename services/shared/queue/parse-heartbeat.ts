@@ -16,7 +16,7 @@ const count = (maximum: number) => Type.Integer({ minimum: 0, maximum });
 const heartbeatSchema = Type.Object({
   pod: text(253),
   region: enumOf(regions),
-  /** Random, of the process: two processes under the name of one pod are told apart by it. */
+  /** Random id of the process, which distinguishes two processes under one pod name. */
   instance: Type.Optional(text(64)),
   version: text(100),
   slots: count(maxSlots),

@@ -17,14 +17,14 @@ interface CaptureTask {
 export type Task =
   /** Makes sure that the job of an accepted capture (revision 0), or of a refresh, is in the queue. */
   | (CaptureTask & { readonly kind: 'dispatch'; readonly revision: number })
-  /** Clears away what is left of a capture whose time is over, or that was deleted. */
+  /** Removes the files of a capture that has expired or was deleted. */
   | (CaptureTask & { readonly kind: 'expiry' })
   /** Refreshes a capture whose interval has passed. */
   | (CaptureTask & { readonly kind: 'refresh' })
   | DeliveryTask
   | TestTask;
 
-/** Tells the account holder's webhook of an event. `attempt` counts from 1; the first one was due at `firstAt`. */
+/** Delivers an event to the account holder's webhook. `attempt` counts from 1; the first one was due at `firstAt`. */
 export interface DeliveryTask extends CaptureTask {
   readonly kind: 'webhook';
   readonly revision: number;
@@ -48,7 +48,7 @@ export interface TestTask extends Omit<DeliveryTask, 'event' | 'revision' | 'red
 
 export type TaskOf<K extends TaskKind> = Extract<Task, { readonly kind: K }>;
 
-/** How long handing a task over may take while the server is away. */
+/** Time limit for publishing a task while the server is unavailable. */
 const publishTimeoutMs = 10_000;
 
 /** Hands tasks over to the leader, now or later. Times and deadlines are Unix milliseconds by the server's clock. */
@@ -64,7 +64,7 @@ export class Tasks {
     return this.#publish(task, taskSubject(task.kind, nameOf(task)), {}, deadline);
   }
 
-  /** To be done at a time, or soon afterwards. One of the same capture and kind that was to come is replaced. */
+  /** Schedules a task for a time. Replaces a scheduled task of the same capture and kind. */
   schedule(task: Task, at: number, deadline?: number): Promise<void> {
     const name = nameOf(task);
     const schedule = { specification: new Date(at), target: taskSubject(task.kind, name) };

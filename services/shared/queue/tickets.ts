@@ -5,16 +5,16 @@ import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import { compareAndSet } from '../nats/retry.ts';
 
-/** What a trusted service wrote into a job, and reads again in its result, whatever the renderer in between is. */
+/** Data that a trusted service writes into a job and reads from its result, independent of the renderer in between. */
 export interface Ticket {
   readonly account: string;
   readonly uuid: string;
   /** 0 for the capture itself, then the number of the refresh. */
   readonly revision: number;
   readonly region: Region;
-  /** Name of the object that the renderer was told to create. */
+  /** Name of the object that the renderer must create. */
   readonly object: string;
-  /** Counts how often the job was queued because a renderer returned it: each ticket does so once. Absent: 1. */
+  /** Number of times the job was queued because a renderer returned it; each ticket can cause that once. Absent: 1. */
   readonly attempt?: number;
   /** An interactive capture as it was accepted: it has no record until it ends. */
   readonly draft?: CaptureRecord;
@@ -23,7 +23,7 @@ export interface Ticket {
 /** Where the secret is kept in the bucket `db`: no renderer can read it. */
 const secretKey = 'secret.tickets';
 
-/** A secret that does not open a ticket is read again, but not more often than this, whatever renderers send. */
+/** Minimum interval of reads of the secret after a ticket with an invalid signature, whatever renderers send. */
 const minReadIntervalMs = 1000;
 
 /** How long reading the secret, or making it, may take with all attempts. */
@@ -59,12 +59,12 @@ export class Tickets {
     if (rest.length > 0) return null;
     const known = this.#secret;
     if (known !== null && isSignedWith(known, body, given)) return parse(body);
-    // While it is not known, everybody waits for the reading: what is true must not be taken for forged.
+    // While the secret is unknown, all callers wait for the read: a valid ticket must not be rejected as forged.
     if (known !== null && performance.now() - this.#readAt < minReadIntervalMs) return null;
     return isSignedWith(await this.#read(), body, given) ? parse(body) : null;
   }
 
-  /** Has the secret read again by whoever needs it next: for after a reconnection. */
+  /** Makes the next caller read the secret again, after a reconnection. */
   forget(): void {
     this.#secret = null;
     this.#readAt = -Infinity;

@@ -10,7 +10,7 @@ import {
   urlVariable,
 } from './variables.ts';
 
-/** What every process is told. */
+/** Configuration of every process. */
 export interface CommonConfig {
   readonly nats: {
     readonly url: string;
@@ -236,7 +236,7 @@ export function readStorage(env: EnvReader): StorageConfig {
       WEBCAPTURE_GCS_PROJECT: project,
     };
     for (const [name, value] of Object.entries(others)) {
-      if (value) env.problem(name, 'needs WEBCAPTURE_GCS_BUCKET beside it: without a bucket, files are kept in NATS');
+      if (value) env.problem(name, 'needs WEBCAPTURE_GCS_BUCKET: without a bucket, files are kept in NATS');
     }
     return { bucket: undefined };
   }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** An await took longer than it may. */
+/** Thrown when an await times out. */
 export class DeadlineError extends Error {
   constructor(what: string, ms: number) {
     super(`${what} took longer than ${Math.round(ms)} ms`);
@@ -9,8 +9,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * The promise's result, or a {@link DeadlineError} after `ms`. The work itself goes on: the caller ends it (closes the
- * page, destroys the socket) when it can be ended. A late rejection is swallowed.
+ * Returns the promise's result, or throws a {@link DeadlineError} after `ms`. The work itself continues: the caller
+ * ends it if possible (closes the page, destroys the socket). A late rejection is ignored.
  */
 export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,8 @@ export function onAbort(signal: AbortSignal, act: () => void): () => void {
 }
 
 /**
- * The promise's result, or the signal's reason once that aborts. The work itself goes on; a late rejection is swallowed.
+ * Returns the promise's result, or throws the signal's reason when it aborts. The work itself continues; a late
+ * rejection is ignored.
  */
 export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();

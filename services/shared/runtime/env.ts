@@ -20,7 +20,7 @@ export class EnvReader {
     this.#env = env;
   }
 
-  /** The value as it is; undefined when the variable is not set at all. */
+  /** Returns the unparsed value; undefined when the variable is not set. */
   raw(name: string): string | undefined {
     return this.#env[name];
   }

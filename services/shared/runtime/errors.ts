@@ -68,13 +68,13 @@ export const errorTable = {
     status: 429,
     retryable: true,
     cause: 'client',
-    message: 'Too many requests. Wait for the seconds that Retry-After tells, then send it again.',
+    message: 'Too many requests. Retry after the number of seconds in the Retry-After header.',
   },
   QUEUE_FULL: {
     status: 429,
     retryable: true,
     cause: ['client', 'service'],
-    message: 'Too many captures are under way. Wait for the seconds that Retry-After tells, then send it again.',
+    message: 'Too many captures are under way. Retry after the number of seconds in the Retry-After header.',
   },
   NAVIGATION_FAILED: { status: 500, retryable: true, cause: 'page', message: 'The page could not be opened.' },
   CAPTURE_TIMEOUT: {
@@ -155,8 +155,8 @@ type ServiceErrorRest<Code extends ErrorCode> = [Extract<Code, CodeWithoutCause>
   : [message: string | undefined, options: ServiceErrorOptions & { readonly causedBy: FailureCause }];
 
 /**
- * An error with a public face. `message` is what the client reads; `cause` stays in the log.
- * Callers ask for `code`; nobody parses a message.
+ * An error with a public message. Clients read `message`; `cause` stays in the log. Callers compare `code` and never
+ * parse messages.
  */
 export class ServiceError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;

@@ -3,8 +3,8 @@ import { type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 /**
- * The log of a process: JSON lines on stdout. Whatever is logged, no query string, userinfo, html, bearer token or
- * webhook address gets out: secrets are removed by path, addresses in any string are cut by {@link redactUrls}.
+ * Creates the log of a process: JSON lines on stdout. Query strings, userinfo, HTML, bearer tokens and webhook
+ * addresses never appear: secrets are removed by path, and {@link redactUrls} cuts addresses in any string.
  */
 export function createLogger(options: { service: string; pod: string; level: string }): Logger {
   return pino({

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { refusePages } from './page-source.ts';
 import type { Logger } from './logger.ts';
 
-/** Gauges of prom-client that are named as counters, and only add up what stands beside them by type. */
+/** Gauges of prom-client with counter names that only sum up the per-type gauges. */
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
 /** The metrics of one process, the runtime's own among them. */

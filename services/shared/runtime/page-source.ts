@@ -1,8 +1,9 @@
 import type { Server } from 'node:net';
 
 /**
- * Where connections to this machine come from that a page or a webhook has asked for. Linux lets a process bind every address
- * of 127.0.0.0/8, so that a server tells them from those of operators, of whichever process of this service they are.
+ * Source address of connections to this machine that a page or webhook has caused. Linux lets a process bind every
+ * address of 127.0.0.0/8, so a server can distinguish them from operators' connections, whichever process of this
+ * service made them.
  */
 export const pageSource = '127.87.67.1';
 

@@ -18,9 +18,8 @@ interface Service<Config extends ServiceConfig> {
 type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
 
 /**
- * The life of a process: read the configuration, start, wait for SIGTERM or SIGINT, drain in reverse order, exit.
- * Exit code 0 after a drain, 1 when the start failed or something broke that nobody handled, 78 when the configuration
- * is refused.
+ * Runs a process: reads the configuration, starts, waits for SIGTERM or SIGINT, drains in reverse order, and exits. The
+ * exit code is 0 after a drain, 1 after a failed start or an unhandled error, and 78 for an invalid configuration.
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const config = readConfigOrExit(service);

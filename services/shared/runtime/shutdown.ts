@@ -6,7 +6,7 @@ interface Step {
   readonly stop: () => Promise<unknown> | void;
 }
 
-/** What has to be stopped, last started first, all of it within one time limit. */
+/** Steps of the shutdown, run in reverse order of the start within one time limit. */
 export class Shutdown {
   readonly #steps: Step[] = [];
   readonly #aborter = new AbortController();

@@ -8,7 +8,7 @@ export interface Variable<T = unknown> {
   /** Its default, in words; empty when there is none. */
   readonly defaultText: string;
   readonly meaning: string;
-  /** `fallback` stands in for the default where that depends on another variable. */
+  /** `fallback` replaces the default where the default depends on another variable. */
   read(env: EnvReader, fallback?: T): T;
 }
 
@@ -27,7 +27,7 @@ interface IntegerRange extends WithDefault<number> {
   readonly min: number;
   readonly max?: number;
   readonly unit?: string;
-  /** What the value `auto` stands for; without it, `auto` is refused. */
+  /** Value of `auto`; without it, `auto` is invalid. */
   readonly auto?: () => number;
 }
 
@@ -101,7 +101,7 @@ export function parsedVariable<T>(
   return variable(name, type, { meaning, defaultText, default: parse(spec.default) }, parse);
 }
 
-/** @param parse throws an Error whose message is the rule that the text breaks; the default stands in then */
+/** @param parse throws an Error whose message is the violated rule; the value is then the default */
 function variable<T>(name: string, type: string, spec: WithDefault<T>, parse: (text: string) => T): Variable<T> {
   const { meaning, defaultText = inCode(spec.default) } = spec;
   return {

@@ -13,7 +13,7 @@ export interface CaptureEnd {
   readonly region: Region;
   /** What it was charged. */
   readonly tokens: number;
-  /** From its acceptance; of what nobody waited for and what completed, without the wait in the queue. */
+  /** Since the acceptance. For a completed capture without a waiting client, the time in the queue is excluded. */
   readonly durationMs: number;
   readonly endedAt: number;
   /** Undefined: it completed. */

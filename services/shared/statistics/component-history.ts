@@ -14,7 +14,7 @@ export interface ComponentHistory {
   /** The state at `observedUntil`. */
   readonly status: StatusValue;
   readonly observedUntil: number;
-  /** Oldest first; a day on which nobody looked may be missing. */
+  /** Oldest first; unobserved days may be missing. */
   readonly days: readonly ObservedDay[];
   /** Newest first. */
   readonly incidents: readonly StoredIncident[];
@@ -25,7 +25,7 @@ export const historyFormat = 1;
 export interface ObservedDay {
   /** `yyyy-mm-dd`. */
   readonly date: string;
-  /** Milliseconds in each state, in the order of `statusValues`. What is missing of the day, nobody has seen. */
+  /** Milliseconds in each state, in the order of `statusValues`. The missing part of the day was not observed. */
   readonly ms: readonly number[];
 }
 
@@ -76,8 +76,8 @@ export function addTime(
 const maxUnwrittenMs = 2 * historyIntervalMs;
 
 /**
- * The history of a component of which somebody is known to have looked until then without seeing a change: what the last status says
- * that was published, since a change is written at once, and an unchanged state every few minutes.
+ * The history of a component that was observed until then without a change. The last published status proves that: a
+ * change is written at once, and an unchanged state every few minutes.
  */
 export function observedTo(history: ComponentHistory, until: number): ComponentHistory {
   const { observedUntil, days, status: state } = history;

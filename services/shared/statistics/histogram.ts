@@ -1,4 +1,4 @@
-/** Each bucket ends at so many times its beginning: a percentile is off by at most 5% (the square root of this). */
+/** Ratio of each bucket's end to its start: a percentile is off by at most 5% (the square root of this). */
 const growth = 1.1;
 
 /** A day and more: what takes longer counts as this. */

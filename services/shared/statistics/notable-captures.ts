@@ -65,7 +65,10 @@ export const notableKey = (time: number): string => `notable.${hourOf(time)}`;
 /** An hour is listed until its last capture is a day old. */
 export const notableTtlSeconds = 26 * 3600;
 
-/** The notable captures of the last 24 hours: of each hour so many that any list of so many is exact. */
+/**
+ * Keeps the notable captures of the last 24 hours: for each hour as many as the longest list, so that every list is
+ * exact.
+ */
 export class NotableCaptures {
   readonly #session: NatsSession;
 

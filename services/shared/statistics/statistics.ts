@@ -38,9 +38,10 @@ export function createStatisticsMetrics(registry: Registry): (outcome: WriteOutc
 }
 
 /**
- * Counts what accounts do, for their usage history and for the operator. Counting is an addition in memory; every ten seconds the sums
- * are added to an entry for each account and day (`stats.<account>.<yyyymmdd>` in the bucket `db`), and to one for each hour. What a process
- * that is killed has not written yet is missing, and what was written without an answer may count twice: what is charged stands in the usage ledger.
+ * Counts the activity of accounts, for their usage history and for the operator. Counting is an addition in memory;
+ * every ten seconds the sums are added to an entry for each account and day (`stats.<account>.<yyyymmdd>` in the bucket
+ * `db`), and to one for each hour. A killed process loses its unwritten counts, and a write without an answer may count
+ * twice. Charges are in the usage ledger.
  */
 export class Statistics {
   readonly #session: NatsSession;

@@ -196,7 +196,7 @@ test('a body that is compressed is refused, and told why', async () => {
   const answer = await send('{"url":"https://example.com/"}', 'Content-Encoding: gzip');
   expect([statusOf(answer), messageOf(answer)]).toEqual([
     400,
-    'the body must not be compressed, but has the Content-Encoding gzip: send it as it is',
+    'the body must not be compressed, but has the Content-Encoding gzip: send it uncompressed',
   ]);
 });
 

@@ -328,7 +328,7 @@ describe('what was extracted from a page', () => {
   test.each<[string, () => void]>([
     ['is no archive', () => (renderer.pack = async () => Buffer.from('<html>'.repeat(20)))],
     [
-      'is larger than it may be',
+      'is too large',
       () => (renderer.pack = async () => Buffer.concat([await packExtracted({}), randomBytes(maxStoredBytes)])),
     ],
   ])('fails the capture where it %s, and leaves nothing behind', async (_what, lie) => {

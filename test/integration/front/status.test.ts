@@ -63,7 +63,7 @@ describe('a word that is too old', () => {
     expect(statusOf(stale, 'queue')).toEqual({
       name: 'queue',
       status: 'degraded_performance',
-      message: 'No word from the controller for 45 s.',
+      message: 'The controller has not reported for 45 s.',
       lastCheckedAt,
     });
     expect(statusOf(stale, 'engine')?.status).toBe('major_outage');

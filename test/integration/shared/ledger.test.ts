@@ -72,7 +72,7 @@ test('several processes that book in the same shard lose nothing', async () => {
 test('who has waited for longer than it may is told so, and is not booked', async () => {
   const ledger = new UsageLedger(nats.session);
   const shard = newShard();
-  await expect(ledger.write(newWrite(shard), 0)).rejects.toThrow('waiting to book a capture');
+  await expect(ledger.write(newWrite(shard), 0)).rejects.toThrow('waiting to write the usage of a capture');
   await ledger.write(newWrite(shard), 10_000);
   expect(await tokensOf(shard)).toBe(1);
 });

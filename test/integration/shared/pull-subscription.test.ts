@@ -292,7 +292,7 @@ test('what is taken back comes to nobody, and others on the inbox go on', async 
 test('only one may ask a durable at a time', async () => {
   const inbox = inboxOf(await connectTo(nats.url));
   const { subscription } = pulling(inbox);
-  expect(() => pulling(inbox)).toThrow('somebody asks for messages of CAPTURES/us-east-interactive already');
+  expect(() => pulling(inbox)).toThrow('messages of CAPTURES/us-east-interactive are already being pulled');
   subscription.close();
   pulling(inbox).subscription.close();
 });

@@ -52,10 +52,10 @@ describe('links of a private bucket', () => {
 
   test.each([
     [{ ...bucket, WEBCAPTURE_GCS_LINKS: 'public' }, 'WEBCAPTURE_GCS_LINKS must be one of stream, signed'],
-    [{ WEBCAPTURE_GCS_LINKS: 'signed' }, 'WEBCAPTURE_GCS_LINKS needs WEBCAPTURE_GCS_BUCKET beside it'],
+    [{ WEBCAPTURE_GCS_LINKS: 'signed' }, 'WEBCAPTURE_GCS_LINKS needs WEBCAPTURE_GCS_BUCKET'],
     [
       { ...bucket, WEBCAPTURE_GCS_LINKS: 'signed', WEBCAPTURE_GCS_ENDPOINT: 'http://127.0.0.1:4443' },
-      'WEBCAPTURE_GCS_LINKS cannot be signed beside WEBCAPTURE_GCS_ENDPOINT',
+      'WEBCAPTURE_GCS_LINKS cannot be used with WEBCAPTURE_GCS_ENDPOINT',
     ],
   ])('%j stops the start', (environment, message) => {
     expect(() => front(environment)).toThrow(message);

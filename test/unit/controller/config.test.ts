@@ -93,7 +93,7 @@ describe('Kubernetes', () => {
     [{ KUBECONFIG: '/a', WEBCAPTURE_KUBERNETES: 'on' }, 'WEBCAPTURE_RELEASE must be set'],
     [{ WEBCAPTURE_KUBERNETES: 'maybe' }, 'WEBCAPTURE_KUBERNETES must be one of auto, on, off'],
     [{ ...pod, WEBCAPTURE_LEASE: 'A b' }, 'WEBCAPTURE_LEASE must be a valid Kubernetes name, not "A b"'],
-    [{ ...pod, WEBCAPTURE_NAMESPACE: '-x' }, 'WEBCAPTURE_NAMESPACE must be a name'],
+    [{ ...pod, WEBCAPTURE_NAMESPACE: '-x' }, 'WEBCAPTURE_NAMESPACE must be a valid Kubernetes name'],
   ] as const)('refuses %j', (env, message) => {
     expect(() => readControllerConfig(env)).toThrow(message);
   });

@@ -208,7 +208,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       'a Deployment that is not there: as many as configured are wanted',
       { wanted: 1, pods: [], clusters: clusters({ wanted: null, pods: [], missing: ['r-us-east'] }) },
       'major_outage',
-      '0 of 1 renderers healthy: none is running; the Deployment r-us-east is not there',
+      '0 of 1 renderers healthy: none is running; the Deployment r-us-east does not exist',
     ],
     [
       'Kubernetes is away: what was wanted stays wanted, and heartbeats count',

@@ -44,14 +44,14 @@ describe('engine', () => {
 
 describe('queue', () => {
   test.each([
-    [answered(), op, 'it answers', 2],
-    [answered({ roundTripMs: 1000 }), op, 'it answers', 1000],
+    [answered(), op, 'NATS responds', 2],
+    [answered({ roundTripMs: 1000 }), op, 'NATS responds', 1000],
     [answered({ roundTripMs: 1400 }), deg, 'slow: NATS took 1.4 s to respond', 1400],
     [answered({ missing: ['DEAD'] }), major, 'missing: DEAD', 2],
     [answered({ missing: ['a', 'b', 'c'] }), major, 'missing: a, b, c', 2],
     [answered({ missing: ['a', 'b', 'c', 'd'] }), major, 'missing: a, b, c and 1 more', 2],
     [{ kind: 'unreachable', why: 'no connection' }, major, 'there is no connection to NATS', undefined],
-    [{ kind: 'unreachable', why: 'no answer' }, major, 'NATS does not answer in time', undefined],
+    [{ kind: 'unreachable', why: 'no answer' }, major, 'NATS does not respond in time', undefined],
     [{ kind: 'unreachable', why: 'no JetStream' }, major, 'JetStream is not available on the NATS server', undefined],
   ] as const)('%o', (facts, status, message, responseTimeMs) => {
     expect(decideQueue(facts)).toEqual({

@@ -193,7 +193,7 @@ describe('the status of a RenderRegion', () => {
       type: 'DeploymentFound',
       status: 'False',
       reason: 'NotFound',
-      message: 'the Deployment r-us-east is not there',
+      message: 'the Deployment r-us-east does not exist',
     });
   });
 

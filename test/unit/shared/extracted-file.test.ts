@@ -24,7 +24,7 @@ test('what is replaced while it is being read is read again', async () => {
   await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
 });
 
-test('a part that is larger than it may be is refused by its name', async () => {
+test('a part that is too large is refused by its name', async () => {
   const stored = (text: string): Pick<FileStore, 'stat' | 'read'> => ({
     stat: async () => ({ size: 100 }) as StoredFile,
     async *read() {
@@ -33,5 +33,5 @@ test('a part that is larger than it may be is refused by its name', async () => 
   });
   const text = 'a'.repeat(maxExtractedBytes);
   expect(await readExtracted(stored(text), 'a.png', {})).toEqual({ text });
-  await expect(readExtracted(stored(`${text}a`), 'a.png', {})).rejects.toThrow('text is larger than it may be');
+  await expect(readExtracted(stored(`${text}a`), 'a.png', {})).rejects.toThrow('text is too large');
 });

@@ -31,9 +31,9 @@ test('a bucket is one of Google’s unless another server is named', () => {
 });
 
 test.each([
-  [{ WEBCAPTURE_GCS_PREFIX: 'captures/' }, 'WEBCAPTURE_GCS_PREFIX needs WEBCAPTURE_GCS_BUCKET beside it'],
-  [{ WEBCAPTURE_GCS_ENDPOINT: 'http://x' }, 'WEBCAPTURE_GCS_ENDPOINT needs WEBCAPTURE_GCS_BUCKET beside it'],
-  [{ WEBCAPTURE_GCS_PROJECT: 'p' }, 'WEBCAPTURE_GCS_PROJECT needs WEBCAPTURE_GCS_BUCKET beside it'],
+  [{ WEBCAPTURE_GCS_PREFIX: 'captures/' }, 'WEBCAPTURE_GCS_PREFIX needs WEBCAPTURE_GCS_BUCKET'],
+  [{ WEBCAPTURE_GCS_ENDPOINT: 'http://x' }, 'WEBCAPTURE_GCS_ENDPOINT needs WEBCAPTURE_GCS_BUCKET'],
+  [{ WEBCAPTURE_GCS_PROJECT: 'p' }, 'WEBCAPTURE_GCS_PROJECT needs WEBCAPTURE_GCS_BUCKET'],
   [{ WEBCAPTURE_GCS_BUCKET: 'gs://b' }, 'WEBCAPTURE_GCS_BUCKET must be the name of a bucket'],
   [{ WEBCAPTURE_GCS_BUCKET: 'bbb', WEBCAPTURE_GCS_PREFIX: 'captures' }, 'WEBCAPTURE_GCS_PREFIX must be like captures/'],
   [
