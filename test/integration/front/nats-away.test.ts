@@ -93,14 +93,14 @@ test('while NATS is away requests are refused within seconds, and the status say
     const found = components.find(({ name }) => name === 'queue');
     return status.status === 503 && found?.status === 'major_outage' ? found : undefined;
   });
-  expect(queue).toMatchObject({ message: expect.stringContaining('Out of reach') });
+  expect(queue).toMatchObject({ message: expect.stringContaining('Unavailable for') });
   // A load balancer leaves it where it is: the other fronts have no NATS either, and somebody must say so.
   const health = await front.call('/healthz', { key: null });
   expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
   // The page comes all the same, with what is known and what was known last.
   const page = await (await front.call('/status.html', { key: null })).text();
   expect(page).toMatch(/<h1>Major outage<\/h1><p>Affected: API, Queue/);
-  expect(page).toContain('Out of reach');
+  expect(page).toContain('Unavailable for');
   expect(page).toContain('id="days-queue" data-name="queue"><div class="bars"');
   await front.nats.start();
   await until('captures to work again', async () => (await front.capture({ url })).status === 200);
