@@ -213,7 +213,7 @@ const pages: readonly HardPage[] = [
       expect(extracted.text).toMatch(/^deepest\*_`\[&/);
       expect(extracted.markdown).toMatch(/^(?:> ){300}\*\*deepest\\\*/);
     },
-    { isHostile: true },
+    { isHostile: true, isLong: true },
   ),
   page(
     'what is shown without scripts, and what hide and remove leave',

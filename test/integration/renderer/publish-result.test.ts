@@ -87,7 +87,7 @@ test('a result waits for room in a full queue of results', async () => {
   const before = await queue.results();
   const { delivered: job } = await delivered();
   await streams.update(streamNames.results, { max_bytes: 1 });
-  const refused = await publisher.publish(job, failed, Date.now() + 300).catch((error: unknown) => error);
+  const refused = await publisher.publish(job, failed, Date.now() + 2000).catch((error: unknown) => error);
   expect(isStreamFull(refused)).toBe(true);
   const publishing = publisher.publish(job, failed, Date.now() + 10_000);
   await streams.update(streamNames.results, { max_bytes: -1 });
