@@ -130,8 +130,17 @@ function withoutResult(record: CaptureRecord) {
 /** Their names; the values are shown to nobody. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
   if (secrets === undefined) return {};
-  const { headers = [], cookies = [], auth = false, css = false, script = false } = secrets;
-  return { secrets: { headers: [...headers], cookies: [...cookies], auth, css, script } };
+  const { headers = [], cookies = [], auth = false, css = false, script = false, pdfEncryption } = secrets;
+  return {
+    secrets: {
+      headers: [...headers],
+      cookies: [...cookies],
+      auth,
+      css,
+      script,
+      ...(pdfEncryption === undefined ? {} : { pdfEncryption }),
+    },
+  };
 }
 
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {
