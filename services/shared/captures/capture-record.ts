@@ -15,6 +15,18 @@ export interface CacheKey {
   readonly ttl: number;
 }
 
+/** Where the diagnostics of the latest rendering that left some are stored. */
+export interface DiagnosticsFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** The rendering: 0 is the capture itself, else the number of the refresh. */
+  readonly revision: number;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  /** Of a failed capture: their time is over. Those of others end with the file. */
+  readonly isExpired?: true;
+}
+
 /** What a renderer found out about a finished capture. */
 export interface CaptureOutcome {
   readonly region: Region;
@@ -176,4 +188,6 @@ export interface CaptureRecord {
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
   readonly failure?: RecordedFailure;
+  /** Kept when they are gone. Absent: there never were any. */
+  readonly diagnostics?: DiagnosticsFile;
 }

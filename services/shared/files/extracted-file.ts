@@ -11,9 +11,16 @@ export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536
 /** What cannot be compressed grows a little. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** The names under which anything of a capture is stored: its file, and what was extracted beside it. */
-export const storedNamesOf = ({ fileName, options }: Pick<CaptureRecord, 'fileName' | 'options'>): readonly string[] =>
-  options.extract === undefined ? [fileName] : [fileName, extractedName(fileName)];
+/** The names under which anything of a capture is stored: its file, what was extracted beside it, and its diagnostics. */
+export const storedNamesOf = ({
+  fileName,
+  options,
+  diagnostics,
+}: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics'>): readonly string[] => [
+  fileName,
+  ...(options.extract === undefined ? [] : [extractedName(fileName)]),
+  ...(diagnostics === undefined ? [] : [diagnostics.name]),
+];
 
 /** The names of the parts that there are. */
 export const partsOf = (extracted: Extracted): ExtractName[] =>

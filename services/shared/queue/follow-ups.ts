@@ -28,6 +28,9 @@ export class FollowUps {
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
     }
+    if (record.status === 'failed' && record.diagnostics !== undefined) {
+      arranging.push(this.#expiryIndex.add(capture, record.diagnostics.expiresAt));
+    }
     if (record.status === 'completed' && nextRefreshAt !== undefined) {
       arranging.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
     }
@@ -63,7 +66,10 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
   };
 }
 
-/** Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. */
+/**
+ * Removes everything of a capture but its record: the cache entry first, so that nobody is sent to a file that is gone. The diagnostics of
+ * a failed capture stay until their time is over.
+ */
 export async function removeCaptureFiles(
   record: CaptureRecord,
   deps: {
@@ -72,8 +78,10 @@ export async function removeCaptureFiles(
     readonly removeHtml: (name: string) => Promise<void>;
   },
 ): Promise<void> {
-  const { account, uuid, cache: cacheEntry, html } = record;
+  const { account, uuid, cache: cacheEntry, html, status, diagnostics } = record;
+  const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
+  const names = storedNamesOf(record).filter((name) => name !== kept);
   if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
-  await Promise.all(storedNamesOf(record).map((name) => deps.store.remove(name)));
+  await Promise.all(names.map((name) => deps.store.remove(name)));
   if (html !== undefined) await deps.removeHtml(html);
 }
