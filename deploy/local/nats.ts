@@ -17,8 +17,6 @@ export interface NatsOptions {
   readonly serverName?: string;
   /** Further lines of its configuration, e.g. its accounts or its cluster. */
   readonly config?: string;
-  /** The account that gets the streams which an earlier version kept in the server's default account. */
-  readonly streamsAccount?: string;
   /** The user of commands such as `npm run reconcile`; `runningNats` tells it to who may read the folder. */
   readonly operator?: NatsLogin;
   /** Gets every line that the server prints. */
@@ -44,11 +42,9 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const { dataDir, log, signal } = options;
   const configPath = join(dataDir, 'nats-server.conf');
   const pidPath = join(dataDir, 'nats-server.pid');
-  await mkdir(dataDir, { recursive: true });
-  // An older version left it open: the streams hold the secrets of webhooks.
-  await chmod(dataDir, 0o700);
+  // The streams hold the secrets of webhooks.
+  await mkdir(dataDir, { recursive: true, mode: 0o700 });
   await formerServerGone(pidPath, configPath, signal);
-  if (options.streamsAccount !== undefined) await moveStreams(join(dataDir, 'jetstream'), options.streamsAccount);
   await removePortsFiles(dataDir);
   // Made anew, since a file that is there keeps its mode. They hold passwords of users.
   await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
@@ -151,12 +147,6 @@ async function formerServerGone(pidPath: string, configPath: string, signal: Abo
     deadlineMs: 10_000,
     ...(signal ? { signal } : {}),
   });
-}
-
-/** The server keeps the streams of each account in a folder of its name, and cannot share those of its default account, `$G`. */
-async function moveStreams(storeDir: string, account: string): Promise<void> {
-  const [from, to] = [join(storeDir, '$G'), join(storeDir, account)];
-  if (existsSync(from) && !existsSync(to)) await rename(from, to);
 }
 
 /** Reads the file that the server writes when it accepts connections. */

@@ -140,7 +140,6 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     },
     {
       ...common('results'),
-      // Each region by its name: version 0.1 announced on subjects of the same form.
       subjects: allRegions.map((region) => resultSubject(region, '*')),
       retention: 'workqueue',
       discard: 'new',

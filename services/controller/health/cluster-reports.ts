@@ -11,8 +11,8 @@ export type PodState = 'ready' | 'unready' | 'ending';
 export interface RegionReport {
   /** The least number of renderers asked for in the last five minutes; null when no Deployment of it is there. */
   readonly wanted: number | null;
-  /** The number of renderers asked for now; version 0.1 did not report it. */
-  readonly asked?: number | null;
+  /** The number of renderers asked for now. */
+  readonly asked: number | null;
   /** Why Kubernetes makes no more pods, in its own words. */
   readonly refused?: readonly string[];
   /** Pods by state. */
@@ -32,11 +32,11 @@ export interface RegionPod {
  * `cluster.<region>.<uid>` from a satellite: the fleet's leader may sit in another cluster than the pods.
  */
 export interface ClusterReport {
-  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`); version 0.1 did not report it. */
-  readonly cluster?: string;
+  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`). */
+  readonly cluster: string;
   readonly namespace: string;
-  /** Of the software that reports; version 0.1 did not report it. */
-  readonly version?: string;
+  /** Of the software that reports. */
+  readonly version: string;
   readonly regions: Readonly<Partial<Record<Region, RegionReport>>>;
   /** Unix milliseconds. */
   readonly at: number;

@@ -7,13 +7,12 @@ import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
-import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
 import type { FailCapture } from './fail-capture.ts';
-import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
+import { fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
 
 const retryMs = 5000;
 
@@ -33,7 +32,6 @@ export interface DeadLetterDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
-  readonly fleet: Pick<Fleet, 'fresh'>;
   readonly deadLetters: Pick<DeadLetters, 'add'>;
   readonly log: Logger;
 }
@@ -63,9 +61,7 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   // A terminated message has left the work queue by now.
   const message = await getMessage(session.jsm.streams, streamNames.captures, { seq: sequence });
   const job = message === null ? null : readQueuedJob(message.data);
-  if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
-    await publishAgain(session, message, job);
-  } else if (job !== null && !(await convertOldJob(job, sequence, deps, { unlessBegun: false }))) {
+  if (job !== null) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
     await failCapture(job, {
       reason,
@@ -89,24 +85,6 @@ async function note(
   } catch (error) {
     log.debug({ err: error, uuid }, 'a dead letter could not be noted');
   }
-}
-
-/**
- * Renderers of version 0.1 return jobs of this version in such a way that it counts as a delivery: while there are any in
- * the region, in the course of an upgrade, three deliveries say nothing about the page.
- */
-function mayHaveBeenReturned({ subject }: StoredMsg, job: QueuedJob, { session, fleet }: DeadLetterDeps): boolean {
-  const region = regionOfSubject(subject);
-  if (region === null || job.version !== captureJobVersion || session.now() > job.startBy) return false;
-  // Version 0.1 does not tell its processes apart.
-  return fleet.fresh(region).some(({ instance }) => instance === undefined);
-}
-
-async function publishAgain({ js }: NatsSession, message: StoredMsg, { uuid, revision }: QueuedJob): Promise<void> {
-  await js.publish(message.subject, message.data, {
-    msgID: `${uuid}:${revision}:undelivered-${message.seq}`,
-    expect: { streamName: streamNames.captures },
-  });
 }
 
 /** The server's notification of a message that it will not deliver again. */

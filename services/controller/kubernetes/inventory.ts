@@ -169,8 +169,7 @@ export class Inventory {
     if (this.#remembered) return;
     this.#remembered = true;
     for (const { spec, status } of this.regions) {
-      // Version 0.1 wrote the least number as `wanted`.
-      const least = status?.expected ?? status?.wanted;
+      const least = status?.expected;
       if (least === undefined || status?.lastCheckedAt === undefined) continue;
       this.#least.remember(spec.region, least, this.#now() - Date.parse(status.lastCheckedAt));
     }

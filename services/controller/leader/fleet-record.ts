@@ -54,9 +54,6 @@ export function standingOf(
   return own.generation !== null && generationOf(found) > own.generation ? 'superseded' : 'newer';
 }
 
-/** 0 for a record of version 0.1, which therefore supersedes no controller during an upgrade. */
-const generationOf = ({ generation = 0 }: FleetConfig) => generation;
-
 /**
  * The configuration of the fleet as a controller of a hub sees it. It belongs to one installation, that of the first leader. A controller
  * of another one leads only with the same values, since then it changes nothing. Of the controllers of one installation those with the

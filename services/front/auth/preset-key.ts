@@ -39,16 +39,12 @@ export async function ensurePresetKey(key: string, { accounts, keys, now }: Stor
     await accounts.create({ id: demoAccount, name: 'Demo', createdAt, ...demoLimits }).catch((error: unknown) => {
       if (!isWriteConflict(error)) throw error;
     });
-  } else if (found.value.tokenQuota === undefined) {
-    await accounts.change(demoAccount, (record) => ({ ...demoLimits, ...record }));
   }
   const hash = hashKey(key);
   // Part of the hash tells one preset key from the one before it.
   const id = `preset-${hash.slice(0, 8)}`;
-  const record = (await keys.get(hash))?.value;
-  // A record of an older version is not in the index yet.
-  if (record !== undefined && (await keys.find(record.account, record.id)) !== null) return;
-  await keys.put(hash, record ?? { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
+  if ((await keys.get(hash)) !== null) return;
+  await keys.put(hash, { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
 }
 
 /** How often it is looked for without a reason. */

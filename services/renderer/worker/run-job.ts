@@ -123,11 +123,6 @@ async function publishReturn(
   deps: JobDeps,
   { deadline, signal }: { readonly deadline: number; readonly signal?: AbortSignal } = soon(),
 ): Promise<void> {
-  if (typeof job.ticket !== 'string') {
-    // Of version 0.1: the leader makes a job of this version of it.
-    message.nak(oldVersionDelayMs);
-    return;
-  }
   const delivered = { job, delivery: message.delivery, takenAt };
   await deps.results.publish(delivered, { kind: 'returned', reason }, deadline, signal);
   deps.onReturn({ reason, heldMs: performance.now() - takenAt });

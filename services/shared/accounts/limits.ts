@@ -63,7 +63,7 @@ type FrontReservations = readonly [
 export interface AdmissionState {
   /**
    * When it was written (Unix ms), by the clock of the account: the farthest that the clock of any front has come. All
-   * times in the value are by this clock. A value of an older version has none.
+   * times in the value are by this clock.
    */
   readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
@@ -156,7 +156,7 @@ export function admit(
   const named = new Map(Object.entries(current.holds));
   const reserved = reservedIn(current);
   // No admission leaves it further ahead than the window: what lies beyond comes of limits that have been raised since,
-  // or of a front of an older version whose clock is ahead, and nobody is to wait for that.
+  // and nobody is to wait for that.
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
   let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {

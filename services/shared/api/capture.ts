@@ -41,7 +41,7 @@ export const reportSchema = Type.Object({
       description: 'Waits that timed out. The page was captured as it was.',
     },
   ),
-  // Captures of former versions have none.
+  // A PDF has none.
   strategy: Type.Optional(
     enumOf(captureStrategies, {
       description:

@@ -26,12 +26,9 @@ export interface CaptureOutcome {
   readonly report: CaptureReport;
   /** What was extracted from the page, and how large it is where it is stored. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
-  /** What the renderer called the file: tells its result when it comes again. Absent in records of version 0.1. */
-  readonly object?: string;
+  /** What the renderer called the file: tells its result when it comes again. */
+  readonly object: string;
 }
-
-/** A failure as a record has it: version 0.1 recorded no cause. */
-export type RecordedFailure = Omit<CaptureFailure, 'cause'> & Partial<Pick<CaptureFailure, 'cause'>>;
 
 export interface CaptureFailure {
   readonly code: ErrorCode;
@@ -58,7 +55,7 @@ export interface CaptureRefresh {
   readonly attempt?: number;
   readonly endedAt?: number;
   /** With state `failed`, also when it could not even begin (quota, suspension). The file is as it was. */
-  readonly failure?: RecordedFailure;
+  readonly failure?: CaptureFailure;
 }
 
 /** The delivery of the notice about the latest event of a capture. All times are Unix milliseconds. */
@@ -86,7 +83,7 @@ export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> 
   readonly number: number;
   readonly endedAt: number;
   /** Of one that failed. */
-  readonly failure?: Omit<RecordedFailure, 'cancelled'>;
+  readonly failure?: Omit<CaptureFailure, 'cancelled'>;
   /** Of one that completed: what its file was like. */
   readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
 }
@@ -126,7 +123,7 @@ interface Charge {
 export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
-  /** Id of the API key that asked for it, for statistics; absent where it is not known, as in records of version 0.1. */
+  /** Id of the API key that asked for it, for statistics; absent where it is not known. */
   readonly key?: string;
   readonly status: CaptureStatus;
   readonly lane: Priority;
@@ -134,7 +131,7 @@ export interface CaptureRecord {
   readonly url: string;
   /** Name of the parcel in which supplied html is kept: to be rendered later, or again. */
   readonly html?: string;
-  /** Size of that html. Absent in records of version 0.1. */
+  /** Size of that html. */
   readonly htmlBytes?: number;
   /** Bytes that the usage ledger counts for this record. Absent: none. */
   readonly bytes?: Partial<StoredBytes>;
@@ -169,11 +166,11 @@ export interface CaptureRecord {
   /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
   readonly webhook?: WebhookDelivery;
-  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. Absent in records of version 0.1. */
+  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. Absent: none. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
   /** What the file shows, once there is one; kept when it is gone. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
-  readonly failure?: RecordedFailure;
+  readonly failure?: CaptureFailure;
 }

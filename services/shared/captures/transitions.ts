@@ -6,7 +6,7 @@ import type {
   CaptureRecord,
   CaptureRefresh,
   DeliveryEntry,
-  RecordedFailure,
+  CaptureFailure,
   WebhookDelivery,
 } from './capture-record.ts';
 import { withDelivery, withRefresh } from './history.ts';
@@ -30,7 +30,7 @@ export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: numbe
 }
 
 /** How the capture failed (0), or with any other number how its last refresh failed; undefined when it did not. */
-export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): RecordedFailure | undefined {
+export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
 

@@ -10,7 +10,7 @@ import type {
   WebhookView,
 } from '../api/capture.ts';
 import { causeOf } from '../runtime/errors.ts';
-import type { CaptureRecord, RecordedFailure } from './capture-record.ts';
+import type { CaptureRecord, CaptureFailure } from './capture-record.ts';
 
 interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
@@ -89,7 +89,7 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
 }
 
 /** A failure as clients see it. */
-export const failureView = ({ code, message, cause }: RecordedFailure): FailedCapture['error'] => ({
+export const failureView = ({ code, message, cause }: CaptureFailure): FailedCapture['error'] => ({
   code,
   message,
   cause: causeOf(code, cause),

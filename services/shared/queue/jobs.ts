@@ -23,7 +23,7 @@ export interface PublishOptions {
    * queued once under each name.
    */
   readonly attempt?: string;
-  /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
+  /** Its html may have been stored for another region. */
   readonly copiesHtml?: boolean;
 }
 

@@ -21,8 +21,8 @@ const heartbeatSchema = Type.Object({
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: as renderers of 0.1.0 call a replacement. */
-  browser: enumOf(['up', 'starting', 'down']),
+  /** `up`: a browser answers or is being replaced; `down`: none could be started. */
+  browser: enumOf(['up', 'down']),
   /** Pulls no more jobs: it is about to stop. */
   draining: Type.Boolean(),
   /** Captures that ended in the last five minutes, and those of them that failed for our own reasons. */

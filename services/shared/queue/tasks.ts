@@ -34,8 +34,8 @@ export interface DeliveryTask extends CaptureTask {
   readonly redelivery?: number;
   readonly attempt: number;
   readonly firstAt: number;
-  /** Host and port that it goes to; absent in tasks of the version before. */
-  readonly receiver?: string;
+  /** Host and port that it goes to. */
+  readonly receiver: string;
 }
 
 /** Sends a test event, once. The uuid is that of the event: a version that does not know this finds no such capture. */

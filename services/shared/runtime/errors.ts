@@ -129,7 +129,7 @@ export function causesOf(code: ErrorCode): readonly FailureCause[] {
 }
 
 /**
- * Checks the cause that a record, a renderer or the thrower of an error states. If it is missing, as in version 0.1, or not possible for the
+ * Checks the cause that a record, a renderer or the thrower of an error states. If it is not possible for the
  * code, the result is the only cause of the code, or `service`, so that no failure of the service is hidden.
  */
 export function causeOf(code: ErrorCode, stated: unknown): FailureCause {

@@ -52,11 +52,11 @@ interface Receiver {
   nextTrialAt: number;
 }
 
-/** Whose event it is, and where it goes: tasks of the version before do not say where. */
+/** Whose event it is, and where it goes. */
 export interface Destination {
   readonly account: string;
   /** Host and port. */
-  readonly receiver?: string;
+  readonly receiver: string;
 }
 
 /** May be sent; is to come again later; or counts as tried, since the receiver is unavailable. */
