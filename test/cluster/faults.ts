@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pick, type Random } from '../harness/random.ts';
 import type { Cluster } from './cluster.ts';
 import { fullname, readyPods, type Session } from './session.ts';
 import {
@@ -12,9 +13,6 @@ import {
   unknown as added,
 } from './two-clusters.ts';
 
-/** Returns a number of at least 0 and below 1. */
-type Random = () => number;
-
 /** A fault of a hub and its satellite. */
 export interface Fault {
   readonly name: string;
@@ -23,8 +21,6 @@ export interface Fault {
   /** Does the harm and mends it. Returns what it did. */
   readonly run: (session: Session, random: Random) => Promise<string>;
 }
-
-const pick = <T>(items: readonly T[], random: Random) => items[Math.floor(random() * items.length)];
 
 const kill = (name: string, component: string, clusterOf: (session: Session) => Cluster): Fault => ({
   name: `${name} killed`,

@@ -1,5 +1,6 @@
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pick, randomOf } from '../../harness/random.ts';
 import { faults, type Fault } from '../faults.ts';
 import { failedWithItsRegion, statusOf, type End } from '../region-change.ts';
 import {
@@ -25,17 +26,6 @@ const atOnce = 3;
 /** How long Chromium has for what the cuts left in the queues. */
 const drainLimitMs = 480_000;
 
-/** Mulberry32: the same numbers for the same seed. */
-function randomOf(start: number): () => number {
-  let state = start;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Runs faults until the time is over and the last one is mended. */
 async function harm(session: Session): Promise<readonly string[]> {
   const random = randomOf(seed);
@@ -46,7 +36,7 @@ async function harm(session: Session): Promise<readonly string[]> {
   while (Date.now() < end) {
     const kinds = new Set([...running.keys()].map(({ kind }) => kind));
     const possible = faults.filter(({ kind }) => !kinds.has(kind));
-    const fault = possible[Math.floor(random() * possible.length)];
+    const fault = pick(possible, random);
     if (fault !== undefined && running.size < atOnce) {
       const start = Date.now();
       const run = fault

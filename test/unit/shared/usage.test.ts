@@ -37,6 +37,7 @@ import {
   outcome,
   recordOf,
 } from './transition-records.ts';
+import { randomOf } from '../../harness/random.ts';
 
 test('refreshes are charged to the month in which each was accepted', () => {
   const december = Date.UTC(2026, 11, 1);
@@ -62,17 +63,6 @@ test('a failed refresh is not charged, and its capture keeps its file', () => {
   expect(after).toMatchObject({ status: 'completed', outcome, refresh: { state: 'failed', failure, endedAt: now } });
   expect(after).not.toHaveProperty('refreshCharges');
 });
-
-/** Numbers below 1, the same ones for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** What lies in the store for a record: a file while it is completed, and HTML that has still to be rendered. */
 function bytesThatLie(record: CaptureRecord): StoredBytes {
