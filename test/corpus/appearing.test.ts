@@ -309,6 +309,35 @@ const pages: readonly HardPage[] = [
     formats: ['png', 'pdf'],
     check: (seen) => seen.expectColour(160, 75, colour),
   },
+  ...[{ viewport: whole.viewport }, whole, { ...whole, isMobile: true as const }].map((options): HardPage => ({
+    name: `an endless animation from nothing is visible, and words that take turns stay one at a time${'isFullPage' in options ? ', taken whole' : ''}${'isMobile' in options ? ' on a phone' : ''}`,
+    site: {
+      '/': html(
+        `<style>
+           @keyframes pulse { from { opacity: 0 } to { opacity: 1 } }
+           @keyframes turn { 0%, 40%, to { opacity: 0 } 5%, 30% { opacity: 1 } }
+           @keyframes glow { from { opacity: 0 } to { opacity: 1 } }
+           #pulse { height: 100px; background: ${colour}; animation: pulse 60s infinite alternate }
+           #turns { position: relative; height: 100px }
+           #turns b { position: absolute; inset: 0; opacity: 0; animation: turn 90s infinite; background: ${colour} }
+           #turns b + b { animation-delay: 30s; background: #cc0000 }
+           #empty { height: 100px; background: #cc0000; animation: glow 60s infinite alternate }
+         </style><div id="pulse">x</div><div id="turns"><b>x</b><b>y</b></div><div id="empty"></div>
+         <div style="height:400px"></div>`,
+        '<meta name="viewport" content="width=device-width">',
+      ),
+    },
+    options,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(160, [
+        [50, colour],
+        [150, colour],
+      ]);
+      // A decoration keeps its place in its round.
+      expect(seen.picture.difference(160, 220, '#ffffff')).toBeLessThan(40);
+    },
+  })),
   {
     name: 'animations without an end go on, and do not hold up the capture',
     site: {

@@ -158,6 +158,26 @@ const pages: readonly HardPage[] = [
     isLong: true,
     check: isGreen,
   },
+  ...[1, 3].map((answers): HardPage => ({
+    name: `a worker that ${answers === 1 ? 'answers' : 'sends its last of three answers'} half a second after load`,
+    site: {
+      '/': html(`${box}<script>
+        const worker = new Worker('/worker');
+        worker.onmessage = ({ data }) => { box.style.background = data };
+        addEventListener('load', () => worker.postMessage('compute'));
+      </script>`),
+      '/worker': answer(
+        'text/javascript',
+        `onmessage = () => {
+          for (let at = 1; at <= ${answers}; at += 1)
+            setTimeout(() => postMessage(at === ${answers} ? '${green}' : '#00000' + at), (500 * at) / ${answers});
+        }`,
+      ),
+    },
+    formats: ['png'],
+    isLong: answers > 1,
+    check: isGreen,
+  })),
   {
     name: 'a server-sent event with a name',
     site: {
@@ -244,6 +264,12 @@ const periodic: readonly (readonly [what: string, script: string, maxMs: number]
   ['a short poll', 'setInterval(() => { window.x = Date.now() }, 50)', 2400],
   ['a poll that does not show', 'setInterval(() => { below.textContent = Date.now() }, 50)', 2400],
   ['timers that blink', '(function blink() { box.hidden = !box.hidden; setTimeout(blink, 530) })()', 2400],
+  ['a worker that is silent', 'new Worker("data:text/javascript,0").postMessage(1)', 2400],
+  [
+    'a worker that sends without an end',
+    'new Worker("data:text/javascript,onmessage=()=>setInterval(postMessage,50,1)").postMessage(1)',
+    2400,
+  ],
   ['a timer of 10 s', 'setTimeout(() => { box.remove() }, 10_000)', 2400],
   [
     'a box that moves for ever',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { svgAnswer } from './answers.ts';
+import { svgAnswer, withOther } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
@@ -164,6 +164,23 @@ const pages: readonly HardPage[] = [
       seen.expectColumn(50, [row(0), row(3), [450, '#ffffff']]);
       seen.expectColumn(160, [row(0), row(7)]);
       seen.expectColumn(270, [row(0), row(5), [650, '#ffffff']]);
+    },
+  },
+  {
+    name: 'a frame of another site that fills the viewport',
+    site: {
+      '/': withOther(
+        html(
+          `<style>html, body { height: 100%; overflow: hidden } iframe { display: block; border: 0; width: 100%; height: 100% }</style><iframe src="{other}/inner"></iframe>`,
+        ),
+      ),
+      '/inner': html(rowsOf(8)),
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectSize(320, 800);
+      seen.expectColumn(100, [row(0), row(2), row(5), row(7)]);
     },
   },
   {

@@ -11,7 +11,7 @@ import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
-import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
+import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
@@ -151,7 +151,7 @@ export async function settle(
   if (blocking) await tidy(open, blocking, softTimeouts);
   await style?.keep();
   await keepHidden(open, options);
-  const finished = await world.call(finishAnimations, [], limit('finishing animations'));
+  const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (whole) whole = await fitFullPage(open, whole, laidOut);

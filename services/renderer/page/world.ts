@@ -1,9 +1,9 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { stillQuestion } from '../browser/activity.ts';
-import type { PageSession } from '../browser/page.ts';
 import {
   callExpression,
+  type CommandTarget,
   definitionsOf,
   DocumentGoneError,
   evaluate,
@@ -68,7 +68,7 @@ type Helper = (...args: never[]) => unknown;
  * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
  */
 export class PageWorld {
-  readonly #cdp: PageSession;
+  readonly #cdp: CommandTarget;
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
   readonly #maxTimeoutMs: number;
@@ -79,7 +79,7 @@ export class PageWorld {
    * @param frameId of the frame whose document is meant
    * @param maxTimeoutMs for each call, whatever its own limit
    */
-  constructor(cdp: PageSession, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
+  constructor(cdp: CommandTarget, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#cdp = cdp;
     this.#frameId = frameId;
     this.#deadline = deadline;

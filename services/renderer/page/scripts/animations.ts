@@ -37,6 +37,63 @@ export function finishAnimations(): number {
 }
 
 /**
+ * Moves animations without an end on, where they leave a text or a picture less than half as visible as they make it: to the first time at
+ * which it is most visible. They then pause. Animations of siblings with the same keyframes move together, until the most visible of them is
+ * there: of words that take turns, one is visible.
+ */
+export function showPulsing(): void {
+  const minShare = 0.5;
+  /** Times at which each of two rounds is looked at: of animations that alternate, the second round goes backwards. */
+  const looks = 20;
+  /** Opacities that are this near to each other look the same. */
+  const near = 0.001;
+  const maxRows = 30;
+  const opacityOf = ({ target }: KeyframeEffect) => (target === null ? 1 : Number(getComputedStyle(target).opacity));
+  const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
+    const { effect, timeline, playState, currentTime } = animation;
+    const isRunning =
+      playState === 'running' && timeline instanceof DocumentTimeline && typeof currentTime === 'number';
+    if (!isRunning || !(effect instanceof KeyframeEffect) || effect.pseudoElement !== null) return [];
+    const { target } = effect;
+    const { endTime, duration, delay = 0 } = effect.getComputedTiming();
+    if (target === null || endTime !== Number.POSITIVE_INFINITY || typeof duration !== 'number') return [];
+    if (!effect.getKeyframes().some((frame) => 'opacity' in frame)) return [];
+    const shows =
+      (own(target).textContent ?? '').trim() !== '' || own(target).matches('img, :has(img), svg, :has(svg), svg *');
+    return shows ? [{ animation, effect, target, currentTime, duration, delay }] : [];
+  });
+  const families = Map.groupBy(pulses, ({ target }) => own(target).parentNode);
+  const rows = [...families.values()].flatMap((family) => {
+    const nameOf = ({ animation }: (typeof family)[number]) =>
+      animation instanceof CSSAnimation ? animation.animationName : '';
+    return [...Map.groupBy(family, nameOf).values()];
+  });
+  for (const row of rows.slice(0, maxRows)) {
+    const [first] = row.toSorted((a, b) => opacityOf(b.effect) - opacityOf(a.effect));
+    if (first === undefined) continue;
+    const { animation, effect, currentTime, duration, delay } = first;
+    const before = opacityOf(effect);
+    const begin = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
+    // A millisecond before the end of a round it is not yet at the beginning of the next one.
+    const times = Array.from({ length: 2 * looks }, (_, index) => begin + ((index + 1) / looks) * duration - 1);
+    const opacities = times.map((time) => {
+      animation.currentTime = time;
+      return opacityOf(effect);
+    });
+    const most = Math.max(...opacities);
+    const best = times[opacities.findIndex((opacity) => opacity >= most - near)] ?? currentTime;
+    const isUnseen = before < most * minShare;
+    const by = isUnseen ? best - currentTime : 0;
+    animation.currentTime = currentTime;
+    if (!isUnseen) continue;
+    for (const each of row) {
+      each.animation.pause();
+      each.animation.currentTime = each.currentTime + by;
+    }
+  }
+}
+
+/**
  * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
  * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
  * where they are at the top of the page.

@@ -110,6 +110,10 @@ export async function untilNothingIsDue(
   const maxPauseLooks = 5;
   /** The browser reports a navigation that has begun within this time. */
   const navigationMs = 700;
+  /** For the answer of a worker, and between answers that belong together; a worker that has sent so many sends them without an end. */
+  const workerMs = 1500;
+  const nextAnswerMs = 250;
+  const manyAnswers = 10;
   const pollIntervalMs = 16;
   const frameMs = 50;
   const maxLooks = 200;
@@ -191,6 +195,8 @@ export async function untilNothingIsDue(
   const isAwaited = (callbacks: DueCallbacks, now: number, end: number): boolean => {
     const { kind, delay, inMs } = callbacks;
     if (kind === 'navigation') return -inMs < navigationMs;
+    if (kind === 'worker') return -inMs < workerMs;
+    if (kind === 'answer') return -inMs < nextAnswerMs && callbacks.ran < manyAnswers;
     const sinceChange = runsSince(runsAtChange, callbacks);
     const sinceGrowth = runsSince(runsAtGrowth, callbacks);
     if (inMs > end - now || (kind === 'setInterval' && delay >= slowIntervalMs)) return false;
@@ -232,7 +238,7 @@ export async function untilNothingIsDue(
         ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
     // At the end, what is due all the same was not waited for.
-    repeats = due?.some(({ inMs }) => inMs < nextChangeMs) === true;
+    repeats = due?.some(({ kind, inMs }) => kind !== 'answer' && inMs < nextChangeMs) === true;
     const refresh = refreshAt();
     const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;
     if (isLate || !(awaited || isLeaving)) break;

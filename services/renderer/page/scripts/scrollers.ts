@@ -5,12 +5,18 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** A helper of the call of {@link findScroller}. */
+/** A helper of the call of {@link findScroller} from another file. */
 declare const everyElement: typeof EveryElement;
+
+/** By how much the content of a frame of another origin is taller than the frame, as `PageFrames.noteHeights` noted it. */
+export function hiddenExcess(frame: HTMLIFrameElement): number {
+  const height = Number(frame.getAttribute('data-webcapture-height'));
+  return height === 0 ? 0 : height - frame.clientHeight;
+}
 
 /**
  * Looks for the boxes that scroll the page's content where the document itself does not: an app shell, a body that scrolls by itself, panes
- * that are side by side. Frames of the same origin count as such boxes. Remembers them for {@link growScroller}.
+ * that are side by side. Frames count as such boxes. Remembers them for {@link growScroller}.
  *
  * @returns by how much the content of the one with the most content is taller than that box, or null when there is no such box
  */
@@ -31,7 +37,7 @@ export function findScroller(): number | null {
   const excessOf = (element: Element): number => {
     if (element instanceof HTMLIFrameElement) {
       const inner = rootOf(element);
-      return inner === null ? 0 : inner.scrollHeight - inner.clientHeight;
+      return inner === null ? hiddenExcess(element) : inner.scrollHeight - inner.clientHeight;
     }
     return own(element).scrollHeight - own(element).clientHeight;
   };
@@ -99,7 +105,8 @@ export function growScroller(): void {
   };
   const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
   for (const { element: pane, scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
-    const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    const isHidden = pane instanceof HTMLIFrameElement && scrolled === pane;
+    const by = isHidden ? hiddenExcess(pane) : own(scrolled).scrollHeight - own(scrolled).clientHeight;
     if (by <= 0) continue;
     const { top, bottom } = own(pane).getBoundingClientRect();
     const others = chain
