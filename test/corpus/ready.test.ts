@@ -158,24 +158,31 @@ const pages: readonly HardPage[] = [
     isLong: true,
     check: isGreen,
   },
-  ...[1, 3].map((answers): HardPage => ({
-    name: `a worker that ${answers === 1 ? 'answers' : 'sends its last of three answers'} half a second after load`,
+  ...Object.entries({
+    'answers half a second after load': `onmessage = () => { setTimeout(postMessage, 500, '${green}') }`,
+    'sends its last of three answers half a second after load': `onmessage = () => {
+      setTimeout(postMessage, 170, '#000001');
+      setTimeout(postMessage, 340, '#000002');
+      setTimeout(postMessage, 500, '${green}');
+    }`,
+    'is sent its second message when it has answered': `onmessage = ({ data }) => {
+      setTimeout(postMessage, 500, data === 'first' ? 'second' : '${green}');
+    }`,
+  }).map(([what, worker], index): HardPage => ({
+    name: `a worker that ${what}`,
     site: {
       '/': html(`${box}<script>
         const worker = new Worker('/worker');
-        worker.onmessage = ({ data }) => { box.style.background = data };
-        addEventListener('load', () => worker.postMessage('compute'));
+        worker.onmessage = ({ data }) => {
+          if (data === 'second') worker.postMessage(data);
+          else box.style.background = data;
+        };
+        addEventListener('load', () => worker.postMessage('first'));
       </script>`),
-      '/worker': answer(
-        'text/javascript',
-        `onmessage = () => {
-          for (let at = 1; at <= ${answers}; at += 1)
-            setTimeout(() => postMessage(at === ${answers} ? '${green}' : '#00000' + at), (500 * at) / ${answers});
-        }`,
-      ),
+      '/worker': answer('text/javascript', worker),
     },
     formats: ['png'],
-    isLong: answers > 1,
+    isLong: index > 0,
     check: isGreen,
   })),
   {

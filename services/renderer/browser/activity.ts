@@ -142,7 +142,6 @@ function watchActivity(question: string): void {
     'VideoDecoder',
     'WebSocket',
     'WebTransport',
-    'Worker',
     'XMLHttpRequest',
     'createImageBitmap',
     'fetch',
@@ -150,20 +149,28 @@ function watchActivity(question: string): void {
   ]) {
     replace(page, name, noteCall);
   }
-  // A worker answers what the page sends to it. The listener is the same for all, so that a second one of a worker is none.
+  // A worker answers what the page sends to it.
   let sentAt: number | undefined;
   let answeredAt: number | undefined;
   let answers = 0;
-  const listen = functionOf(prototypeOf('EventTarget'), 'addEventListener');
-  const onAnswer = () => {
+  const noteAnswer = () => {
     sentAt = undefined;
     answeredAt = now();
     answers += 1;
   };
+  const listen = functionOf(prototypeOf('EventTarget'), 'addEventListener');
+  replace(page, 'Worker', {
+    construct: (native, args, target) => {
+      mayBeCalled = true;
+      const worker = construct(native, args, target) as object;
+      if (listen !== undefined) apply(listen, worker, ['message', noteAnswer]);
+      return worker;
+    },
+  });
   replace(prototypeOf('Worker'), 'postMessage', {
     apply: (native, self, args) => {
+      // A worker that is sent one message after the other, and never answers, is not waited for again.
       if (sentAt === undefined) sentAt = now();
-      if (listen !== undefined) apply(listen, self, ['message', onAnswer]);
       return apply(native, self, args);
     },
   });

@@ -1,9 +1,11 @@
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Page } from 'playwright';
-import { listFrames } from '../blocking/frames.ts';
-import { attachSession, type PageSession } from '../browser/page.ts';
+import { type Frame, listFrames } from '../blocking/frames.ts';
+import { attachSession, type OwnSession, type PageSession } from '../browser/page.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { CaptureDeadline } from './deadline.ts';
 import { readContentHeight } from './scripts/measures.ts';
+import { noteFrameHeight } from './scripts/scrollers.ts';
 import { PageWorld } from './world.ts';
 
 /** A frame in the page. */
@@ -13,82 +15,75 @@ export interface PageFrame {
   readonly world: PageWorld;
 }
 
-/** Frames beyond these are not looked at: a page with more of them has advertising in the rest. */
+/** Maximum number of frames that are looked at. A page with more of them has advertising in the rest. */
 const maxFrames = 20;
-/** For the browser, which answers in milliseconds. */
-const listTimeoutMs = 1000;
+/** For an answer of the browser or of a frame, which take milliseconds. */
+const answerTimeoutMs = 1000;
 
 /**
- * The frames of a page. Those of other sites have processes of their own, which the session of the page does not reach: a second session
- * follows them, opened only for a page with such a frame.
+ * The frames of a page. Those of other sites have processes of their own, which the session of the page does not reach. A second session
+ * follows them; it is opened only for a page with such a frame.
  */
 export class PageFrames {
   readonly #page: Page;
   readonly #cdp: PageSession;
   readonly #mainFrameId: string;
+  readonly #world: PageWorld;
   readonly #deadline: CaptureDeadline;
-  #tree: Promise<TargetTree> | undefined;
-  #stop = () => {};
+  #followed: Promise<{ readonly session: OwnSession; readonly tree: TargetTree }> | undefined;
 
-  constructor(page: Page, cdp: PageSession, mainFrameId: string, deadline: CaptureDeadline) {
+  /** @param world of the page's own document */
+  constructor(page: Page, cdp: PageSession, mainFrameId: string, world: PageWorld, deadline: CaptureDeadline) {
     this.#page = page;
     this.#cdp = cdp;
     this.#mainFrameId = mainFrameId;
+    this.#world = world;
     this.#deadline = deadline;
   }
 
-  /** Whether there are any, without asking the browser. */
+  /** Whether the page has no frame. Does not ask the browser. */
   get isEmpty(): boolean {
     return this.#page.frames().length === 1;
   }
 
-  /** The frames that the page has now, at any depth. */
+  /** The frames that the page has now, at any depth. None where the browser does not answer. */
   async list(): Promise<readonly PageFrame[]> {
     if (this.isEmpty) return [];
-    const near = await listFrames([this.#cdp], listTimeoutMs);
-    const { targets } = near.length < this.#page.frames().length ? await this.#follow() : { targets: [] };
-    const all = targets.length > 0 ? await listFrames(targets, listTimeoutMs) : near;
+    const all = await this.#find().catch(() => []);
     return all
       .filter(({ frameId }) => frameId !== this.#mainFrameId)
       .slice(0, maxFrames)
       .map(({ frameId, target }) => ({ id: frameId, world: new PageWorld(target, frameId, this.#deadline) }));
   }
 
-  /**
-   * Notes on the elements of frames in the document of the page how tall their contents are, for `findScroller`: the page cannot look into
-   * frames of other origins.
-   */
+  /** Notes in the page how tall the contents of its frames are, for `findScroller`: a page cannot look into frames of other origins. */
   async noteHeights(): Promise<void> {
+    const limit = { timeoutMs: answerTimeoutMs, what: 'measuring a frame' };
     const note = async ({ id, world }: PageFrame) => {
-      try {
-        const height = await world.call(readContentHeight, [], { timeoutMs: listTimeoutMs, what: 'measuring a frame' });
-        // It fails for a frame in a frame: only the session of its parent knows the element.
-        const { backendNodeId } = await this.#cdp.send('DOM.getFrameOwner', { frameId: id });
-        const { object } = await this.#cdp.send('DOM.resolveNode', { backendNodeId });
-        if (object.objectId === undefined) return;
-        await this.#cdp.send('Runtime.callFunctionOn', {
-          objectId: object.objectId,
-          functionDeclaration: `function () { this.setAttribute('data-webcapture-height', '${height}'); }`,
-          silent: true,
-        });
-      } catch {
-        // It has gone, or does not answer.
-      }
+      const height = await world.call(readContentHeight, [], limit);
+      await this.#world.callWithFrame(id, noteFrameHeight, [height], limit);
     };
-    await Promise.all((await this.list()).map(note));
+    // A frame may go away, or not answer, or be in another frame.
+    await Promise.allSettled((await this.list()).map(note));
   }
 
+  /** Runs when the capture is over. */
   stop(): void {
-    this.#stop();
+    void this.#followed?.then(({ session }) => session.detach()).catch(() => undefined);
   }
 
-  #follow(): Promise<TargetTree> {
-    return (this.#tree ??= (async () => {
-      const session = await attachSession(this.#page);
-      this.#stop = () => void session.detach().catch(() => undefined);
-      const tree = new TargetTree({ frame: () => Promise.resolve(), worker: () => Promise.resolve() });
-      await tree.attach(session);
-      return tree;
-    })());
+  async #find(): Promise<readonly Frame[]> {
+    const near = await listFrames([this.#cdp], answerTimeoutMs);
+    if (near.length >= this.#page.frames().length) return near;
+    this.#followed ??= this.#follow();
+    const { tree } = await withDeadline(this.#followed, answerTimeoutMs, 'following the frames');
+    return listFrames(tree.targets, answerTimeoutMs);
+  }
+
+  async #follow() {
+    const session = await attachSession(this.#page);
+    const tree = new TargetTree({ frame: () => Promise.resolve(), worker: () => Promise.resolve() });
+    await tree.attach(session);
+    return { session, tree };
   }
 }

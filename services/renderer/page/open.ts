@@ -62,7 +62,7 @@ export async function openPage(
   const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession, cdp);
-  const frames = new PageFrames(page, cdp, frameId, deadline);
+  const frames = new PageFrames(page, cdp, frameId, world, deadline);
   const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop(), () => frames.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {

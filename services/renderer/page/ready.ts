@@ -49,16 +49,13 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   await setImmediate();
   const isStill = areStill && !network.isLoading && frames.isEmpty && !document.moving;
   if (isStill && refresh === undefined) return { mayMove: false, softTimeouts: [] };
-  const scripted = options.javaScript !== false;
-  const inFrames = scripted && !frames.isEmpty ? untilFramesReady(open) : undefined;
-  if (!isScripted && refresh === undefined && !document.moving) {
-    const changing = (await inFrames) ?? [];
-    return { mayMove: false, softTimeouts: changing };
-  }
+  const mayRun = options.javaScript !== false;
+  const inFrames = mayRun && !frames.isEmpty ? untilFramesReady(open) : Promise.resolve([]);
+  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: await inFrames };
 
   const { isFullPage, format } = options;
   const scope = isFullPage || format === 'pdf' || asksForPart(options) ? 'all' : 'visible';
-  const about = { runs: isScripted && scripted, refresh };
+  const about = { runs: isScripted && mayRun, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
   let lastChange = await world.call(watchChanges, [], limit('watching changes'));
@@ -75,7 +72,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
     const isShown = (fetched === 'none' && !waited.repeats) || lastChange !== before;
     if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
-  const softTimeouts = new Set([...(changing === undefined ? [] : [changing]), ...((await inFrames) ?? [])]);
+  const softTimeouts = new Set([...(changing === undefined ? [] : [changing]), ...(await inFrames)]);
   return { mayMove: isScripted, softTimeouts: [...softTimeouts] };
 }
 
@@ -102,7 +99,7 @@ async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
       return [];
     }
   };
-  const all = await frames.list().catch(() => []);
+  const all = await frames.list();
   return (await Promise.all(all.map(inFrame))).flat();
 }
 

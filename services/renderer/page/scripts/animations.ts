@@ -37,58 +37,53 @@ export function finishAnimations(): number {
 }
 
 /**
- * Moves animations without an end on, where they leave a text or a picture less than half as visible as they make it: to the first time at
- * which it is most visible. They then pause. Animations of siblings with the same keyframes move together, until the most visible of them is
- * there: of words that take turns, one is visible.
+ * Shows texts and pictures that an animation without an end leaves less than half as visible as it makes them: the animation moves on to the
+ * first time at which they are most visible, and pauses. Animations of siblings with the same name move together, until the most visible
+ * sibling is there: of words that take turns, one is visible.
  */
 export function showPulsing(): void {
   const minShare = 0.5;
-  /** Times at which each of two rounds is looked at: of animations that alternate, the second round goes backwards. */
+  /** Number of times at which a round is looked at. */
   const looks = 20;
-  /** Opacities that are this near to each other look the same. */
-  const near = 0.001;
+  /** Each row costs up to `looks` calculations of styles. */
   const maxRows = 30;
-  const opacityOf = ({ target }: KeyframeEffect) => (target === null ? 1 : Number(getComputedStyle(target).opacity));
+  const opacityOf = (element: Element) => Number(getComputedStyle(element).opacity);
   const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
     const { effect, timeline, playState, currentTime } = animation;
-    const isRunning =
-      playState === 'running' && timeline instanceof DocumentTimeline && typeof currentTime === 'number';
-    if (!isRunning || !(effect instanceof KeyframeEffect) || effect.pseudoElement !== null) return [];
+    if (playState !== 'running' || !(timeline instanceof DocumentTimeline) || typeof currentTime !== 'number')
+      return [];
+    if (!(effect instanceof KeyframeEffect) || effect.pseudoElement !== null || effect.target === null) return [];
     const { target } = effect;
     const { endTime, duration, delay = 0 } = effect.getComputedTiming();
-    if (target === null || endTime !== Number.POSITIVE_INFINITY || typeof duration !== 'number') return [];
+    if (endTime !== Number.POSITIVE_INFINITY || typeof duration !== 'number') return [];
     if (!effect.getKeyframes().some((frame) => 'opacity' in frame)) return [];
-    const shows =
-      (own(target).textContent ?? '').trim() !== '' || own(target).matches('img, :has(img), svg, :has(svg), svg *');
-    return shows ? [{ animation, effect, target, currentTime, duration, delay }] : [];
+    const hasText = (own(target).textContent ?? '').trim() !== '';
+    if (!hasText && !own(target).matches('img, :has(img), svg, :has(svg), svg *')) return [];
+    const name = animation instanceof CSSAnimation ? animation.animationName : '';
+    return [{ animation, target, name, currentTime, duration, delay }];
   });
-  const families = Map.groupBy(pulses, ({ target }) => own(target).parentNode);
-  const rows = [...families.values()].flatMap((family) => {
-    const nameOf = ({ animation }: (typeof family)[number]) =>
-      animation instanceof CSSAnimation ? animation.animationName : '';
-    return [...Map.groupBy(family, nameOf).values()];
-  });
+  const families = [...Map.groupBy(pulses, ({ target }) => own(target).parentNode).values()];
+  const rows = families.flatMap((family) => [...Map.groupBy(family, ({ name }) => name).values()]);
   for (const row of rows.slice(0, maxRows)) {
-    const [first] = row.toSorted((a, b) => opacityOf(b.effect) - opacityOf(a.effect));
-    if (first === undefined) continue;
-    const { animation, effect, currentTime, duration, delay } = first;
-    const before = opacityOf(effect);
+    const [first] = row.toSorted((a, b) => opacityOf(b.target) - opacityOf(a.target));
+    const before = first === undefined ? 1 : opacityOf(first.target);
+    // No opacity is greater than 1.
+    if (first === undefined || before >= minShare) continue;
+    const { animation, target, currentTime, duration, delay } = first;
     const begin = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
-    // A millisecond before the end of a round it is not yet at the beginning of the next one.
-    const times = Array.from({ length: 2 * looks }, (_, index) => begin + ((index + 1) / looks) * duration - 1);
+    // At its end, a round is already at the beginning of the next one.
+    const times = Array.from({ length: looks }, (_, look) => begin + ((look + 1) / looks) * duration - 1);
     const opacities = times.map((time) => {
       animation.currentTime = time;
-      return opacityOf(effect);
+      return opacityOf(target);
     });
     const most = Math.max(...opacities);
-    const best = times[opacities.findIndex((opacity) => opacity >= most - near)] ?? currentTime;
-    const isUnseen = before < most * minShare;
-    const by = isUnseen ? best - currentTime : 0;
+    const best = times[opacities.indexOf(most)] ?? currentTime;
     animation.currentTime = currentTime;
-    if (!isUnseen) continue;
+    if (before >= most * minShare) continue;
     for (const each of row) {
       each.animation.pause();
-      each.animation.currentTime = each.currentTime + by;
+      each.animation.currentTime = each.currentTime + best - currentTime;
     }
   }
 }

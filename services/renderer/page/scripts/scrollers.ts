@@ -5,13 +5,30 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** A helper of the call of {@link findScroller} from another file. */
+/** A helper of the calls from another file. */
 declare const everyElement: typeof EveryElement;
 
-/** By how much the content of a frame of another origin is taller than the frame, as `PageFrames.noteHeights` noted it. */
-export function hiddenExcess(frame: HTMLIFrameElement): number {
-  const height = Number(frame.getAttribute('data-webcapture-height'));
-  return height === 0 ? 0 : height - frame.clientHeight;
+/** Whether the page has a frame of another origin that is large enough to be one of the boxes that {@link findScroller} looks for. */
+export function hasLargeForeignFrame(): boolean {
+  /** Of the viewport's height and width, as for other boxes. */
+  const minHeightShare = 0.25;
+  const minWidthShare = 0.1;
+  return everyElement().some((element) => {
+    if (!(element instanceof HTMLIFrameElement) || element.contentDocument !== null) return false;
+    const { width, height } = own(element).getBoundingClientRect();
+    return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
+  });
+}
+
+/** Notes how tall the content of a frame is, in CSS pixels. */
+export function noteFrameHeight(frame: HTMLIFrameElement, height: number): void {
+  (pageState.webcaptureFrameHeights ??= new Map()).set(frame, height);
+}
+
+/** By how much the content of a frame of another origin is taller than the frame. */
+export function foreignExcess(frame: HTMLIFrameElement): number {
+  const height = pageState.webcaptureFrameHeights?.get(frame);
+  return height === undefined ? 0 : height - frame.clientHeight;
 }
 
 /**
@@ -37,7 +54,7 @@ export function findScroller(): number | null {
   const excessOf = (element: Element): number => {
     if (element instanceof HTMLIFrameElement) {
       const inner = rootOf(element);
-      return inner === null ? hiddenExcess(element) : inner.scrollHeight - inner.clientHeight;
+      return inner === null ? foreignExcess(element) : inner.scrollHeight - inner.clientHeight;
     }
     return own(element).scrollHeight - own(element).clientHeight;
   };
@@ -105,8 +122,8 @@ export function growScroller(): void {
   };
   const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
   for (const { element: pane, scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
-    const isHidden = pane instanceof HTMLIFrameElement && scrolled === pane;
-    const by = isHidden ? hiddenExcess(pane) : own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    const isForeign = pane instanceof HTMLIFrameElement && scrolled === pane;
+    const by = isForeign ? foreignExcess(pane) : own(scrolled).scrollHeight - own(scrolled).clientHeight;
     if (by <= 0) continue;
     const { top, bottom } = own(pane).getBoundingClientRect();
     const others = chain
