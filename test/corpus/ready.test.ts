@@ -166,7 +166,7 @@ const pages: readonly HardPage[] = [
       setTimeout(postMessage, 500, '${green}');
     }`,
     'is sent its second message when it has answered': `onmessage = ({ data }) => {
-      setTimeout(postMessage, 500, data === 'first' ? 'second' : '${green}');
+      setTimeout(postMessage, 800, data === 'first' ? 'second' : '${green}');
     }`,
   }).map(([what, worker], index): HardPage => ({
     name: `a worker that ${what}`,
@@ -185,6 +185,21 @@ const pages: readonly HardPage[] = [
     isLong: index > 0,
     check: isGreen,
   })),
+  {
+    name: 'a request that a page makes when a worker has answered',
+    site: {
+      '/': html(`${box}<script>
+        const worker = new Worker('/worker');
+        worker.onmessage = async () => { box.style.background = await (await fetch('/colour')).text() };
+        addEventListener('load', () => worker.postMessage(1));
+      </script>`),
+      '/worker': answer('text/javascript', 'onmessage = () => { setTimeout(postMessage, 300, 1) }'),
+      '/colour': (_, response) => void setTimeout(() => response.end(green), 600),
+    },
+    formats: ['png'],
+    isLong: true,
+    check: isGreen,
+  },
   {
     name: 'a server-sent event with a name',
     site: {
@@ -275,6 +290,11 @@ const periodic: readonly (readonly [what: string, script: string, maxMs: number]
   [
     'a worker that sends without an end',
     'new Worker("data:text/javascript,onmessage=()=>setInterval(postMessage,50,1)").postMessage(1)',
+    2400,
+  ],
+  [
+    'a worker that is sent one message after the other, and is silent',
+    'const worker = new Worker("data:text/javascript,0"); setInterval(() => worker.postMessage(1), 200)',
     2400,
   ],
   ['a timer of 10 s', 'setTimeout(() => { box.remove() }, 10_000)', 2400],

@@ -166,8 +166,9 @@ const pages: readonly HardPage[] = [
       seen.expectColumn(270, [row(0), row(5), [650, '#ffffff']]);
     },
   },
-  {
-    name: 'a frame of another site that fills the viewport',
+  // Full Chromium gives frames of other sites processes of their own.
+  ...[false, true].map((antiBot): HardPage => ({
+    name: `a frame of another site that fills the viewport${antiBot ? ', with antiBot' : ''}`,
     site: {
       '/': withOther(
         html(
@@ -176,13 +177,14 @@ const pages: readonly HardPage[] = [
       ),
       '/inner': html(rowsOf(8)),
     },
-    options: whole,
+    options: { ...whole, antiBot },
     formats: ['png'],
+    isLong: antiBot,
     check: (seen) => {
       seen.expectSize(320, 800);
       seen.expectColumn(100, [row(0), row(2), row(5), row(7)]);
     },
-  },
+  })),
   {
     name: 'a frame of the same site that fills the viewport',
     site: {

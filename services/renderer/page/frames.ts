@@ -21,8 +21,8 @@ const maxFrames = 20;
 const answerTimeoutMs = 1000;
 
 /**
- * The frames of a page. Those of other sites have processes of their own, which the session of the page does not reach. A second session
- * follows them; it is opened only for a page with such a frame.
+ * The frames of a page. Full Chromium (`antiBot`) gives those of other sites processes of their own, which the session of the page does not
+ * reach. A second session follows them; it is opened only for a page with such a frame.
  */
 export class PageFrames {
   readonly #page: Page;
