@@ -13,14 +13,18 @@ import { untilNothingIsDue, watchChanges } from './scripts/ready.ts';
 import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
 
-/** For what changes what is in view, from when it is first looked for; and for as long as there is more and more to see. */
+/**
+ * For what changes what is in view, from when it is first looked for. In public reports of missing content, preloaders leave 1.2 s after load,
+ * charts begin after 0.3 s and draw for 1 s, pages lead to another one after 1 s.
+ */
 const readyTimeoutMs = 2500;
+/** For as long as there is more and more to see: twice as long, so that a typed headline of 80 letters at 60 ms is complete. */
 const progressTimeoutMs = 5000;
 /** What scripts put off to a timer this soon after load is part of the page. */
 const timerGraceMs = 20;
-/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
+/** An app fetches what it shows once it has loaded. In public reports it comes after 0.25 to 0.7 s; a poll never ends. */
 const fetchTimeoutMs = 1500;
-/** Time within which a page sends its next request after a response. */
+/** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
 const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });

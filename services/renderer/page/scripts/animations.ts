@@ -42,6 +42,7 @@ export function finishAnimations(): number {
  * sibling is there: of words that take turns, one is visible.
  */
 export function showPulsing(): void {
+  /** Of the opacity that an animation makes: above it, a text can be read. */
   const minShare = 0.5;
   /** Number of times at which a round is looked at. */
   const looks = 20;
@@ -94,7 +95,9 @@ export function showPulsing(): void {
  * where they are at the top of the page.
  */
 export async function holdScrollAnimations(): Promise<void> {
+  /** An animation is placed with the next frame; on a busy machine some frames later. */
   const maxFrames = 5;
+  /** For a page that is not drawn. */
   const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
   const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.scrolled];
@@ -180,6 +183,7 @@ export function watchMotion(): void {
  * @param mayBeStill where the scripts have ended, nothing is waited for
  */
 export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
+  /** About a frame. */
   const pollIntervalMs = 20;
   /** Without a change in so many polls and frames it is over: a busy machine is late with these as it is with the changes. */
   const restPolls = 5;
@@ -238,7 +242,9 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
  * @returns how many came in
  */
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
+  /** About two frames. */
   const pollIntervalMs = 30;
+  /** Looking at more would take longer than the wait is worth. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';

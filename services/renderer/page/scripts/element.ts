@@ -43,7 +43,9 @@ export interface Box {
  * @returns whether it is larger than the viewport
  */
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
+  /** For a page that is not drawn. */
   const observeTimeoutMs = 300;
+  /** A viewport apart: what is further down in an element is taken as it is. */
   const maxSteps = 40;
   const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
