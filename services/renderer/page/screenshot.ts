@@ -38,6 +38,7 @@ const maxShotPixels = 40_000_000;
 const maxTileHeight = 8000;
 
 const callTimeoutMs = 5000;
+/** For the shot of a page whose scripts have been ended: what waited for them comes now, and one that was lost never does. */
 const shotTimeoutMs = 15_000;
 /** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
 const firstShotTimeoutMs = 4000;
@@ -303,6 +304,7 @@ function failed(message: string): ServiceError {
  * (Measured over single colours and qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.)
  */
 const maxBytesPerPixel = { png: 0.05, jpeg: 0.02, webp: 0.012 } as const satisfies Record<ImageFormat, number>;
+/** Headers alone may have as many bytes as a small picture of one colour. */
 const minFileBytes = 4096;
 
 /** Nearly every page shows something in its first rows. */
