@@ -125,7 +125,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
 /** Lays the page out in a tall viewport, without a `resize` event, so that everything comes into sight. */
 async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<void> {
   // What holds the page is as tall as its content in any viewport.
-  await world.callEach([step(hideResizes, true), step(growScroller)], limitOf(growScroller), [foreignExcess]);
+  await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [foreignExcess]);
   await emulation.grow(height);
   const steps = [
     step(untilFrames, 2),
