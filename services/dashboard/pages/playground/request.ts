@@ -74,8 +74,20 @@ function readPresets(): readonly Preset[] {
 
 /** Keeps the request under a name, without what the document calls writeOnly: passwords do not belong into a browser's storage. */
 export function keepPreset(name: string, request: Body, { properties = {} }: JsonSchema): void {
+  storePresets([
+    ...presets.value.filter((each) => each.name !== name),
+    { name, body: withoutSecrets(request, properties) },
+  ]);
+}
+
+function withoutSecrets(request: Body, properties: NonNullable<JsonSchema['properties']>): Body {
   const harmless = Object.entries(request).filter(([field]) => properties[field]?.writeOnly !== true);
-  storePresets([...presets.value.filter((each) => each.name !== name), { name, body: Object.fromEntries(harmless) }]);
+  return Object.fromEntries(
+    harmless.map(([field, value]) => {
+      const inner = properties[field]?.properties;
+      return [field, inner === undefined ? value : withoutSecrets(value as Body, inner)];
+    }),
+  );
 }
 
 export function removePreset(name: string): void {

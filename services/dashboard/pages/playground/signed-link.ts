@@ -3,7 +3,11 @@ import type { Body } from './schema.ts';
 
 /** The options of a request that no link can have. */
 export function optionsWithoutLink(request: Body): readonly string[] {
-  return Object.keys(request).filter((name) => linkRefusals.has(name));
+  const parts = Object.entries(request).flatMap(([name, value]) => [
+    name,
+    ...Object.keys(value ?? {}).map((step) => `${name}.${step}`),
+  ]);
+  return parts.filter((name) => linkRefusals.has(name));
 }
 
 /**
