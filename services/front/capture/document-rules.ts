@@ -3,6 +3,7 @@ import {
   maxAttachmentBytes,
   maxPasswordBytes,
   type PdfAttachment,
+  type PdfEncryption,
   type PdfMetadata,
 } from '@webcapture/shared/api/document-options.ts';
 import { describeValue } from '../validation/explain-errors.ts';
@@ -11,23 +12,29 @@ import { canonicalLocale } from './visitor-rules.ts';
 type PdfRequest = NonNullable<CaptureRequest['pdf']>;
 type AttachmentRequest = NonNullable<PdfRequest['attachments']>[number];
 
-/** Line breaks are control characters too. Half a surrogate pair is no character. */
+/** Control characters, such as line breaks, halves of surrogate pairs, and characters that XML does not allow. */
 const unprintable = /[\p{Cc}\p{Cs}\u{FFFE}\u{FFFF}]/u;
 
-/** What is wrong with the metadata, attachments and encryption of a pdf, as far as no schema can say it. */
+const invisible = /\p{Default_Ignorable_Code_Point}/u;
+
+/** What is wrong with the metadata, attachments and encryption of a pdf, beyond the schema. */
 export function* brokenDocumentRules({ metadata = {}, attachments = [], encryption }: PdfRequest): Generator<string> {
   yield* brokenMetadata(metadata);
   yield* brokenAttachments(attachments);
-  if (encryption === undefined) return;
-  const { userPassword, ownerPassword } = encryption;
+  if (encryption !== undefined) yield* brokenEncryption(encryption);
+}
+
+function* brokenEncryption({ userPassword, ownerPassword }: PdfEncryption): Generator<string> {
   if (userPassword === undefined && ownerPassword === undefined) {
     yield 'pdf.encryption needs pdf.encryption.userPassword or pdf.encryption.ownerPassword';
   }
-  // Viewers normalise passwords before they try them (SASLprep), and refuse these characters.
   for (const [name, password = ''] of Object.entries({ userPassword, ownerPassword })) {
     if (Buffer.byteLength(password) > maxPasswordBytes)
       yield `pdf.encryption.${name} must have at most ${maxPasswordBytes} bytes in UTF-8`;
-    if (unprintable.test(password)) yield `pdf.encryption.${name} must have no control characters`;
+    // ISO 32000-2 has viewers normalize a password (SASLprep, RFC 4013) before they try it. Not all of them do.
+    if (unprintable.test(password) || invisible.test(password) || password.normalize('NFKC') !== password) {
+      yield `pdf.encryption.${name} must have no control or invisible characters, and the normal form NFKC of Unicode`;
+    }
   }
   if (userPassword !== undefined && userPassword === ownerPassword) {
     yield 'pdf.encryption.ownerPassword must differ from pdf.encryption.userPassword, which would open the document without limits';
@@ -40,7 +47,7 @@ function* brokenMetadata({ language, keywords = [], ...texts }: PdfMetadata): Ge
   }
   for (const [index, keyword] of keywords.entries()) {
     if (/[,;]/.test(keyword) || unprintable.test(keyword)) {
-      yield `pdf.metadata.keywords.${index} must have no commas, semicolons and control characters, which part keywords`;
+      yield `pdf.metadata.keywords.${index} must have no commas, semicolons and control characters, which separate keywords`;
     }
   }
   if (language !== undefined && canonicalLocale(language) === undefined) {
@@ -49,7 +56,7 @@ function* brokenMetadata({ language, keywords = [], ...texts }: PdfMetadata): Ge
 }
 
 function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generator<string> {
-  const seen = new Set<string>();
+  const names = new Set<string>();
   let bytes = 0;
   for (const [index, attachment] of attachments.entries()) {
     const path = `pdf.attachments.${index}`;
@@ -57,11 +64,11 @@ function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generato
     if (/[/\\]/.test(name) || unprintable.test(name) || /^\.{1,2}$/.test(name) || name.trim() !== name) {
       yield `${path}.name must be a file name without slashes, backslashes, control characters and outer spaces, not ${describeValue(name)}`;
     }
-    // File systems that ignore case are common.
+    // Many file systems ignore case.
     const key = name.normalize('NFC').toLowerCase();
-    if (seen.has(key))
+    if (names.has(key))
       yield `${path}.name must differ from the other names, also in more than case: ${describeValue(name)} is given twice`;
-    seen.add(key);
+    names.add(key);
     if (unprintable.test(description)) yield `${path}.description must have no control characters`;
     const file = fileOf(attachment);
     if (file === undefined)
@@ -73,51 +80,49 @@ function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generato
   }
 }
 
-/** The attachments of a request that keeps {@link brokenDocumentRules}, each in one form. */
+/** Attachments that keep {@link brokenDocumentRules}, with their bytes in base64 and a media type. */
 export function attachmentsOf(attachments: readonly AttachmentRequest[]): readonly PdfAttachment[] {
   return attachments.map((attachment) => {
     const { name, description, relationship = 'Unspecified' } = attachment;
-    const { bytes, mimeType } = fileOf(attachment) ?? { bytes: Buffer.alloc(0), mimeType: 'text/plain' };
-    const content = bytes.toString('base64');
-    return { name, content, mimeType, ...(description === undefined ? {} : { description }), relationship };
+    const file = fileOf(attachment);
+    if (file === undefined) throw new Error(`attachment ${name} was not validated`);
+    return {
+      name,
+      content: file.bytes.toString('base64'),
+      mimeType: file.mimeType,
+      ...(description === undefined ? {} : { description }),
+      relationship,
+    };
   });
 }
 
-/** Undefined of what begins like a data URL and is none. */
+/** Undefined if the content begins like a data URL and is not one. */
 function fileOf({ content, mimeType }: AttachmentRequest): { bytes: Buffer; mimeType: string } | undefined {
   if (!/^data:/i.test(content)) return { bytes: Buffer.from(content), mimeType: mimeType ?? 'text/html' };
-  const comma = content.indexOf(',');
-  if (comma < 0) return undefined;
-  const [type = '', ...parameters] = content.slice('data:'.length, comma).split(';');
-  const bytes =
-    parameters.at(-1)?.trim().toLowerCase() === 'base64'
-      ? bytesOfBase64(content.slice(comma + 1))
-      : bytesOfText(content.slice(comma + 1));
+  const head = /^data:([^;,]*)(;[^,]*)?,/i.exec(content);
+  if (head === null) return undefined;
+  const [{ length }, type = '', parameters = ''] = head;
+  const data = content.slice(length);
+  const bytes = /;\s*base64\s*$/i.test(parameters) ? bytesOfBase64(data) : bytesOfText(data);
   return bytes && { bytes, mimeType: mimeType ?? (mediaType.test(type) ? type.toLowerCase() : 'text/plain') };
 }
 
 const mediaType = /^[\w!$&^.+-]{1,63}\/[\w!$&^.+-]{1,63}$/;
 
-/** Standard or URL-safe; the padding is optional. Percent signs may stand for `+`, `/` and `=`. */
-function bytesOfBase64(text: string): Buffer | undefined {
-  const packed = bytesOfText(text)
+/** Base64, standard or URL-safe, with or without padding. `+`, `/` and `=` may be percent-encoded. */
+function bytesOfBase64(data: string): Buffer | undefined {
+  const digits = bytesOfText(data)
     ?.toString('latin1')
-    .replaceAll(/[\t\n\f\r ]/g, '');
-  if (packed === undefined || !/^[\w+/-]*={0,2}$/.test(packed)) return undefined;
-  return packed.replace(/={1,2}$/, '').length % 4 === 1 ? undefined : Buffer.from(packed, 'base64');
+    .replaceAll(/[\t\n\f\r ]/g, '')
+    .replace(/={1,2}$/, '');
+  const isBase64 = digits !== undefined && /^[\w+/-]*$/.test(digits) && digits.length % 4 !== 1;
+  return isBase64 ? Buffer.from(digits, 'base64') : undefined;
 }
 
-const percent = 0x25;
-
-function bytesOfText(text: string): Buffer | undefined {
-  if (/%(?![\dA-F]{2})/i.test(text)) return undefined;
-  const bytes = Buffer.from(text);
-  let end = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] ?? 0;
-    const isEscaped = byte === percent;
-    bytes[end++] = isEscaped ? Number.parseInt(bytes.toString('latin1', at + 1, at + 3), 16) : byte;
-    if (isEscaped) at += 2;
-  }
-  return bytes.subarray(0, end);
+/** The bytes of percent-encoded text. Undefined if a percent sign is not followed by two hexadecimal digits. */
+function bytesOfText(data: string): Buffer | undefined {
+  if (/%(?![\da-f]{2})/i.test(data)) return undefined;
+  const encoded = Buffer.from(data).toString('latin1');
+  const decoded = encoded.replaceAll(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  return Buffer.from(decoded, 'latin1');
 }

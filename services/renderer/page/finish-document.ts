@@ -7,13 +7,13 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { CaptureDeadline } from './deadline.ts';
 
-/** A single process at a time: the pod also needs memory for the browsers. */
+/** One process at a time: the browsers of the pod need its memory. */
 const turns = new Semaphore(1);
 
 /**
- * Returns the printed document with its metadata, attachments and encryption; without a request for any of them, the same bytes.
+ * Returns the printed document with the metadata, attachments and encryption of the request.
  *
- * @param encryption in the clear
+ * @param encryption with passwords in clear text
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function finishDocument(
@@ -21,22 +21,22 @@ export async function finishDocument(
   { metadata, attachments }: PdfOptions,
   { encryption, deadline }: { readonly encryption: PdfEncryption | undefined; readonly deadline: CaptureDeadline },
 ): Promise<Buffer> {
-  if (metadata === undefined && attachments === undefined && encryption === undefined) return bytes;
-  const order = {
+  const changes = {
     ...(metadata === undefined ? {} : { metadata }),
     ...(attachments === undefined ? {} : { attachments }),
     ...(encryption === undefined ? {} : { encryption }),
   };
-  // What the page made is there: what takes long from now on is the service's.
+  if (Object.keys(changes).length === 0) return bytes;
+  // The page has no part in this step.
   deadline.causedBy = 'service';
   const ended = new AbortController();
   try {
-    const finished = turns.run(() => writeDocument(bytes, order, ended.signal));
+    const finished = turns.run(() => writeDocument(bytes, changes, ended.signal));
     return await deadline.run(finished, documentTimeoutMs, 'writing the document');
   } catch (error) {
     if (error instanceof UnreadableDocumentError) {
       const message =
-        'The PDF of the page is too large, or too unusual, to be given metadata, attachments or a password. Send the request without them, or with pdf.tagged false.';
+        'The PDF of the page is too large, or too unusual, for pdf.metadata, pdf.attachments and pdf.encryption. Send the request without them, or with pdf.tagged false.';
       throw new ServiceError('PAGE_TOO_LARGE', message, { cause: error });
     }
     if (error instanceof DeadlineError) {

@@ -179,7 +179,7 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
-    ? print(open, request, settled)
+    ? print(open, { options, secrets }, settled)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
@@ -265,7 +265,11 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
   }
 }
 
-async function print(open: OpenPage, { options, secrets }: RenderRequest, { whole }: Settled) {
+async function print(
+  open: OpenPage,
+  { options, secrets }: Pick<RenderRequest, 'options' | 'secrets'>,
+  { whole }: Settled,
+) {
   const printed = await printPdf(open, options, whole);
   const bytes = await finishDocument(printed.bytes, options.pdf, {
     encryption: secrets?.pdfEncryption,

@@ -1,30 +1,35 @@
 /*
- * The program of the process that write-document.ts starts. Its stdin has the length of a header in 4 bytes, the header as JSON, and the files
- * that the header names. It writes the document to stdout.
+ * The program of the process that write-document.ts starts. Its stdin has the length of the changes in 4 bytes, the changes as JSON, and the
+ * PDF. It writes the changed PDF to stdout.
  */
 import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { PDFDocument, ParseSpeeds } from '@cantoo/pdf-lib';
-import { type DocumentHeader, unreadableCode } from './document-order.ts';
+import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 import { editDocument } from './edit-document.ts';
 
-// Requests come first.
+// The renderer and its browsers need the processor more.
 setPriority(10);
 
 const input = await buffer(process.stdin);
-const headerEnd = 4 + input.readUInt32BE(0);
-const { order, sizes } = JSON.parse(input.toString('utf8', 4, headerEnd)) as DocumentHeader;
-const [size = 0] = sizes;
+const end = 4 + input.readUInt32BE(0);
+const changes = JSON.parse(input.toString('utf8', 4, end)) as DocumentChanges;
 
 try {
-  const bytes = input.subarray(headerEnd, headerEnd + size);
-  const parsing = { updateMetadata: false, parseSpeed: ParseSpeeds.Fastest, throwOnInvalidObject: true };
-  const document = await PDFDocument.load(bytes, parsing);
-  editDocument(document, order);
-  // Of strings the library encrypts only those in object streams: see edit-document.ts.
-  const useObjectStreams = order.encryption !== undefined;
-  const writing = { useObjectStreams, addDefaultPage: false, updateFieldAppearances: false, objectsPerTick: Infinity };
-  process.stdout.write(await document.save(writing));
+  const document = await PDFDocument.load(input.subarray(end), {
+    updateMetadata: false,
+    parseSpeed: ParseSpeeds.Fastest,
+    throwOnInvalidObject: true,
+  });
+  editDocument(document, changes);
+  const bytes = await document.save({
+    // The library encrypts strings only in object streams: see moveStrings.
+    useObjectStreams: changes.encryption !== undefined,
+    addDefaultPage: false,
+    updateFieldAppearances: false,
+    objectsPerTick: Infinity,
+  });
+  process.stdout.write(bytes);
 } catch (error) {
   process.stderr.write(String(error));
   process.exitCode = unreadableCode;

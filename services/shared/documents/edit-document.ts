@@ -14,27 +14,23 @@ import {
   PDFString,
 } from '@cantoo/pdf-lib';
 import type { PdfAttachment, PdfEncryption, PdfMetadata } from '../api/document-options.ts';
-import type { DocumentOrder } from './document-order.ts';
+import type { DocumentChanges } from './document-changes.ts';
 import { xmpPacket } from './xmp.ts';
 
-/** Does to a document what was ordered; it is encrypted when it is saved. */
-export function editDocument(document: PDFDocument, { metadata, attachments, encryption }: DocumentOrder): void {
+/** Makes the changes in memory. Encryption takes effect when the document is saved, with object streams. */
+export function editDocument(document: PDFDocument, { metadata, attachments, encryption }: DocumentChanges): void {
   if (metadata !== undefined) setMetadata(document, metadata);
   if (attachments !== undefined) attachFiles(document, attachments);
   if (encryption !== undefined) encrypt(document, encryption);
 }
 
-/** Chromium writes 1.4, which knows nothing of associated files. */
-function raiseVersion({ context }: PDFDocument): void {
-  context.header = PDFHeader.forVersion(1, 7);
-}
-
-/** The information dictionary and the XMP packet say the same, also of what was not asked for: Chromium's title and dates. */
+/** Sets the metadata in the information dictionary, and writes all of that dictionary, with Chromium's dates, into an XMP packet as well. */
 function setMetadata(document: PDFDocument, { title, author, subject, keywords, language }: PdfMetadata): void {
   const { context, catalog } = document;
   if (title !== undefined) document.setTitle(title);
   if (author !== undefined) document.setAuthor(author);
   if (subject !== undefined) document.setSubject(subject);
+  // The library joins several with spaces, which would part a keyword of two words.
   if (keywords !== undefined) document.setKeywords([keywords.join(', ')]);
   if (language !== undefined) document.setLanguage(language);
   catalog.getOrCreateViewerPreferences().setDisplayDocTitle(true);
@@ -54,12 +50,13 @@ function setMetadata(document: PDFDocument, { title, author, subject, keywords, 
 }
 
 /**
- * Attaches files to the document (ISO 32000-2, 14.13): listed in the name tree of embedded files, and associated with the
- * document by `/AF`. The library's own `attach` does not escape names.
+ * Lists the files in the name tree of embedded files, and associates them with the document by `/AF` (ISO 32000-2, 14.13). The library's own
+ * `attach` does not escape names.
  */
 function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[]): void {
   const { context, catalog } = document;
-  raiseVersion(document);
+  // Chromium writes 1.4, which has no associated files.
+  context.header = PDFHeader.forVersion(1, 7);
   const written = PDFHexString.fromText(dateText(new Date()));
   const files = attachments.map(({ name, content, mimeType, description, relationship }) => {
     const bytes = Buffer.from(content, 'base64');
@@ -76,7 +73,7 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
     return { text, spec: context.register(spec) };
   });
   const names = context.obj([]);
-  // A name tree is in the order of its bytes; hex digits of equal case have the same.
+  // A name tree is sorted by the bytes of its keys, in the order of their hexadecimal digits.
   for (const { text, spec } of files.toSorted((a, b) => (a.text.asString() < b.text.asString() ? -1 : 1))) {
     names.push(text);
     names.push(spec);
@@ -84,39 +81,37 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
   const trees = catalog.lookupMaybe(PDFName.of('Names'), PDFDict) ?? context.obj({});
   trees.set(PDFName.of('EmbeddedFiles'), context.obj({ Names: names }));
   catalog.set(PDFName.of('Names'), trees);
-  const associated = catalog.lookupMaybe(PDFName.of('AF'), PDFArray) ?? context.obj([]);
-  for (const { spec } of files) associated.push(spec);
-  catalog.set(PDFName.of('AF'), associated);
+  catalog.set(PDFName.of('AF'), context.obj(files.map(({ spec }) => spec)));
 }
 
-/** As PDF has dates (ISO 32000-2, 7.9.4). */
+/** A date in the format of ISO 32000-2, 7.9.4. */
 const dateText = (date: Date) => `D:${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
 
 /**
- * Moves strings into indirect objects. The library encrypts a string only if it is in an object stream, and keeps streams, the catalog and
- * pages outside of object streams.
+ * Moves strings of streams, the catalog and pages into objects of their own. The library encrypts a string only if it is in an object stream,
+ * and writes streams, the catalog and pages outside of object streams.
  */
 function moveStrings({ context }: PDFDocument): void {
   for (const [, object] of context.enumerateIndirectObjects()) {
-    const isWrittenPlainly = [PDFCatalog, PDFPageTree, PDFPageLeaf].some((type) => object instanceof type);
-    const holder = object instanceof PDFStream ? object.dict : isWrittenPlainly ? (object as PDFDict) : undefined;
-    for (const [key, value] of holder?.entries() ?? []) {
-      if (hasString(value)) holder?.set(key, context.register(value));
+    const dict = object instanceof PDFStream ? object.dict : object;
+    const isOutside = [PDFStream, PDFCatalog, PDFPageTree, PDFPageLeaf].some((type) => object instanceof type);
+    if (!isOutside || !(dict instanceof PDFDict)) continue;
+    for (const [key, value] of dict.entries()) {
+      if (hasString(value)) dict.set(key, context.register(value));
     }
   }
 }
 
-/** Objects that are referred to are not looked at. */
+/** Whether a value contains a string, not counting objects that it refers to. */
 function hasString(value: PDFObject): boolean {
   if (value instanceof PDFDict) return value.values().some(hasString);
   if (value instanceof PDFArray) return value.asArray().some(hasString);
   return value instanceof PDFString || value instanceof PDFHexString;
 }
 
-/** Encrypts with AES-256. The default owner password is random: as the owner password, the user password would lift the permissions. */
+/** Encrypts with AES-256. The library's default owner password is the user password, with which permissions limit no reader. */
 function encrypt(document: PDFDocument, { userPassword, ownerPassword, permissions = {} }: PdfEncryption): void {
   const { print = true, copy = true, modify = true, annotate = true } = permissions;
-  raiseVersion(document);
   moveStrings(document);
   document.encrypt({
     algorithm: 'AES-256',

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { runConfined } from '../runtime/confined-process.ts';
-import { type DocumentHeader, type DocumentOrder, unreadableCode } from './document-order.ts';
+import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 
 /**
  * Data of the process. 512 MiB of it is address space that V8 reserves for machine code and does not use; a document of
@@ -32,18 +32,18 @@ const script = {
   maxOutputBytes,
 } as const;
 
-/** The bytes are no PDF, or one that takes more time or memory than the process has. */
+/** The bytes are not a PDF, or changing it takes more time or memory than the process has. */
 export class UnreadableDocumentError extends Error {}
 
 /**
- * Edits a PDF that a renderer printed, in a confined process: the page that was printed may be hostile.
+ * Returns a PDF with the changes. A confined process makes them, because the printed page may be hostile.
  *
  * @param signal ends the process
  * @throws UnreadableDocumentError; the reason of `signal` when that aborts; Error when the process cannot work
  */
-export async function writeDocument(file: Buffer, order: DocumentOrder, signal: AbortSignal): Promise<Buffer> {
+export async function writeDocument(file: Buffer, changes: DocumentChanges, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();
-  const header = Buffer.from(JSON.stringify({ order, sizes: [file.length] } satisfies DocumentHeader));
+  const header = Buffer.from(JSON.stringify(changes));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(header.length);
   const { code, output, reason, failure } = await runConfined(script, [length, header, file], signal);

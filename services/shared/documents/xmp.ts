@@ -1,4 +1,4 @@
-/** What is known of a document, for its XMP packet. */
+/** Properties for an XMP packet. */
 interface DocumentFacts {
   readonly title: string | undefined;
   readonly author: string | undefined;
@@ -48,13 +48,13 @@ function list(name: string, kind: 'Alt' | 'Bag' | 'Seq', ...values: readonly (st
   return [`<${name}><rdf:${kind}>${items.join('')}</rdf:${kind}></${name}>`];
 }
 
-/** In whole seconds, as PDF has dates. */
+/** In whole seconds, like dates of a PDF. */
 const dateOf = (date: Date | undefined) =>
   date === undefined || Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/\.\d+Z$/, 'Z');
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** A title of a page may contain what no XML may: that becomes a replacement character. */
+/** Replaces characters that XML does not allow, which the title of a page may have. */
 function escapeXml(text: string): string {
   const valid = text
     .toWellFormed()

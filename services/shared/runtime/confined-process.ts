@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** A script of Node.js that reads hostile bytes from stdin and writes what it makes of them to stdout. */
+/** A script of Node.js that reads hostile bytes from stdin and writes its result to stdout. */
 export interface ConfinedScript {
   readonly path: string;
   readonly args?: readonly string[];
@@ -18,24 +18,25 @@ export interface ConfinedScript {
 
 /** How a confined process ended. */
 export interface ProcessEnd {
-  /** Null: a signal ended it, so it has crashed, reached a limit, or was killed. */
+  /** Null: a signal ended the process, because it crashed, reached a limit or was killed. */
   readonly code: number | null;
   readonly output: Buffer;
   /** The end of what the process wrote to stderr. */
   readonly reason: string;
-  /** There when the process could not be started. */
+  /** Set if the process could not be started. */
   readonly failure?: Error;
 }
 
 const maxReasonLength = 500;
 
 /**
- * Runs a script in a separate process. A crash of the script, or a decompression bomb in its input, ends the process and leaves the service
- * as it was. The process has no environment, hence no credentials, and no connections. It is still a process of the same
- * user: against code that is taken over, a sandbox of the pod has to stand (docs/security.md).
+ * Runs a script in a separate process. A crash of the script, or a decompression bomb in its input, ends the process and does not affect the
+ * service. The process has no environment, hence no credentials, and inherits no connections. It has the same user as the service:
+ * the sandbox of the pod has to hold against code that is taken over (docs/security.md).
  *
- * @param input what goes to stdin; an error of it is the caller's to note
+ * @param input bytes for stdin; the caller handles errors of it
  * @param signal kills the process when it aborts
+ * @returns the end of the process, whatever the end is; does not throw
  */
 export async function runConfined(
   { path, args = [], nodeOptions, maxDataKiB, maxCpuSeconds, maxOutputBytes }: ConfinedScript,
@@ -49,13 +50,13 @@ export async function runConfined(
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
-    // Of a process that is killed this event comes first, but until the next one it has its memory.
+    // A killed process emits this event, too, but its memory is free only when it emits `close`.
     child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
     child.once('close', (code) => resolve({ code }));
   });
   let reason = '';
   child.stderr.on('data', (part: Buffer) => (reason = (reason + part.toString()).slice(-maxReasonLength)));
-  // A process that has seen enough closes its end.
+  // A script may end before it has read all of its input.
   pipeline(input, child.stdin).catch(() => undefined);
   const parts: Buffer[] = [];
   let size = 0;

@@ -1,36 +1,52 @@
-import { deflateSync } from 'node:zlib';
-import { expect, test } from 'vitest';
+import { constants, deflateRawSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
 import { UnreadableDocumentError, writeDocument } from '@webcapture/shared/documents/write-document.ts';
+import { readFacts } from '../../harness/pdf-facts.ts';
 
-const order = { metadata: { title: 'T' } };
+const changes = { metadata: { title: 'T' } };
 const signal = () => AbortSignal.timeout(60_000);
 
-/** A PDF with an object stream that unpacks to a string of `bytes` bytes. */
-function bomb(bytes: number): Buffer {
-  const header = '5 0 ';
-  const packed = deflateSync(Buffer.concat([Buffer.from(`${header}(`), Buffer.alloc(bytes, 'a'), Buffer.from(')')]));
-  const dict = `<< /Type /ObjStm /N 1 /First ${header.length} /Filter /FlateDecode /Length ${packed.length} >>`;
-  return Buffer.concat([
+/** A PDF of one empty page, and of objects from number 4 on. */
+const pdfOf = (...objects: readonly (string | Buffer)[]) =>
+  Buffer.concat([
     Buffer.from(
-      `%PDF-1.7\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n3 0 obj\n${dict}\nstream\n`,
+      '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n' +
+        '3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] >>\nendobj\n',
     ),
-    packed,
-    Buffer.from('\nendstream\nendobj\ntrailer\n<< /Root 1 0 R /Size 6 >>\nstartxref\n0\n%%EOF\n'),
+    ...objects.map((object) => Buffer.from(object)),
+    Buffer.from('trailer\n<< /Root 1 0 R /Size 9 >>\nstartxref\n0\n%%EOF\n'),
   ]);
+
+/** An object stream of a few megabytes that unpacks to a string of 2 GB. */
+function bomb(): Buffer {
+  const parts = 2048;
+  // A part of a deflate stream that ends at a byte can be repeated.
+  const part = deflateRawSync(Buffer.alloc(2 ** 20, 'a'), { finishFlush: constants.Z_FULL_FLUSH });
+  const packed = Buffer.concat([
+    Buffer.from([0x78, 0x9c]),
+    deflateRawSync('5 0 (', { finishFlush: constants.Z_FULL_FLUSH }),
+    ...Array<Buffer>(parts).fill(part),
+  ]);
+  const dict = `<< /Type /ObjStm /N 1 /First 4 /Filter /FlateDecode /Length ${packed.length} >>`;
+  return Buffer.concat([Buffer.from(`4 0 obj\n${dict}\nstream\n`), packed, Buffer.from('\nendstream\nendobj\n')]);
 }
 
-test.each<[string, Buffer]>([
-  ['no PDF', Buffer.from('hello')],
-  ['nothing', Buffer.alloc(0)],
-  ['a PDF without a catalog', Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
-  ['2 GB in an object stream of 2 MB', bomb(2 ** 31 - 64)],
-])('%s ends the process that reads it, with an error', { timeout: 90_000 }, async (_name, bytes) => {
-  await expect(writeDocument(bytes, order, signal())).rejects.toThrow(UnreadableDocumentError);
+describe('an error ends only the process that reads', () => {
+  test.each<[string, () => Buffer]>([
+    ['what is not a PDF', () => Buffer.from('hello')],
+    ['nothing', () => Buffer.alloc(0)],
+    ['a PDF without a catalog', () => Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
+    ['a PDF with a broken object', () => pdfOf('4 0 obj\n<< /A \n')],
+    ['an object stream of 2 MB that unpacks to 2 GB', () => pdfOf(bomb())],
+    ['more objects than its heap holds', () => pdfOf(`4 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`)],
+  ])('%s', { timeout: 60_000 }, async (_name, bytes) => {
+    await expect(writeDocument(bytes(), changes, signal())).rejects.toThrow(UnreadableDocumentError);
+  });
 });
 
-test('a process that is not wanted any more is killed', async () => {
+test('an aborted signal kills the process', async () => {
   const abort = new AbortController();
-  const written = writeDocument(Buffer.alloc(64 * 1024 * 1024, '%'), order, abort.signal);
+  const written = writeDocument(Buffer.alloc(64 * 1024 * 1024, '%'), changes, abort.signal);
   abort.abort(new Error('not wanted'));
   await expect(written).rejects.toThrow('not wanted');
 });

@@ -72,23 +72,23 @@ function readPresets(): readonly Preset[] {
   }
 }
 
-/** Keeps the request under a name, without what the document calls writeOnly: passwords do not belong into a browser's storage. */
-export function keepPreset(name: string, request: Body, { properties = {} }: JsonSchema): void {
-  storePresets([
-    ...presets.value.filter((each) => each.name !== name),
-    { name, body: withoutSecrets(request, properties) },
-  ]);
+/** Keeps the request under a name, without fields that the schema calls writeOnly: the browser's storage is not for passwords. */
+export function keepPreset(name: string, request: Body, schema: JsonSchema): void {
+  const others = presets.value.filter((each) => each.name !== name);
+  storePresets([...others, { name, body: withoutSecrets(request, schema) }]);
 }
 
-function withoutSecrets(request: Body, properties: NonNullable<JsonSchema['properties']>): Body {
-  const harmless = Object.entries(request).filter(([field]) => properties[field]?.writeOnly !== true);
+function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): Body {
+  const kept = Object.entries(fields).filter(([name]) => properties[name]?.writeOnly !== true);
   return Object.fromEntries(
-    harmless.map(([field, value]) => {
-      const inner = properties[field]?.properties;
-      return [field, inner === undefined ? value : withoutSecrets(value as Body, inner)];
+    kept.map(([name, value]) => {
+      const inner = properties[name];
+      return [name, inner?.properties && isObject(value) ? withoutSecrets(value, inner) : value];
     }),
   );
 }
+
+const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
 
 export function removePreset(name: string): void {
   storePresets(presets.value.filter((each) => each.name !== name));

@@ -3,11 +3,18 @@ import type { Body } from './schema.ts';
 
 /** The options of a request that no link can have. */
 export function optionsWithoutLink(request: Body): readonly string[] {
-  const parts = Object.entries(request).flatMap(([name, value]) => [
-    name,
-    ...Object.keys(value ?? {}).map((step) => `${name}.${step}`),
-  ]);
-  return parts.filter((name) => linkRefusals.has(name));
+  return [...linkRefusals.keys()].filter((name) => isGiven(request, name.split('.')));
+}
+
+/** Whether an object has something at a path. */
+function isGiven(value: unknown, [field, ...rest]: readonly string[]): boolean {
+  if (field === undefined) return true;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, field) &&
+    isGiven(Reflect.get(value, field), rest)
+  );
 }
 
 /**

@@ -103,10 +103,10 @@ describe('refused, with a message that says why and shows no password:', () => {
       { encryption: { userPassword: `${password}${'ü'.repeat(61)}` } },
       'pdf.encryption.userPassword must have at most 127 bytes in UTF-8',
     ],
-    [
-      { encryption: { ownerPassword: `${password}\n` } },
-      'pdf.encryption.ownerPassword must have no control characters',
-    ],
+    ...['\n', '\u{200d}', 'e\u{301}', '\u{d800}'].map((text): [object, string] => [
+      { encryption: { ownerPassword: `${password}${text}` } },
+      'pdf.encryption.ownerPassword must have no control or invisible characters, and the normal form NFKC',
+    ]),
     [
       { encryption: { userPassword: password.repeat(20) } },
       'pdf.encryption.userPassword must be a string of 1 to 127 characters, not a string of 140 characters',
@@ -131,6 +131,13 @@ describe('refused, with a message that says why and shows no password:', () => {
       expect(answer.message).not.toContain(password);
     },
   );
+
+  test('a data URL that never ends its media type, without a long search', async () => {
+    const startedAt = performance.now();
+    const answer = await pdf({ attachments: [{ ...file, content: `data:${'a;'.repeat(150_000)}` }] });
+    expect(answer.message).toContain('pdf.attachments.0.content begins with "data:" and is no data URL');
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
 
   test('attachments and templates that are too large together', async () => {
     const answer = await pdf({
