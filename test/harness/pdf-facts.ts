@@ -17,9 +17,8 @@ export interface PdfFacts {
   readonly tags: readonly string[];
   /** Titles of the bookmarks, without their depth, that lead to a page. */
   readonly bookmarks: readonly { readonly title: string; readonly page: number }[];
+  /** The text of each page. */
   readonly texts: readonly string[];
-  /** Null: pages are numbered as they come. */
-  readonly labels: readonly string[] | null;
 }
 
 interface Attachment {
@@ -80,7 +79,6 @@ export async function readFacts(bytes: Buffer, password = ''): Promise<PdfFacts>
       links: pages.flatMap(({ links }) => links),
       tags: pages.flatMap(({ tags }) => tags),
       texts: pages.map(({ text }) => text),
-      labels: await document.getPageLabels(),
       bookmarks,
     };
   } finally {

@@ -49,11 +49,8 @@ export async function writeDocument(file: Buffer, changes: DocumentChanges, sign
   const { code, output, reason, failure } = await runConfined(script, [length, header, file], signal);
   signal.throwIfAborted();
   if (failure !== undefined) throw failure;
-  // A signal, or Node's own when its heap is full: the process has reached a limit.
-  if (code === unreadableCode || code === null || code === outOfMemoryCode) throw new UnreadableDocumentError(reason);
+  // Null: the process crashed or reached a limit. Node.js aborts when the heap is full.
+  if (code === unreadableCode || code === null) throw new UnreadableDocumentError(reason);
   if (code !== 0 || output.length === 0) throw new Error(`the process that writes PDFs ended with ${code}: ${reason}`);
   return output;
 }
-
-/** 128 and the number of SIGABRT, where the shell was not replaced. */
-const outOfMemoryCode = 134;

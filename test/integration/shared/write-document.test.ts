@@ -1,5 +1,6 @@
 import { constants, deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import { UnreadableDocumentError, writeDocument } from '@webcapture/shared/documents/write-document.ts';
 import { readFacts } from '../../harness/pdf-facts.ts';
 
@@ -38,10 +39,27 @@ describe('an error ends only the process that reads', () => {
     ['a PDF without a catalog', () => Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
     ['a PDF with a broken object', () => pdfOf('4 0 obj\n<< /A \n')],
     ['an object stream of 2 MB that unpacks to 2 GB', () => pdfOf(bomb())],
-    ['more objects than its heap holds', () => pdfOf(`4 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`)],
   ])('%s', { timeout: 60_000 }, async (_name, bytes) => {
     await expect(writeDocument(bytes(), changes, signal())).rejects.toThrow(UnreadableDocumentError);
   });
+
+  test('more objects than its heap holds', { tags: 'long', timeout: 120_000 }, async () => {
+    const bytes = pdfOf(`4 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`);
+    await expect(writeDocument(bytes, changes, AbortSignal.timeout(110_000))).rejects.toThrow(UnreadableDocumentError);
+  });
+});
+
+test.each<[string, PdfEncryption | undefined]>([
+  ['plain', undefined],
+  ['encrypted', { ownerPassword: 'owner' }],
+])('a file with an incremental update is read in its last version: %s', async (_name, encryption) => {
+  const info = (title: string) => `4 0 obj\n<< /Title (${title}) /Producer (Skia) >>\nendobj\n`;
+  const trailer = 'trailer\n<< /Root 1 0 R /Info 4 0 R /Size 5 /Prev 9 >>\nstartxref\n9\n%%EOF\n';
+  const update = `${info('New')}xref\n4 1\n0000000009 00000 n \n${trailer}`;
+  const bytes = Buffer.concat([pdfOf(info('Old')), Buffer.from(update)]);
+  const changed = { metadata: { author: 'Ann' }, ...(encryption === undefined ? {} : { encryption }) };
+  const facts = await readFacts(await writeDocument(bytes, changed, signal()));
+  expect(facts).toMatchObject({ info: { Title: 'New', Author: 'Ann', Producer: 'Skia' }, xmp: { 'dc:title': 'New' } });
 });
 
 test('an aborted signal kills the process', async () => {
