@@ -1,5 +1,6 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
@@ -179,7 +180,7 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
-    ? print(open, { options, secrets }, settled)
+    ? print(open, options, settled, secrets?.pdfEncryption)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
@@ -267,14 +268,12 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
 
 async function print(
   open: OpenPage,
-  { options, secrets }: Pick<RenderRequest, 'options' | 'secrets'>,
+  options: RenderOptions,
   { whole }: Settled,
+  encryption: PdfEncryption | undefined,
 ) {
   const printed = await printPdf(open, options, whole);
-  const bytes = await finishDocument(printed.bytes, options.pdf, {
-    encryption: secrets?.pdfEncryption,
-    deadline: open.deadline,
-  });
+  const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
   return { ...printed, bytes, softTimeouts: [], blank: false };
 }
 

@@ -5,11 +5,13 @@
 import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { PDFDocument, ParseSpeeds } from '@cantoo/pdf-lib';
+import { addEntriesInOrder } from './cross-references.ts';
 import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 import { editDocument } from './edit-document.ts';
 
 // The renderer and its browsers need the processor more.
 setPriority(10);
+addEntriesInOrder();
 
 const input = await buffer(process.stdin);
 const end = 4 + input.readUInt32BE(0);

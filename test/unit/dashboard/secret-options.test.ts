@@ -1,25 +1,26 @@
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
 import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
-import { keepPreset, presets } from '../../../services/dashboard/pages/playground/request.ts';
+import { withoutSecrets } from '../../../services/dashboard/pages/playground/schema.ts';
 import { optionsWithoutLink } from '../../../services/dashboard/pages/playground/signed-link.ts';
 
 const schema = captureRequestSchema as unknown as JsonSchema;
 const url = 'https://example.com/';
+const pdf = { metadata: { title: 'A title' }, margin: { top: '1cm' }, attachments: [{ name: 'a', content: 'b' }] };
 
-afterEach(() => vi.unstubAllGlobals());
-
-test('a preset keeps no secret, also none inside of another option', () => {
-  const stored = new Map<string, string>();
-  vi.stubGlobal('localStorage', { setItem: (name: string, value: string) => stored.set(name, value) });
-  const encryption = { userPassword: 'hunter2' };
-  const pdf = { metadata: { title: 'A title' }, margin: { top: '1cm' }, attachments: [{ name: 'a', content: 'b' }] };
-  keepPreset('mine', { url, css: 'hunter2', hide: ['.a'], pdf: { ...pdf, encryption } }, schema);
-  expect(presets.value).toEqual([{ name: 'mine', body: { url, hide: ['.a'], pdf } }]);
-  expect([...stored.values()].join('')).not.toContain('hunter2');
-  // Of a request that is being written, the service has not checked anything.
-  keepPreset('mine', { url, pdf: null }, schema);
-  expect(presets.value).toEqual([{ name: 'mine', body: { url, pdf: null } }]);
+test.each<[object, object]>([
+  [
+    { url, css: 'a', hide: ['.a'], auth: { username: 'a' } },
+    { url, hide: ['.a'] },
+  ],
+  [{ pdf: { ...pdf, encryption: { userPassword: 'a' } } }, { pdf }],
+  // The service has not checked a request that is being written.
+  [
+    { pdf: null, viewport: 'a', block: 1 },
+    { pdf: null, viewport: 'a', block: 1 },
+  ],
+])('of %j a preset keeps %j', (request, kept) => {
+  expect(withoutSecrets({ ...request }, schema)).toEqual(kept);
 });
 
 test.each<[object, readonly string[]]>([

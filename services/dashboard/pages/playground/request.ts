@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { onKeyChange } from '../../shell/session.ts';
-import { type Body, type Path, pathKey, withValue } from './schema.ts';
+import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
 /** The request that is being put together. It outlives the page, so that one can look at the captures and come back. */
 export const body = signal<Body>({});
@@ -77,18 +77,6 @@ export function keepPreset(name: string, request: Body, schema: JsonSchema): voi
   const others = presets.value.filter((each) => each.name !== name);
   storePresets([...others, { name, body: withoutSecrets(request, schema) }]);
 }
-
-function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): Body {
-  const kept = Object.entries(fields).filter(([name]) => properties[name]?.writeOnly !== true);
-  return Object.fromEntries(
-    kept.map(([name, value]) => {
-      const inner = properties[name];
-      return [name, inner?.properties && isObject(value) ? withoutSecrets(value, inner) : value];
-    }),
-  );
-}
-
-const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
 
 export function removePreset(name: string): void {
   storePresets(presets.value.filter((each) => each.name !== name));
