@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import { type ShotOptions } from '../harness/engine.ts';
 import { readFacts } from '../harness/pdf-facts.ts';
+import { isOwnerPassword } from '../harness/pdf-passwords.ts';
 import { corpusEngine } from './corpus.ts';
 
 const body = `<h1>One</h1><p>Text and <a href="https://example.com/terms">terms</a></p>
@@ -113,7 +114,10 @@ test('an encrypted PDF opens with its passwords only, and keeps tags, links, boo
     // Print and copy (4, 16, 2048) are missing: change, annotate, fill in, read aloud, assemble.
     expect(facts.permissions).toEqual([8, 32, 256, 512, 1024]);
   }
+  expect(isOwnerPassword(bytes, 'owner')).toBe(true);
+  expect(isOwnerPassword(bytes, 'üser')).toBe(false);
   const text = bytes.toString('latin1');
+  expect(text).toMatch(/^%PDF-1\.7/);
   expect(text).toMatch(/\/CFM \/AESV3/);
   for (const clear of ['example.com', 'A title', 'a.txt', 'Skia', 'de-DE', 'owner', '0061002E'])
     expect(text).not.toContain(clear);
@@ -127,4 +131,11 @@ test('without a user password an encrypted PDF opens without one, and the permis
   const facts = await readFacts(bytes);
   expect(facts).toMatchObject({ ...whole, info: { Title: 'Title of the page' }, language: 'fr' });
   expect(facts.permissions).toEqual([4, 16, 512, 2048]);
+});
+
+test('without an owner password, the user password does not lift the permissions', async () => {
+  const bytes = await print({}, { pdfEncryption: { userPassword: 'user', permissions: { print: false } } });
+  expect((await readFacts(bytes, 'user')).permissions).toEqual([8, 16, 32, 256, 512, 1024]);
+  expect(isOwnerPassword(bytes, 'user')).toBe(false);
+  expect(isOwnerPassword(bytes, '')).toBe(false);
 });

@@ -2,15 +2,12 @@
  * The program of the process that write-document.ts starts. Its stdin has the length of the changes in 4 bytes, the changes as JSON, and the
  * PDF. It writes the changed PDF to stdout.
  */
-import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { PDFDocument, ParseSpeeds } from '@cantoo/pdf-lib';
 import { addEntriesInOrder } from './cross-references.ts';
 import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 import { editDocument } from './edit-document.ts';
 
-// The renderer and its browsers need the processor more.
-setPriority(10);
 addEntriesInOrder();
 
 const input = await buffer(process.stdin);
