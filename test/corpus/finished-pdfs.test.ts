@@ -94,6 +94,7 @@ test('files are attached under their names, and associated with the document', a
   expect(text).toMatch(/\/AF \[ \d+ 0 R \d+ 0 R \]/);
   expect(text).toMatch(/\/AFRelationship \/Alternative/);
   expect(text).toMatch(/\/Subtype \/application#2Fxml/);
+  expect(text).toMatch(/\/Params <<\s*\/Size 10\s/);
 });
 
 test('an encrypted PDF opens with its passwords only, and keeps tags, links, bookmarks, metadata and attachments', async () => {
