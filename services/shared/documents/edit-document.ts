@@ -33,7 +33,6 @@ function setMetadata(document: PDFDocument, { title, author, subject, keywords, 
   // The library joins several with spaces, which would part a keyword of two words.
   if (keywords !== undefined) document.setKeywords([keywords.join(', ')]);
   if (language !== undefined) document.setLanguage(language);
-  catalog.getOrCreateViewerPreferences().setDisplayDocTitle(true);
   const packet = xmpPacket({
     title: document.getTitle(),
     author: document.getAuthor(),
@@ -78,9 +77,8 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
     names.push(text);
     names.push(spec);
   }
-  const trees = catalog.lookupMaybe(PDFName.of('Names'), PDFDict) ?? context.obj({});
-  trees.set(PDFName.of('EmbeddedFiles'), context.obj({ Names: names }));
-  catalog.set(PDFName.of('Names'), trees);
+  // Chromium writes no /Names: destinations of links and bookmarks are in /Dests.
+  catalog.set(PDFName.of('Names'), context.obj({ EmbeddedFiles: { Names: names } }));
   catalog.set(PDFName.of('AF'), context.obj(files.map(({ spec }) => spec)));
 }
 
