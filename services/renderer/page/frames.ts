@@ -17,8 +17,8 @@ export interface PageFrame {
 
 /** Maximum number of frames that are looked at. A page with more of them has advertising in the rest. */
 const maxFrames = 20;
-/** For an answer of the browser or of a frame, which take milliseconds. */
-const answerTimeoutMs = 1000;
+/** For an answer of the browser or of a frame, which take milliseconds; on a machine with many captures more than a second. */
+const answerTimeoutMs = 3000;
 
 /**
  * The frames of a page. Full Chromium (`antiBot`) gives those of other sites processes of their own, which the session of the page does not

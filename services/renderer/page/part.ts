@@ -15,10 +15,7 @@ import { find } from './wait-for.ts';
 import { step } from './world.ts';
 
 /** What is taken of a page, in place of its viewport. */
-export interface Part extends Box {
-  /** Some of it is out of sight. */
-  readonly isBeyondView: boolean;
-}
+export type Part = Box;
 
 /** For the element to be there; who knows that it takes longer asks to wait for it. */
 const elementTimeoutMs = 5000;
@@ -89,8 +86,7 @@ async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
     const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
     throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
-  const isInView = clip.x >= page.left && right <= page.left + page.viewWidth && bottom <= page.viewHeight;
-  return { ...clip, isBeyondView: !isInView };
+  return clip;
 }
 
 const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;

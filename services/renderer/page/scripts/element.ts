@@ -114,10 +114,7 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
  *
  * @returns where it is, with the padding, but no further than the page goes; null where there is none
  */
-export function isolateElement(
-  parts: ParsedSelector,
-  padding: number,
-): (Box & { readonly isBeyondView: boolean }) | null {
+export function isolateElement(parts: ParsedSelector, padding: number): Box | null {
   const known = pageState.webcaptureElement;
   const element =
     known !== undefined && own(known).isConnected && isVisible(known)
@@ -139,7 +136,6 @@ export function isolateElement(
   const y = Math.max(0, Math.floor(box.top + pageY - padding));
   const right = Math.min(pageRight, Math.ceil(box.right + pageX + padding));
   const bottom = Math.min(pageBottom, Math.ceil(box.bottom + pageY + padding));
-  const isBeyondView = x < pageX || y < pageY || right > pageX + innerWidth || bottom > pageY + innerHeight;
   if (right <= x || bottom <= y) return null;
-  return { x, y, width: right - x, height: bottom - y, isBeyondView };
+  return { x, y, width: right - x, height: bottom - y };
 }
