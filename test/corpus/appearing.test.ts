@@ -321,16 +321,16 @@ const pages: readonly HardPage[] = [
            @keyframes dim { from { opacity: 0.3 } to { opacity: 0.5 } }
            div { height: 30px }
            .turns { position: relative }
-           b { position: absolute; inset: 0; opacity: 0; animation: turn 90s infinite; background: ${colour} }
-           b + b { animation-delay: 30s; background: #cc0000 }
+           b { position: absolute; inset: 0; opacity: 0; animation: turn 900s infinite; background: ${colour} }
+           b + b { animation-delay: 300s; background: #cc0000 }
          </style>
-         <div style="animation:pulse 60s infinite alternate;background:${colour}">x</div>
+         <div style="animation:pulse 600s infinite alternate;background:${colour}">x</div>
          <div class="turns"><b>x</b><b>y</b></div>
-         <div class="turns"><b style="animation-delay:-10s">x</b></div>
+         <div class="turns"><b style="animation-delay:-100s">x</b></div>
          <div style="animation:blink 2s infinite;background:${colour}">x</div>
-         <div style="animation:pulse 60s infinite"><svg width="320" height="30"><rect width="320" height="30" fill="${colour}"/></svg></div>
-         <div style="animation:glow 60s infinite alternate;background:#cc0000"></div>
-         <div style="animation:dim 60s infinite alternate;background:#000000">x</div>
+         <div style="animation:pulse 600s infinite"><svg width="320" height="30"><rect width="320" height="30" fill="${colour}"/></svg></div>
+         <div style="animation:glow 600s infinite alternate;background:#cc0000"></div>
+         <div style="animation:dim 600s infinite alternate;background:#000000">x</div>
          <div style="height:400px"></div>`,
         '<meta name="viewport" content="width=device-width">',
       ),

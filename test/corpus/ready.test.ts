@@ -189,11 +189,10 @@ const pages: readonly HardPage[] = [
     name: 'a request that a page makes when a worker has answered',
     site: {
       '/': html(`${box}<script>
-        const worker = new Worker('/worker');
+        const worker = new Worker('data:text/javascript,onmessage = () => { setTimeout(postMessage, 300, 1) }');
         worker.onmessage = async () => { box.style.background = await (await fetch('/colour')).text() };
         addEventListener('load', () => worker.postMessage(1));
       </script>`),
-      '/worker': answer('text/javascript', 'onmessage = () => { setTimeout(postMessage, 300, 1) }'),
       '/colour': (_, response) => void setTimeout(() => response.end(green), 600),
     },
     formats: ['png'],

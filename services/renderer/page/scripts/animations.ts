@@ -39,7 +39,7 @@ export function finishAnimations(): number {
 /**
  * Shows texts and pictures that an animation without an end leaves less than half as visible as it makes them: the animation moves on to the
  * first time at which they are most visible, and pauses. Animations of siblings with the same name move together, until the most visible
- * sibling is there: of words that take turns, one is visible.
+ * sibling is there: of words that take turns, one is visible. Runs after {@link finishAnimations}, which leaves only those without an end.
  */
 export function showPulsing(): void {
   /** Of the opacity that an animation makes: above it, a text can be read. */
@@ -55,9 +55,8 @@ export function showPulsing(): void {
       return [];
     if (!(effect instanceof KeyframeEffect) || effect.pseudoElement !== null || effect.target === null) return [];
     const { target } = effect;
-    const { endTime, duration, delay = 0 } = effect.getComputedTiming();
-    if (endTime !== Number.POSITIVE_INFINITY || typeof duration !== 'number') return [];
-    if (!effect.getKeyframes().some((frame) => 'opacity' in frame)) return [];
+    const { duration, delay = 0 } = effect.getComputedTiming();
+    if (typeof duration !== 'number') return [];
     const hasText = (own(target).textContent ?? '').trim() !== '';
     if (!hasText && !own(target).matches('img, :has(img), svg, :has(svg), svg *')) return [];
     const name = animation instanceof CSSAnimation ? animation.animationName : '';
