@@ -98,6 +98,7 @@ test('files are attached under their names, and associated with the document', a
   expect(text).toMatch(/\/AFRelationship \/Alternative/);
   expect(text).toMatch(/\/Subtype \/application#2Fxml/);
   expect(text).toMatch(/\/Params <<\s*\/Size 10\s/);
+  expect(text).toMatch(/\/EF <<\s*\/F \d+ 0 R\s*\/UF \d+ 0 R/);
 });
 
 test('an encrypted PDF opens with its passwords only, and keeps tags, links, bookmarks, metadata and attachments', async () => {
