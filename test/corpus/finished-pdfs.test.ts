@@ -61,7 +61,10 @@ test('a PDF gets metadata that its information dictionary and its XMP packet agr
 test('title and language of the page remain where the request sets none, also a title with XML in it', async () => {
   // XML has no U+FFFF.
   const source = page.replace('Title of the page', '</rdf:li>&lt;/rdf:RDF> \u{FFFF} ]]>');
-  const facts = await readFacts(await print({ metadata: { author: 'Ann' } }, { source }));
+  const bytes = await print({ metadata: { author: 'Ann' } }, { source });
+  // XML does not allow ]]> in text.
+  expect(bytes.toString()).toContain('&lt;/rdf:li&gt;&lt;/rdf:RDF&gt; \u{FFFD} ]]&gt;');
+  const facts = await readFacts(bytes);
   expect(facts).toMatchObject({
     language: 'fr',
     info: { Author: 'Ann', Title: expect.stringContaining('</rdf:RDF>') },
@@ -95,6 +98,7 @@ test('files are attached under their names, and associated with the document', a
   expect(text).toMatch(/\/AFRelationship \/Alternative/);
   expect(text).toMatch(/\/Subtype \/application#2Fxml/);
   expect(text).toMatch(/\/Params <<\s*\/Size 10\s/);
+  expect(text).toMatch(/\/EF <<\s*\/F \d+ 0 R\s*\/UF \d+ 0 R/);
 });
 
 test('an encrypted PDF opens with its passwords only, and keeps tags, links, bookmarks, metadata and attachments', async () => {
@@ -120,7 +124,8 @@ test('an encrypted PDF opens with its passwords only, and keeps tags, links, boo
   const text = bytes.toString('latin1');
   expect(text).toMatch(/^%PDF-1\.7/);
   expect(text).toMatch(/\/CFM \/AESV3/);
-  for (const clear of ['example.com', 'A title', 'a.txt', 'Skia', 'de-DE', 'owner', '0061002E'])
+  // The last two are hexadecimal: of a file name and of a date.
+  for (const clear of ['example.com', 'A title', 'a.txt', 'Skia', 'de-DE', 'owner', '0061002E', '0044003A'])
     expect(text).not.toContain(clear);
 });
 

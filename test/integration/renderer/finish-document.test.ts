@@ -2,13 +2,23 @@ import { expect, test } from 'vitest';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
 import { CaptureDeadline } from '../../../services/renderer/page/deadline.ts';
 import { finishDocument } from '../../../services/renderer/page/finish-document.ts';
+import { descendantsOf } from '../../harness/processes.ts';
+import { until } from '../../harness/until.ts';
 
 const options = { metadata: { title: 'T' } } as PdfOptions;
 const hello = Buffer.from('hello');
 
-function finish(pdf: PdfOptions, timeoutMs = 60_000, signal = new AbortController().signal) {
+/** Takes seconds of processor time, until it does not fit into the memory of the process. */
+const large = Buffer.from(`%PDF-1.4\n1 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`);
+
+const writers = async () =>
+  (await descendantsOf(process.pid)).filter(({ command }) => command.includes('document-process.ts'));
+
+function finish(pdf: PdfOptions, timeoutMs = 60_000, { bytes = hello, signal = new AbortController().signal } = {}) {
   const deadline = new CaptureDeadline(timeoutMs, signal);
-  return finishDocument(hello, pdf, { encryption: undefined, deadline });
+  // As while a page is captured.
+  deadline.causedBy = 'page';
+  return finishDocument(bytes, pdf, { encryption: undefined, deadline });
 }
 
 test('without changes, the bytes remain as they are', async () => {
@@ -22,15 +32,19 @@ test('a file that the process cannot read is PAGE_TOO_LARGE', async () => {
   });
 });
 
-test('a document that takes too long is a time-out that the service causes, and lets the next one in', async () => {
-  await expect(finish(options, 50)).rejects.toMatchObject({ code: 'CAPTURE_TIMEOUT', causedBy: 'service' });
+test('a document that takes too long is a time-out that the service causes, and ends its process', async () => {
+  const timedOut = finish(options, 1500, { bytes: large });
+  timedOut.catch(() => undefined);
+  await until('the process', async () => (await writers()).length === 1);
+  await expect(timedOut).rejects.toMatchObject({ code: 'CAPTURE_TIMEOUT', causedBy: 'service' });
+  await until('its end', async () => (await writers()).length === 0, { deadlineMs: 1500 });
   await expect(finish(options)).rejects.toMatchObject({ code: 'PAGE_TOO_LARGE' });
 });
 
 test('a cancelled capture does not wait for its turn', async () => {
   const cancel = new AbortController();
   const first = finish(options);
-  const second = finish(options, 60_000, cancel.signal);
+  const second = finish(options, 60_000, { signal: cancel.signal });
   cancel.abort(new Error('cancelled'));
   await expect(second).rejects.toMatchObject({ code: 'CAPTURE_FAILED' });
   await expect(first).rejects.toMatchObject({ code: 'PAGE_TOO_LARGE' });

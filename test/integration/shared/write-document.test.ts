@@ -11,8 +11,8 @@ const signal = () => AbortSignal.timeout(60_000);
 const pdfOf = (...objects: readonly (string | Buffer)[]) =>
   Buffer.concat([
     Buffer.from(
-      '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n' +
-        '3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] >>\nendobj\n',
+      '%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 /Note (of pages) >>\nendobj\n' +
+        '3 0 obj\n<< /Type /Page /Parent 2 0 R /MediaBox [0 0 100 100] /LastModified (D:20260101) >>\nendobj\n',
     ),
     ...objects.map((object) => Buffer.from(object)),
     Buffer.from('trailer\n<< /Root 1 0 R /Size 9 >>\nstartxref\n0\n%%EOF\n'),
@@ -60,6 +60,15 @@ test.each<[string, PdfEncryption | undefined]>([
   const changed = { metadata: { author: 'Ann' }, ...(encryption === undefined ? {} : { encryption }) };
   const facts = await readFacts(await writeDocument(bytes, changed, signal()));
   expect(facts).toMatchObject({ info: { Title: 'New', Author: 'Ann', Producer: 'Skia' }, xmp: { 'dc:title': 'New' } });
+});
+
+test('strings of pages are encrypted, too', async () => {
+  const bytes = pdfOf();
+  const encrypted = await writeDocument(bytes, { encryption: { ownerPassword: 'owner' } }, signal());
+  for (const clear of ['D:20260101', 'of pages']) {
+    expect(bytes.toString()).toContain(clear);
+    expect(encrypted.toString('latin1')).not.toContain(clear);
+  }
 });
 
 test('an aborted signal kills the process', async () => {

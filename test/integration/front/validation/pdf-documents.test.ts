@@ -134,7 +134,7 @@ describe('refused, with a message that says why and shows no password:', () => {
 
   test('a data URL that never ends its media type, without a long search', async () => {
     const startedAt = performance.now();
-    const answer = await pdf({ attachments: [{ ...file, content: `data:${'a;'.repeat(150_000)}` }] });
+    const answer = await pdf({ attachments: [{ ...file, content: `data:${'a'.repeat(300_000)}` }] });
     expect(answer.message).toContain('pdf.attachments.0.content begins with "data:" and is no data URL');
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
