@@ -939,6 +939,8 @@ export interface components {
             width: number;
             /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
             height: number;
+            /** @description Number of pages of a PDF. */
+            pages?: number;
             viewport: {
                 width: number;
                 height: number;
@@ -991,7 +993,7 @@ export interface components {
             scriptError?: string;
             /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
             truncated: boolean;
-            /** @description Whether the image has a single colour. */
+            /** @description Whether the image has a single colour. Of a PDF: whether its pages show nothing but one plain background. */
             blank: boolean;
             /** @description Whether the page showed a bot check. */
             challenge: boolean;
@@ -1450,7 +1452,7 @@ export interface components {
         FailOn: {
             /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
             status?: (number | string)[];
-            /** @description The image has a single colour. */
+            /** @description The image has a single colour, or the pages of the PDF are empty. */
             blank?: boolean;
             /** @description The page shows a bot check. */
             challenge?: boolean;
@@ -1626,6 +1628,11 @@ export interface components {
             tagged?: boolean;
             /** @description Write bookmarks made of the headings of the page. */
             outline?: boolean;
+            /**
+             * @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.
+             * @enum {string}
+             */
+            fixed?: "repeat" | "once";
         };
         /** PendingCapture */
         PendingCapture: {
@@ -2140,6 +2147,8 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set. */
+                "pdf.fixed"?: "repeat" | "once";
                 /**
                  * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
                  * @example iPhone 15
@@ -2191,7 +2200,7 @@ export interface operations {
                 "resize.enlarge"?: boolean;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour. */
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;
@@ -2614,6 +2623,8 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set. */
+                "pdf.fixed"?: "repeat" | "once";
                 /**
                  * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
                  * @example iPhone 15
@@ -2665,7 +2676,7 @@ export interface operations {
                 "resize.enlarge"?: boolean;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour. */
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;

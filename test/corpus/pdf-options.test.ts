@@ -176,6 +176,23 @@ const pages: readonly HardPage[] = [
       expect(seen.rendering.bytes.toString('latin1')).toContain('/StructTreeRoot');
     },
   ),
+  printed(
+    'bookmarks have the spaces of headings at the ends of lines, and the file stays valid',
+    html(
+      '<h1 style="width:500px;font-size:60px">Annual report about everything you can do with paper and ink</h1><h2>Second &amp; <em>level</em></h2><h2 style="text-transform:uppercase">\u00fcmlaut<br>\u65e5\u672c</h2><h3>Third<br>line</h3><h3>(as it is)</h3>',
+    ),
+    { outline: true },
+    (seen) => {
+      expect(seen.pdf?.outline).toEqual([
+        'Annual report about everything you can do with paper and ink',
+        '> Second & level',
+        '> \u00dcMLAUT \u65e5\u672c',
+        '> > Third line',
+        '> > (as it is)',
+      ]);
+      expect(textOf(seen)[0]).toContain('Third line');
+    },
+  ),
   printed('a page without headings has no bookmarks', html('<p>x</p>'), { outline: true }, (seen) =>
     expect(seen.pdf?.outline).toEqual([]),
   ),
@@ -183,6 +200,24 @@ const pages: readonly HardPage[] = [
     expect(textOf(seen)).toEqual(['one', 'two', 'three']);
     expect(seen.rendering.bytes.toString('latin1')).not.toMatch(/MarkInfo|StructTreeRoot/);
   }),
+  ...(
+    [
+      ['nothing', '<p hidden>x', true],
+      ['two empty parts', '<div style="height:9px"></div><div style="height:9px;break-before:page"></div>', true],
+      ['one plain background', '<body style="background:#123">', true],
+      ['a gradient', '<div style="height:800px;background:linear-gradient(#fff, #eee)"></div>', false],
+      ['two backgrounds', '<body style="background:#123"><div style="height:800px;background:#456"></div>', false],
+      ['a line', '<hr>', false],
+      ['a drawing', '<svg width="20" height="20"><circle r="9" cx="9" cy="9" /></svg>', false],
+      ['a picture', `<img src="data:image/svg+xml,${greenSvg}">`, false],
+      ['a text on the second page', '<p>&nbsp;</p><p style="break-before:page">x</p>', false],
+    ] as const
+  ).map(([what, body, isBlank]) =>
+    printed(`a page with ${what} is ${isBlank ? '' : 'not '}blank`, html(body), {}, (seen) => {
+      expect(seen.report.blank).toBe(isBlank);
+      expect(seen.rendering.pages).toBe(seen.pdf?.pages.length);
+    }),
+  ),
 ];
 
 testCorpus(pages);

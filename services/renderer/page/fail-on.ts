@@ -50,7 +50,7 @@ async function listen(page: Page): Promise<ConsoleWatch> {
  */
 export function assertWanted(
   { status = [], blank, challenge }: FailOn,
-  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'>,
+  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'> & { readonly pages?: number },
   errors: ConsoleWatch | undefined,
 ): void {
   const { httpStatus } = report;
@@ -62,7 +62,12 @@ export function assertWanted(
     const said = [...errors.error].slice(0, maxErrorCharacters).join('');
     throw unwanted(`a script of the page failed: ${said}`, 'consoleErrors');
   }
-  if (blank === true && report.blank) throw unwanted('the image has a single colour', 'blank');
+  if (blank === true && report.blank) {
+    throw unwanted(
+      report.pages === undefined ? 'the image has a single colour' : 'the pages of the pdf are empty',
+      'blank',
+    );
+  }
 }
 
 function unwanted(what: string, option: keyof FailOn): ServiceError {

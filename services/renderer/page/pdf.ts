@@ -1,26 +1,22 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
-import { maxPaperMm, mmPerInch, paperSizeOf, ptPerInch, pxPerInch } from '@webcapture/shared/api/paper.ts';
+import { maxPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
-import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';
+import { makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
 import { measurePage } from './scripts/measures.ts';
-import { keepDarkScheme, keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
+import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
+import { findScroller, unrollScroller } from './scripts/scrollers.ts';
 import { mayStyle } from './scripts/styles.ts';
+import { everyElement } from './scripts/tree.ts';
 import { assertHolds } from './size-limits.ts';
 import { withLocalDates } from './template-date.ts';
 import { step } from './world.ts';
-
-export interface PrintedPdf {
-  readonly bytes: Buffer;
-  /** Of the first page, in CSS pixels. */
-  readonly width: number;
-  readonly height: number;
-}
 
 interface Size {
   readonly width: number;
@@ -67,7 +63,11 @@ export async function printPdf(
     await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
-  return whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf);
+  const printed = await (whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf));
+  if (pdf.outline !== true) return printed;
+  const limit = { timeoutMs: callTimeoutMs, what: 'reading headings' };
+  const headings = await open.world.call(readHeadings, [], limit, [everyElement]);
+  return { ...printed, bytes: spaceBookmarks(printed.bytes, headings) };
 }
 
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
@@ -76,8 +76,14 @@ const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isS
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
-  const steps = [usingPaper(pdf, false), step(keepRevealed), step(placeFixedOnce)] as const;
-  await open.world.callEach(steps, limit, [mayStyle, ...revealedHelpers]);
+  const steps = [
+    usingPaper(pdf, false),
+    step(keepRevealed),
+    step(findScroller),
+    step(unrollScroller),
+    ...(pdf.fixed === 'repeat' ? [] : [step(placeFixedOnce)]),
+  ];
+  await open.world.callEach(steps, limit, [mayStyle, everyElement, ...revealedHelpers, ...printFixedHelpers]);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 
@@ -91,13 +97,18 @@ export async function layOutForPaper(
   open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { page, emulation, deadline } = open;
+  const { page, emulation, deadline, world } = open;
   const { width, height } = pdf.preferCssPageSize === true ? await sizeByPage(open, pdf) : paperSizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
+  const noting = { timeoutMs: callTimeoutMs, what: 'fixed elements' };
+  const helpers = [mayStyle, everyElement, ...printFixedHelpers];
+  const isNoted = media === 'print' && pdf.fixed !== 'repeat';
+  if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
   // In this order: scripts that hear of the new width look at the page as it is laid out for paper.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
+  if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
   await emulation.layOutIn(column, tall);
   return { height: tall };
 }
@@ -153,7 +164,7 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
 
-  let printed: PrintedPdf & { readonly pages: number };
+  let printed: PrintedPdf;
   let turn = 0;
   do {
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
@@ -178,7 +189,7 @@ async function print(
   { margin, printBackground, scale, preferCssPageSize, tagged, outline, ...templates }: PdfOptions,
   size: Size,
   pageRanges = '',
-): Promise<PrintedPdf & { readonly pages: number }> {
+): Promise<PrintedPdf> {
   const inches = (mm: number) => mm / mmPerInch;
   const room = {
     width: size.width - inches(margin.left + margin.right),
@@ -241,41 +252,6 @@ function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {
     headerTemplate: headerTemplate ?? emptyTemplate,
     footerTemplate: footerTemplate ?? emptyTemplate,
   };
-}
-
-/** Escapes a parenthesis in a string of a PDF. */
-const backslash = 0x5c;
-
-/**
- * Writes relative links of supplied HTML as relative ones. Chromium resolves them against the address at which the HTML was opened, which
- * exists only inside of the renderer. The strings keep their length, so that the offsets in the file remain correct.
- */
-function makeLinksRelative(bytes: Buffer): Buffer {
-  const begin = `/URI (${htmlUrl}`;
-  for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at)) {
-    const path = at + begin.length;
-    let end = bytes.indexOf(')', path);
-    while (bytes[end - 1] === backslash) end = bytes.indexOf(')', end + 1);
-    if (end < 0) break;
-    const relative = `/URI (${bytes.toString('latin1', path, end)})`;
-    bytes.write(relative.padEnd(end + 1 - at), at, 'latin1');
-    at = end;
-  }
-  return bytes;
-}
-
-/** Reads what Chromium writes in plain: the size of the first page and the number of pages. */
-function readPdf(bytes: Buffer): PrintedPdf & { readonly pages: number } {
-  const text = bytes.toString('latin1');
-  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(text);
-  const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
-  if (box === null || pages === 0) {
-    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.', {
-      causedBy: 'service',
-    });
-  }
-  const toPx = (points: string | undefined) => Math.round((Number(points) / ptPerInch) * pxPerInch);
-  return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };
 }
 
 function noRoom(): ServiceError {

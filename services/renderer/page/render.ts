@@ -1,6 +1,7 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -22,6 +23,7 @@ import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, stopPage, type OpenPage } from './open.ts';
 import { framePart } from './part.ts';
+import { isBlankPdf } from './pdf-file.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
@@ -59,6 +61,8 @@ export interface Rendering {
   /** Pixels of the file; of a pdf, CSS pixels of its first page. */
   readonly width: number;
   readonly height: number;
+  /** Of a pdf. */
+  readonly pages?: number;
   readonly report: RenderReport;
   /** What was asked for of the page beside its picture; absent where the page did not answer. */
   readonly extracted?: Extracted;
@@ -139,7 +143,9 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
 }
 
 async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
-  const { source, options, secrets } = request;
+  const { source, secrets } = request;
+  const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
+  const options = { ...request.options, pdf };
   const elapsed = stopwatch();
   const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
@@ -181,12 +187,13 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
     ? print(open, options, settled)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
-  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
+  if (options.failOn) assertWanted(options.failOn, { ...page, ...picture }, errors);
   return {
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
     width: picture.width,
     height: picture.height,
+    ...('pages' in picture ? { pages: picture.pages } : {}),
     ...(extracted ? { extracted } : {}),
     report: {
       ...page,
@@ -265,7 +272,10 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
 }
 
 async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  return { ...(await printPdf(open, options, whole)), softTimeouts: [], blank: false };
+  const printed = await printPdf(open, options, whole);
+  const { headerTemplate, footerTemplate } = options.pdf;
+  const hasTemplates = headerTemplate !== undefined || footerTemplate !== undefined;
+  return { ...printed, softTimeouts: [], blank: isBlankPdf(printed.bytes, hasTemplates) };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -19,8 +19,10 @@ import { loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
+import { findScroller, unrollScroller } from './scripts/scrollers.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
+import { everyElement } from './scripts/tree.ts';
 import { untilFrames } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
 import { step } from './world.ts';
@@ -194,11 +196,13 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
     const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
     if (inert) return true;
   }
-  await world.callEach([step(untilFrames, 2), step(loadEagerly), step(watchScrollEffects)], limit('frames'));
+  const first = [step(untilFrames, 2), step(loadEagerly), step(findScroller), step(watchScrollEffects)] as const;
+  await world.callEach(first, limit('frames'), [everyElement]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
   await holdEffects(open);
-  const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
+  const unrolled = [step(findScroller), step(unrollScroller), step(measurePage)] as const;
+  const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [everyElement]);
   if (height <= viewHeight) return false;
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
-import { maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
+import { fixedModes, type FixedMode, maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
 
 /** The most millimetres that a margin of a pdf may have. */
 export const maxMarginMm = 1000;
@@ -98,6 +98,12 @@ export const pdfSchema = Type.Object(
       }),
     ),
     outline: Type.Optional(Type.Boolean({ description: 'Write bookmarks made of the headings of the page.' })),
+    fixed: Type.Optional(
+      oneOf(fixedModes, {
+        description:
+          'Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.',
+      }),
+    ),
   },
   { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
@@ -116,4 +122,6 @@ export interface PdfOptions extends Readonly<
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;
+  /** As `defaultFixed` says if absent. */
+  readonly fixed?: FixedMode;
 }

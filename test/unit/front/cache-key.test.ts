@@ -79,6 +79,7 @@ test.each<Partial<RenderOptions['pdf']>>([
   { footerTemplate: 'a' },
   { tagged: false },
   { outline: true },
+  { fixed: 'repeat' },
 ])('with format pdf, %j makes another name', (changes) => {
   expect(pdf(changes)).not.toBe(pdf({}));
 });

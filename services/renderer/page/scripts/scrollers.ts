@@ -116,3 +116,54 @@ export function growScroller(): void {
   }
   pageState.webcaptureMotion?.observer.takeRecords();
 }
+
+/**
+ * Lets the boxes that scroll the page's content, and all that is around them, be as tall as their content on paper. Unlike after
+ * {@link growScroller}, their heights follow the content: page breaks make it taller. Boxes that cannot follow get the height that shows all of it.
+ */
+export function unrollScroller(): void {
+  const set = (element: HTMLElement, properties: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(properties)) own(element).style.setProperty(name, value, 'important');
+  };
+  const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
+  const isColumn = ({ display, flexDirection }: CSSStyleDeclaration) =>
+    display.endsWith('flex') && flexDirection.startsWith('column');
+  const wanted = new Map<HTMLElement, number>();
+  for (const { scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
+    const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    if (by <= 0) continue;
+    for (const one of chain) wanted.set(one, Math.max(wanted.get(one) ?? 0, heightOf(one) + by));
+  }
+  for (const [element, height] of wanted) {
+    if (element instanceof HTMLIFrameElement) {
+      set(element, { height: `${height}px`, 'max-height': 'none' });
+      continue;
+    }
+    const { overflowX, overflowY, position } = getComputedStyle(element);
+    const { top, left, width } = own(element).getBoundingClientRect();
+    const parent = own(element).parentElement;
+    set(element, {
+      transition: 'none',
+      height: 'auto',
+      'max-height': 'none',
+      contain: 'none',
+      'container-type': 'normal',
+      // What is cut off at the sides would widen the paper.
+      ...(overflowY === 'visible'
+        ? {}
+        : { 'overflow-x': overflowX === 'hidden' ? 'clip' : 'visible', 'overflow-y': 'visible' }),
+      ...(parent !== null && isColumn(getComputedStyle(parent)) ? { flex: '0 0 auto' } : {}),
+      ...(position === 'absolute' ? { bottom: 'auto' } : {}),
+    });
+    if (position !== 'fixed') continue;
+    // On every page, what is fixed shows the same part.
+    set(element, { position: 'absolute', inset: '0px auto auto 0px', 'box-sizing': 'border-box', width: `${width}px` });
+    const at = own(element).getBoundingClientRect();
+    set(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
+  }
+  for (const [element, height] of wanted) {
+    if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
+    // What it holds is positioned, or is in a row of a grid with a height of its own.
+    if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
+  }
+}
