@@ -95,19 +95,22 @@ const pages: readonly HardPage[] = [
     'an element that print styles show',
     '<style>.foot { position: fixed; bottom: 0; display: none } @media print { .foot { display: block } }</style>',
   ),
-  {
-    ...fixedByPrint(
-      'a style sheet of another origin',
-      `<script>const link = document.createElement('link'); link.rel = 'stylesheet'; link.media = 'print';
-       link.href = location.href.replace('127.0.0.1', 'other.test') + 'print.css'; document.head.append(link);</script>`,
-      { '/print.css': css },
-    ),
-  },
+  fixedByPrint(
+    'a style sheet of another origin',
+    `<script>const link = document.createElement('link'); link.rel = 'stylesheet'; link.media = 'print';
+     link.href = location.href.replace('127.0.0.1', 'other.test') + 'print.css'; document.head.append(link);</script>`,
+    { '/print.css': css },
+  ),
   onPaper(
     'a fixed element of a shadow tree is there once',
     html(
       `<x-bar></x-bar>${rows}<script>document.querySelector('x-bar').attachShadow({ mode: 'open' }).innerHTML = '<div style="position:fixed;bottom:0">ACME</div>'</script>`,
     ),
+    (seen) => expect(pagesWith(seen, 'ACME')).toEqual([false, false, true]),
+  ),
+  onPaper(
+    'a fixed element after many others is there once',
+    html(`${'<i></i>'.repeat(20_001)}${rows}<div style="position:fixed;bottom:0">ACME</div>`),
     (seen) => expect(pagesWith(seen, 'ACME')).toEqual([false, false, true]),
   ),
 ];

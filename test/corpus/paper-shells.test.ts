@@ -1,26 +1,43 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { testCorpus, type HardPage } from './corpus.ts';
+import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const rowsOf = (word: string) =>
   Array.from({ length: 80 }, (_, row) => `<p style="height:40px;margin:0">${word}${row}.</p>`).join('');
 const rows = rowsOf('Row');
 
+type Check = (seen: Seen) => void;
+
 /** A page of one window, whose content is scrolled in a box of it: all of it is on paper, each row once and whole. */
-function shell(name: string, body: string, style: string, others: readonly string[] = []): HardPage {
+function shell(
+  name: string,
+  body: string,
+  style: string,
+  others: readonly string[] = [],
+  check: Check = () => {},
+): HardPage {
   return {
     name: `all of an app shell is on paper: ${name}`,
     site: { '/': html(body, `<style>${style}</style>`) },
     formats: ['pdf'],
-    check: ({ pdf, report }) => {
+    check: (seen) => {
+      const { pdf, report } = seen;
       const text = pdf?.pages.map((page) => page.text).join(' ') ?? '';
       // On the first page alone they have no room.
       expect(pdf?.pages).toHaveLength(3);
       expect(text.match(/Row\d+\./g)).toEqual(Array.from({ length: 80 }, (_, row) => `Row${row}.`));
       for (const other of others) expect(text).toContain(other);
       expect(report.truncated).toBe(false);
+      check(seen);
     },
   };
+}
+
+/** Where a text is, in points from the top left corner of its page, and how large its font is. */
+function placeOf({ pdf }: Seen, text: string) {
+  const piece = pdf?.pages.flatMap(({ pieces }) => pieces).find((one) => one.text === text);
+  if (piece === undefined) throw new Error(`${text} is on no page`);
+  return piece;
 }
 
 const pages: readonly HardPage[] = [
@@ -33,8 +50,36 @@ const pages: readonly HardPage[] = [
   shell(
     'a column that is fixed to the window',
     `<div id="app"><header>Head</header><main>${rows}</main><footer>Foot</footer></div>`,
-    '#app { position: fixed; inset: 0; display: flex; flex-direction: column } main { flex: 1; min-height: 0; overflow-y: auto }',
+    `#app { position: fixed; inset: 40px 0 0; display: flex; flex-direction: column; text-align: right; transition: all 9s }
+     main { flex: 1 1 0px; min-height: 0; overflow-y: auto }`,
     ['Head', 'Foot'],
+    (seen) => {
+      // At its place, below its own upper edge and at the right edge of the column.
+      expect(placeOf(seen, 'Head')).toMatchObject({
+        x: expect.toSatisfy((x: number) => x > 400),
+        y: expect.closeTo(40, -1),
+      });
+      expect(placeOf(seen, 'Foot').y - placeOf(seen, 'Row79.').y).toBeCloseTo(30, 0);
+    },
+  ),
+  shell(
+    'a main part that cuts off what is too wide',
+    `<main>${rows}<div style="width:3000px;height:1px"></div></main>`,
+    'html, body { height: 100%; margin: 0 } main { height: 100vh; max-height: 100vh; overflow: hidden auto }',
+    [],
+    // 16 CSS pixels: the page is not shrunk.
+    (seen) => expect(placeOf(seen, 'Row0.').size).toBeCloseTo(12, 1),
+  ),
+  shell(
+    'rows that scripts fill when they come into sight',
+    `<main>${rows.replaceAll(/Row(\d+)\./g, '<b data-text="Row$1."></b>')}</main>
+     <script>
+       const observer = new IntersectionObserver((entries) => {
+         for (const { isIntersecting, target } of entries) if (isIntersecting) target.textContent = target.dataset.text;
+       });
+       for (const row of document.querySelectorAll('b')) observer.observe(row);
+     </script>`,
+    'html, body { height: 100%; margin: 0; overflow: hidden } main { height: 100vh; overflow: auto } b { display: block; height: 40px }',
   ),
   shell(
     'boxes between two bars, all of them positioned',
@@ -47,7 +92,7 @@ const pages: readonly HardPage[] = [
     'a grid with rows of the height of the window, and two panes',
     `<div id="app"><header>Head</header><nav>${rowsOf('Nav')}</nav><main>${rows}</main></div>`,
     `html, body { height: 100%; overflow: hidden } #app { display: grid; grid-template: 60px calc(100vh - 60px) / 200px 1fr }
-     header { grid-column: 1 / 3 } nav, main { overflow: auto }`,
+     header { grid-column: 1 / 3 } nav, main { overflow: auto; container-type: size }`,
     ['Head', 'Nav0.', 'Nav79.'],
   ),
   shell(
@@ -62,7 +107,7 @@ const pages: readonly HardPage[] = [
     `<iframe srcdoc='<body style="margin:0">${rows.replaceAll('40px', '20px;padding:10px 0')}'></iframe>`
       .replaceAll('"', '&quot;')
       .replaceAll("'", '"'),
-    'html, body { height: 100%; overflow: hidden } iframe { border: 0; width: 100%; height: 100%; display: block }',
+    'html, body { height: 100%; overflow: hidden } iframe { border: 0; width: 100%; height: 100%; max-height: 100vh; display: block }',
   ),
 ];
 

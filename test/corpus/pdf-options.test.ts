@@ -210,7 +210,8 @@ const pages: readonly HardPage[] = [
       ['a line', '<hr>', false],
       ['a drawing', '<svg width="20" height="20"><circle r="9" cx="9" cy="9" /></svg>', false],
       ['a picture', `<img src="data:image/svg+xml,${greenSvg}">`, false],
-      ['a text on the second page', '<p>&nbsp;</p><p style="break-before:page">x</p>', false],
+      ['a text on the second page', '<div style="height:9px"></div><p style="break-before:page">x</p>', false],
+      ['a link without text', '<a href="https://example.com/" style="display:block;height:9px"></a>', true],
     ] as const
   ).map(([what, body, isBlank]) =>
     printed(`a page with ${what} is ${isBlank ? '' : 'not '}blank`, html(body), {}, (seen) => {

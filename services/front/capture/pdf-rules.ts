@@ -1,5 +1,12 @@
 import { maxMarginMm, maxTemplateBytes, type PdfOptions, pdfSchema } from '@webcapture/shared/api/pdf-options.ts';
-import { defaultFixed, maxPaperMm, minPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
+import {
+  defaultFixed,
+  maxPaperMm,
+  minPaperMm,
+  mmPerInch,
+  paperSizeOf,
+  pxPerInch,
+} from '@webcapture/shared/api/paper.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { refusedInTemplate } from './template-rules.ts';

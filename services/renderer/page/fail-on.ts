@@ -1,3 +1,4 @@
+import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { FailOn } from '@webcapture/shared/api/page-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Page } from 'playwright';
@@ -50,7 +51,7 @@ async function listen(page: Page): Promise<ConsoleWatch> {
  */
 export function assertWanted(
   { status = [], blank, challenge }: FailOn,
-  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'> & { readonly pages?: number },
+  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'> & { readonly format: Format },
   errors: ConsoleWatch | undefined,
 ): void {
   const { httpStatus } = report;
@@ -63,10 +64,8 @@ export function assertWanted(
     throw unwanted(`a script of the page failed: ${said}`, 'consoleErrors');
   }
   if (blank === true && report.blank) {
-    throw unwanted(
-      report.pages === undefined ? 'the image has a single colour' : 'the pages of the pdf are empty',
-      'blank',
-    );
+    const what = report.format === 'pdf' ? 'the pages of the pdf are empty' : 'the image has a single colour';
+    throw unwanted(what, 'blank');
   }
 }
 

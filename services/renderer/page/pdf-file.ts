@@ -16,10 +16,14 @@ export interface PrintedPdf {
   readonly pages: number;
 }
 
+type Size = Pick<PrintedPdf, 'width' | 'height'>;
+
+const mediaBox = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/;
+
 /** Reads the size of the first page and the number of pages. */
 export function readPdf(bytes: Buffer): PrintedPdf {
   const text = bytes.toString('latin1');
-  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(text);
+  const box = mediaBox.exec(text);
   const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
   if (box === null || pages === 0) {
     throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.', {
@@ -63,6 +67,7 @@ const titled = /^(\d+) 0 obj\n<<\/Title (?:\(((?:[^\\()]|\\.)*)\)|<FEFF([\dA-F]*
  * @param headings texts of the headings of the page
  */
 export function spaceBookmarks(bytes: Buffer, headings: readonly string[]): Buffer {
+  if (headings.length === 0) return bytes;
   const spaced = new Map(headings.map((heading) => [withoutSpaces(heading), heading]));
   const text = bytes.toString('latin1');
   const end = /trailer\n<<([^]*?)>>\nstartxref\n(\d+)\n%%EOF\s*$/.exec(text.slice(-2000));
@@ -94,36 +99,47 @@ const unescaped = (literal: string) =>
   );
 
 /**
- * Whether no page shows anything but one plain background: no text, no image and no shape.
+ * Whether no page shows more than one plain background: no text, no image and no shape.
  *
+ * @param bytes a file as Chromium wrote it, without an update
  * @param hasTemplates each page has a header or a footer, which do not count
  */
 export function isBlankPdf(bytes: Buffer, hasTemplates: boolean): boolean {
   const text = bytes.toString('latin1');
+  const table = readReferences(text);
   const backgrounds = new Set<string>();
-  let box: readonly number[] = [];
   for (const [page] of text.matchAll(/\/Type \/Page\n[^]*?\nendobj/g)) {
-    box = (/\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(page) ?? box).slice(-2).map(Number);
-    const content = contentOf(bytes, text, /\/Contents (\d+) 0 R/.exec(page)?.[1]);
+    const [, width, height] = mediaBox.exec(page) ?? [];
+    const at = table(Number(/\/Contents (\d+) 0 R/.exec(page)?.[1]));
+    const content = streamAt(bytes, text, at);
     if (content === undefined) return false;
-    const shown = showsMore(hasTemplates ? withoutTemplates(content) : content, box, backgrounds);
-    if (shown || backgrounds.size > 1) return false;
+    const size = { width: Number(width), height: Number(height) };
+    if (showsMore(hasTemplates ? withoutTemplates(content) : content, size, backgrounds)) return false;
   }
-  return true;
+  return backgrounds.size <= 1;
 }
 
-/** Undefined where it is written in an unknown way. */
-function contentOf(bytes: Buffer, text: string, id: string | undefined): string | undefined {
-  const at = text.indexOf(`\n${id} 0 obj\n`);
-  const begin = text.indexOf('stream\n', at);
-  if (id === undefined || at < 0 || begin < 0) return undefined;
-  const dictionary = text.slice(at, begin);
-  const length = /\/Length (\d+)(?! 0 R)/.exec(dictionary)?.[1];
-  if (length === undefined) return undefined;
-  const from = begin + 'stream\n'.length;
+/** Reads the table of references: its function returns where the object of a number begins. */
+function readReferences(text: string): (id: number) => number {
+  const entryBytes = 20;
+  const start = Number(/startxref\n(\d+)\n/.exec(text.slice(-100))?.[1]);
+  const entries = /^xref\n0 \d+\n/.exec(text.slice(start, start + 100))?.[0].length ?? Number.NaN;
+  return (id) => Number.parseInt(text.slice(start + entries + id * entryBytes).slice(0, entryBytes), 10);
+}
+
+/** A page that shows nothing is described in less. */
+const maxBlankBytes = 1024 ** 2;
+
+/** Returns the stream of the object that begins at an offset; undefined where it is written in an unknown way, or is long. */
+function streamAt(bytes: Buffer, text: string, at: number): string | undefined {
+  const header = /^\d+ 0 obj\n<<([^]*?)>> stream\n/.exec(text.slice(at, at + 1000));
+  const length = /\/Length (\d+)(?! 0 R)/.exec(header?.[1] ?? '')?.[1];
+  if (header === null || length === undefined) return undefined;
+  const from = at + header[0].length;
   const data = bytes.subarray(from, from + Number(length));
   try {
-    return (dictionary.includes('/FlateDecode') ? inflateSync(data) : data).toString('latin1');
+    const isDeflated = header[1]?.includes('/FlateDecode') === true;
+    return (isDeflated ? inflateSync(data, { maxOutputLength: maxBlankBytes }) : data).toString('latin1');
   } catch {
     return undefined;
   }
@@ -143,20 +159,27 @@ function withoutTemplates(content: string): string {
 /** Of the paper, each way: a plain rectangle that is larger is a background. */
 const minBackgroundShare = 0.5;
 
+/** Operators that draw nothing: they set the state of text, lines and colours, clip, and mark content for tags. */
+const silent = new Set('W W* h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw BDC BMC EMC'.split(' '));
+
 /**
- * Whether a page shows more than a background.
+ * Whether the content of a page shows more than a background.
  *
- * @param box width and height of the page, in points
+ * @param size of the page, in points
  * @param backgrounds receives the colours of plain backgrounds
  */
-function showsMore(content: string, [width = 0, height = 0]: readonly number[], backgrounds: Set<string>): boolean {
-  type State = { readonly scale: readonly [number, number]; readonly colour: string };
+function showsMore(content: string, { width, height }: Size, backgrounds: Set<string>): boolean {
+  type State = { readonly scale: readonly [x: number, y: number]; readonly colour: string };
   const saved: State[] = [];
   let state: State = { scale: [1, 1], colour: '' };
   let operands: string[] = [];
+  /** Whether the path consists of rectangles as large as a background. */
   let isPlain = true;
   for (const token of content.split(/\s+/)) {
-    const [a, b, c, d] = operands.slice(-6).map(Number);
+    if (!/^[A-Za-z'"]/.test(token)) {
+      operands.push(token);
+      continue;
+    }
     switch (token) {
       case 'q':
         saved.push(state);
@@ -164,18 +187,18 @@ function showsMore(content: string, [width = 0, height = 0]: readonly number[], 
       case 'Q':
         state = saved.pop() ?? state;
         break;
-      case 'cm':
+      case 'cm': {
+        const [a = 0, b, c, d = 0] = operands.slice(-6).map(Number);
         // What is turned is no background.
-        state = {
-          ...state,
-          scale: b === 0 && c === 0 ? [state.scale[0] * (a ?? 0), state.scale[1] * (d ?? 0)] : [0, 0],
-        };
+        const isTurned = b !== 0 || c !== 0;
+        state = { ...state, scale: isTurned ? [0, 0] : [state.scale[0] * a, state.scale[1] * d] };
         break;
+      }
       case 're': {
-        const [wide, tall] = operands.slice(-2).map(Number);
+        const [wide = 0, tall = 0] = operands.slice(-2).map(Number);
         isPlain &&=
-          Math.abs((wide ?? 0) * state.scale[0]) >= width * minBackgroundShare &&
-          Math.abs((tall ?? 0) * state.scale[1]) >= height * minBackgroundShare;
+          Math.abs(wide * state.scale[0]) >= width * minBackgroundShare &&
+          Math.abs(tall * state.scale[1]) >= height * minBackgroundShare;
         break;
       }
       case 'm':
@@ -184,30 +207,18 @@ function showsMore(content: string, [width = 0, height = 0]: readonly number[], 
         isPlain = false;
         break;
       case 'n':
+        // The path is used up as a clip.
         isPlain = true;
         break;
-      case 'g':
       case 'rg':
-      case 'scn':
-        state = { ...state, colour: token === 'scn' ? '' : operands.slice(-3).join(' ') };
+        state = { ...state, colour: operands.slice(-3).join(' ') };
         break;
       case 'f':
-      case 'f*':
-        if (!isPlain || state.colour === '') return true;
+        if (!isPlain) return true;
         backgrounds.add(state.colour);
         break;
-      case 'B':
-      case 'B*':
-      case 'S':
-      case 'Tj':
-      case 'TJ':
-      case 'Do':
-      case 'sh':
-      case 'BI':
-        return true;
       default:
-        operands.push(token);
-        continue;
+        if (!silent.has(token)) return true;
     }
     operands = [];
   }

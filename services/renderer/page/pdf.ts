@@ -6,7 +6,7 @@ import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
-import { makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
+import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
 import { measurePage } from './scripts/measures.ts';
 import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
@@ -57,17 +57,21 @@ export async function printPdf(
   open: OpenPage,
   options: RenderOptions,
   whole: FullPage | undefined,
-): Promise<PrintedPdf> {
+): Promise<PrintedPdf & { readonly blank: boolean }> {
   const { locale, timezone, colorScheme } = options;
   if (colorScheme === 'dark') {
     await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
+  // Before it is printed: a page may go elsewhere after that.
+  const headings = pdf.outline === true ? await headingsOf(open) : [];
   const printed = await (whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf));
-  if (pdf.outline !== true) return printed;
-  const limit = { timeoutMs: callTimeoutMs, what: 'reading headings' };
-  const headings = await open.world.call(readHeadings, [], limit, [everyElement]);
-  return { ...printed, bytes: spaceBookmarks(printed.bytes, headings) };
+  const blank = isBlankPdf(printed.bytes, headerAndFooter(pdf).displayHeaderFooter);
+  return { ...printed, bytes: spaceBookmarks(printed.bytes, headings), blank };
+}
+
+function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
+  return world.call(readHeadings, [], { timeoutMs: callTimeoutMs, what: 'reading headings' }, [everyElement]);
 }
 
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
@@ -246,7 +250,7 @@ function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates)
 const emptyTemplate = '<span></span>';
 
 function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {
-  if (headerTemplate === undefined && footerTemplate === undefined) return {};
+  if (headerTemplate === undefined && footerTemplate === undefined) return { displayHeaderFooter: false };
   return {
     displayHeaderFooter: true,
     headerTemplate: headerTemplate ?? emptyTemplate,

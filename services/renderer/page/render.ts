@@ -23,7 +23,6 @@ import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, stopPage, type OpenPage } from './open.ts';
 import { framePart } from './part.ts';
-import { isBlankPdf } from './pdf-file.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
@@ -144,6 +143,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
 
 async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   const { source, secrets } = request;
+  // Requests that ask for the default are without it.
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
   const elapsed = stopwatch();
@@ -187,7 +187,7 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
     ? print(open, options, settled)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
-  if (options.failOn) assertWanted(options.failOn, { ...page, ...picture }, errors);
+  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank, format: options.format }, errors);
   return {
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
@@ -272,10 +272,7 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
 }
 
 async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  const printed = await printPdf(open, options, whole);
-  const { headerTemplate, footerTemplate } = options.pdf;
-  const hasTemplates = headerTemplate !== undefined || footerTemplate !== undefined;
-  return { ...printed, softTimeouts: [], blank: isBlankPdf(printed.bytes, hasTemplates) };
+  return { ...(await printPdf(open, options, whole)), softTimeouts: [] };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -171,7 +171,7 @@ export const captureResultSchema = Type.Object({
       minimum: 1,
       description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
     }),
-    // Captures of former versions have none.
+    // Absent in captures of version 0.1.
     pages: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of pages of a PDF.' })),
     viewport: Type.Object({
       width: Type.Integer(),

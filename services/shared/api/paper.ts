@@ -50,5 +50,5 @@ export function paperSizeOf({
 export const fixedModes = ['repeat', 'once'] as const;
 export type FixedMode = (typeof fixedModes)[number];
 
-/** Makers of letters and invoices fix a footer for every page; a web site fixes a bar to the window. */
+/** Supplied HTML is usually a document, which repeats a fixed footer on every page; a web site fixes a bar to the window. */
 export const defaultFixed = (isHtml: boolean): FixedMode => (isHtml ? 'repeat' : 'once');

@@ -1,6 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
-import { fixedModes, type FixedMode, maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
+import {
+  fixedModes,
+  type FixedMode,
+  maxPaperMm,
+  minPaperMm,
+  paperNames,
+  type PaperName,
+  type PaperSize,
+} from './paper.ts';
 
 /** The most millimetres that a margin of a pdf may have. */
 export const maxMarginMm = 1000;

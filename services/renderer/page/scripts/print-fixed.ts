@@ -12,7 +12,7 @@ declare const everyElement: typeof EveryElement;
 
 /** Returns the elements that are fixed to the viewport and have a box. */
 function fixedElements(): HTMLElement[] {
-  // What lies upon the page without a rule of its own that says so.
+  // Dialogs, popovers and fullscreen elements are fixed without a rule of the page.
   if (!mayStyle(['fixed'], 'dialog, [popover], :fullscreen')) return [];
   return everyElement(Number.POSITIVE_INFINITY).filter(
     (element): element is HTMLElement =>
@@ -30,7 +30,7 @@ export function noteFixedOnScreen(): void {
 
 /**
  * Notes which elements only the styles for print fix, right after the page was laid out for print: {@link placeFixedOnce} leaves them on
- * every page. The computed position tells it whatever rule sets it: a nested or imported one, or one of a style sheet that cannot be read.
+ * every page. The computed position shows it for every kind of rule: nested rules, imports, and style sheets that cannot be read.
  */
 export function noteFixedByPrint(): void {
   const onScreen = pageState.webcaptureFixedOnScreen;
@@ -38,10 +38,10 @@ export function noteFixedByPrint(): void {
 }
 
 /**
- * Takes a box out of the viewport to which it is fixed, and puts it at a place in the page. Its size stays: as the styles have it, since a
- * transform applies to the box at its place, too.
+ * Makes a box that is fixed to the viewport scroll with the page. The box keeps its width and height from before its transform, because the
+ * transform still applies.
  *
- * @param place of the box as it is seen, in CSS pixels from the top left corner of the page
+ * @param place where the transformed box is, in CSS pixels from the top left corner of the page
  */
 function putInPage(element: HTMLElement, place: { readonly top: number; readonly left: number }): void {
   const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
@@ -57,7 +57,7 @@ function putInPage(element: HTMLElement, place: { readonly top: number; readonly
   set('left', `${place.left - at.left - scrollX}px`);
 }
 
-/** Whether text of the page lies under the box. */
+/** Whether the box covers text of the page. */
 function hidesText(element: HTMLElement, box: DOMRect): boolean {
   const maxTexts = 400;
   const minOverlap = 4;
@@ -82,9 +82,9 @@ function hidesText(element: HTMLElement, box: DOMRect): boolean {
 export const printFixedHelpers = [fixedElements, putInPage, hidesText] as const;
 
 /**
- * Lets what is fixed to the viewport appear once, and not on every page: where it is on the first one, or at the end of the
- * content when it hangs at the lower edge. What only the styles for print fix stays on every page, and so do backgrounds, which
- * hold nothing to read. A sidebar that would lie upon the text is left out.
+ * Makes elements that are fixed to the viewport appear once: at their place on the first page, or at the end of the content if they are in the
+ * lower half of the viewport. Elements that only the styles for print fix stay on every page, and so do backgrounds, which hold no text.
+ * A sidebar that would cover text is hidden.
  */
 export function placeFixedOnce(): void {
   const minBackdrop = 0.9;
@@ -98,7 +98,7 @@ export function placeFixedOnce(): void {
     const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
     if (isBeside || (isSidebar && hidesText(element, box))) {
-      // It waits beside the screen, and would widen the paper; or paper is too narrow for it and what it would lie upon.
+      // An element outside of the viewport would widen the paper; for a sidebar and the text, paper is too narrow.
       own(element).style.setProperty('display', 'none', 'important');
       continue;
     }

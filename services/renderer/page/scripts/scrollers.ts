@@ -118,8 +118,9 @@ export function growScroller(): void {
 }
 
 /**
- * Lets the boxes that scroll the page's content, and all that is around them, be as tall as their content on paper. Unlike after
- * {@link growScroller}, their heights follow the content: page breaks make it taller. Boxes that cannot follow get the height that shows all of it.
+ * Makes the boxes that {@link findScroller} found, and the boxes around them, as tall as their content. {@link growScroller} sets fixed heights;
+ * on paper, heights must follow the content, because page breaks make it taller. Boxes that cannot follow get a minimum height that shows
+ * all of it.
  */
 export function unrollScroller(): void {
   const set = (element: HTMLElement, properties: Readonly<Record<string, string>>) => {
@@ -148,7 +149,7 @@ export function unrollScroller(): void {
       'max-height': 'none',
       contain: 'none',
       'container-type': 'normal',
-      // What is cut off at the sides would widen the paper.
+      // Content that the box cuts off at its sides would widen the paper.
       ...(overflowY === 'visible'
         ? {}
         : { 'overflow-x': overflowX === 'hidden' ? 'clip' : 'visible', 'overflow-y': 'visible' }),
@@ -156,14 +157,14 @@ export function unrollScroller(): void {
       ...(position === 'absolute' ? { bottom: 'auto' } : {}),
     });
     if (position !== 'fixed') continue;
-    // On every page, what is fixed shows the same part.
+    // A fixed box would show the same part of its content on every page.
     set(element, { position: 'absolute', inset: '0px auto auto 0px', 'box-sizing': 'border-box', width: `${width}px` });
     const at = own(element).getBoundingClientRect();
     set(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
   }
   for (const [element, height] of wanted) {
     if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
-    // What it holds is positioned, or is in a row of a grid with a height of its own.
+    // Its content is positioned, or is in a row of a grid that has a fixed height.
     if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
   }
 }
