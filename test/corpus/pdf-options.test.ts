@@ -193,6 +193,12 @@ const pages: readonly HardPage[] = [
       expect(textOf(seen)[0]).toContain('Third line');
     },
   ),
+  printed(
+    'a page that leaves after the print keeps its bookmarks',
+    html(`<h1 style="width:1px">One two</h1><script>onafterprint = () => location.replace('/gone')</script>`),
+    { outline: true },
+    (seen) => expect(seen.pdf?.outline).toEqual(['One two']),
+  ),
   printed('a page without headings has no bookmarks', html('<p>x</p>'), { outline: true }, (seen) =>
     expect(seen.pdf?.outline).toEqual([]),
   ),
@@ -208,6 +214,18 @@ const pages: readonly HardPage[] = [
       ['a gradient', '<div style="height:800px;background:linear-gradient(#fff, #eee)"></div>', false],
       ['two backgrounds', '<body style="background:#123"><div style="height:800px;background:#456"></div>', false],
       ['a line', '<hr>', false],
+      ['a column of colour', '<div style="width:40px;height:800px;background:#456"></div>', false],
+      ['a turned background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
+      [
+        'a box that cuts off a background',
+        '<div style="width:90px;height:90px;overflow:hidden;transform:scale(1.01)"><div style="width:900px;height:1200px;background:#456"></div></div>',
+        false,
+      ],
+      [
+        'a box beside a background that is scaled',
+        '<div style="width:230px;height:250px;background:#456;scale:3;transform-origin:0 0"></div><div style="width:100px;height:100px;margin-top:600px;background:#456"></div>',
+        false,
+      ],
       ['a drawing', '<svg width="20" height="20"><circle r="9" cx="9" cy="9" /></svg>', false],
       ['a picture', `<img src="data:image/svg+xml,${greenSvg}">`, false],
       ['a text on the second page', '<div style="height:9px"></div><p style="break-before:page">x</p>', false],

@@ -24,6 +24,8 @@ export interface OpenPage extends Pick<
   readonly world: PageWorld;
   readonly emulation: ViewportEmulation;
   readonly network: NetworkWatch;
+  /** The memory that its process may hold. */
+  readonly pageBytes: number;
   /** Whether the browser answers, within a second. */
   responds(): Promise<boolean>;
   /** Runs when the capture is over. */
@@ -75,6 +77,7 @@ export async function openPage(
     world,
     emulation,
     network,
+    pageBytes: browsers.pageBytes,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {

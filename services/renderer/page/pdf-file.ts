@@ -160,7 +160,7 @@ function withoutTemplates(content: string): string {
 const minBackgroundShare = 0.5;
 
 /** Operators that draw nothing: they set the state of text, lines and colours, clip, and mark content for tags. */
-const silent = new Set('W W* h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw BDC BMC EMC'.split(' '));
+const silent = new Set('W W* n h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw BDC BMC EMC'.split(' '));
 
 /**
  * Whether the content of a page shows more than a background.
@@ -173,7 +173,7 @@ function showsMore(content: string, { width, height }: Size, backgrounds: Set<st
   const saved: State[] = [];
   let state: State = { scale: [1, 1], colour: '' };
   let operands: string[] = [];
-  /** Whether the path consists of rectangles as large as a background. */
+  /** Whether all shapes and clips until here are rectangles as large as a background. */
   let isPlain = true;
   for (const token of content.split(/\s+/)) {
     if (!/^[A-Za-z'"]/.test(token)) {
@@ -205,10 +205,6 @@ function showsMore(content: string, { width, height }: Size, backgrounds: Set<st
       case 'l':
       case 'c':
         isPlain = false;
-        break;
-      case 'n':
-        // The path is used up as a clip.
-        isPlain = true;
         break;
       case 'rg':
         state = { ...state, colour: operands.slice(-3).join(' ') };

@@ -7,7 +7,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
 import type { OpenPage } from './open.ts';
 import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
-import { measurePage } from './scripts/measures.ts';
+import { hasMoreCells, measurePage } from './scripts/measures.ts';
 import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
@@ -72,6 +72,21 @@ export async function printPdf(
 
 function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
   return world.call(readHeadings, [], { timeoutMs: callTimeoutMs, what: 'reading headings' }, [everyElement]);
+}
+
+/** Measured: to print tables of 54,000 cells Chromium needs more than 768 MiB. Other elements need less. */
+const cellsOfMebibyte = 50_000 / 768;
+
+/**
+ * Refuses tables that would end at the limit of the page's memory after a minute of printing.
+ *
+ * @throws ServiceError PAGE_TOO_LARGE
+ */
+export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
+  const max = Math.floor((pageBytes / 1024 ** 2) * cellsOfMebibyte);
+  if (!(await world.call(hasMoreCells, [max], { timeoutMs: callTimeoutMs, what: 'counting cells' }))) return;
+  const message = `The tables of the page have more than ${max} cells, and a pdf of them needs more memory than a page may use. Split the document, or use png or jpeg.`;
+  throw new ServiceError('PAGE_TOO_LARGE', message);
 }
 
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>

@@ -8,7 +8,7 @@ import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
-import { layOutForPaper, layOutForPrint } from './pdf.ts';
+import { assertPrintable, layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
@@ -121,6 +121,7 @@ export async function settle(
   // Nothing moves in a page whose scripts are still, unless showing all of it has set something going.
   let mayMove = !isStill || whole !== undefined;
   if (paper && !whole) {
+    await assertPrintable(open);
     const wasInert = await bringAll(open, await layOutForPaper(open, options), isStill);
     mayMove ||= !wasInert;
   }

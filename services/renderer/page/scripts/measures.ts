@@ -43,6 +43,12 @@ export function measurePage(): PageMeasures {
   };
 }
 
+/** Whether the page has more than `max` cells of tables that have a box. */
+export function hasMoreCells(max: number): boolean {
+  const cells = [...document.querySelectorAll('td, th')];
+  return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
+}
+
 /** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
 export function readLayoutWidth(): number {
   return Math.max(1, own(document.scrollingElement ?? document.documentElement).clientWidth);

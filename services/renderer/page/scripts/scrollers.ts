@@ -127,8 +127,6 @@ export function unrollScroller(): void {
     for (const [name, value] of Object.entries(properties)) own(element).style.setProperty(name, value, 'important');
   };
   const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
-  const isColumn = ({ display, flexDirection }: CSSStyleDeclaration) =>
-    display.endsWith('flex') && flexDirection.startsWith('column');
   const wanted = new Map<HTMLElement, number>();
   for (const { scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
     const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
@@ -142,7 +140,6 @@ export function unrollScroller(): void {
     }
     const { overflowX, overflowY, position } = getComputedStyle(element);
     const { top, left, width } = own(element).getBoundingClientRect();
-    const parent = own(element).parentElement;
     set(element, {
       transition: 'none',
       height: 'auto',
@@ -153,8 +150,6 @@ export function unrollScroller(): void {
       ...(overflowY === 'visible'
         ? {}
         : { 'overflow-x': overflowX === 'hidden' ? 'clip' : 'visible', 'overflow-y': 'visible' }),
-      ...(parent !== null && isColumn(getComputedStyle(parent)) ? { flex: '0 0 auto' } : {}),
-      ...(position === 'absolute' ? { bottom: 'auto' } : {}),
     });
     if (position !== 'fixed') continue;
     // A fixed box would show the same part of its content on every page.
