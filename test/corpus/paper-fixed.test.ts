@@ -7,7 +7,7 @@ const rows = Array.from({ length: 60 }, (_, row) => `<p style="height:40px;margi
 const letter = html(
   `<div class="mark">DRAFT</div><div class="foot">ACME</div>${rows}`,
   `<style>.mark { position: fixed; top: 45%; left: 0; right: 0; transform: rotate(-30deg); text-align: center }
-   .foot { position: fixed; bottom: 0; left: 0; right: 0 }</style>`,
+   .foot { position: fixed; bottom: 0; left: 0; right: 0; transition: all 9s }</style>`,
 );
 
 const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
@@ -80,6 +80,25 @@ const pages: readonly HardPage[] = [
         [700, 425],
       ] as const)
         seen.expectColour(column + x, column + y, '#ffffff');
+    },
+  ),
+  onPaper(
+    'a fixed element keeps the size that its edges give it',
+    html(
+      '<div class="bar">x</div>',
+      '<style>.bar { position: fixed; inset: 100px 20px 600px; background: #00ff00; color: #00ff00 }</style>',
+    ),
+    (seen) => {
+      // The paper is 794 px wide and 1,123 px tall, with margins of 38 px.
+      for (const [x, y] of [
+        [62, 145],
+        [732, 145],
+        [62, 480],
+        [732, 480],
+      ] as const)
+        seen.expectColour(x, y, '#00ff00');
+      seen.expectColour(745, 145, '#ffffff');
+      seen.expectColour(62, 495, '#ffffff');
     },
   ),
   fixedByPrint('a nested rule', '<style>.foot { @media print { position: fixed; bottom: 0 } }</style>'),

@@ -51,7 +51,7 @@ const pages: readonly HardPage[] = [
     'a column that is fixed to the window',
     `<div id="app"><header>Head</header><main>${rows}</main><footer>Foot</footer></div>`,
     `#app { position: fixed; inset: 40px 0 0; display: flex; flex-direction: column; text-align: right; transition: all 9s }
-     main { flex: 1 1 0px; min-height: 0; max-height: 92vh; contain: strict; overflow-y: auto }`,
+     main { flex: 1 1 0px; min-height: 0; max-height: 92vh; contain: strict; overflow-y: auto } p { break-inside: avoid }`,
     ['Head', 'Foot'],
     (seen) => {
       // At its place, below its own upper edge and at the right edge of the column.

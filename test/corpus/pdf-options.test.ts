@@ -218,12 +218,12 @@ const pages: readonly HardPage[] = [
       ['a turned background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
       [
         'a box that cuts off a background',
-        '<div style="width:90px;height:90px;overflow:hidden;transform:scale(1.01)"><div style="width:900px;height:1200px;background:#456"></div></div>',
+        '<div style="width:90px;height:90px;overflow:clip"><div style="width:900px;height:1200px;background:#456"></div></div>',
         false,
       ],
       [
         'a box beside a background that is scaled',
-        '<div style="width:230px;height:250px;background:#456;scale:3;transform-origin:0 0"></div><div style="width:100px;height:100px;margin-top:600px;background:#456"></div>',
+        '<svg style="display:block" width="600" height="700" viewBox="0 0 60 70"><rect width="60" height="70" fill="#445566" /></svg><svg width="60" height="60"><rect width="60" height="60" fill="#445566" /></svg>',
         false,
       ],
       ['a drawing', '<svg width="20" height="20"><circle r="9" cx="9" cy="9" /></svg>', false],

@@ -85,7 +85,7 @@ const cellsOfMebibyte = 50_000 / 768;
 export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
   const max = Math.floor((pageBytes / 1024 ** 2) * cellsOfMebibyte);
   if (!(await world.call(hasMoreCells, [max], { timeoutMs: callTimeoutMs, what: 'counting cells' }))) return;
-  const message = `The tables of the page have more than ${max} cells, and a pdf of them needs more memory than a page may use. Split the document, or use png or jpeg.`;
+  const message = `The tables of the page have more than ${max} cells, and a pdf of them needs more memory than a page may use. Split the document.`;
   throw new ServiceError('PAGE_TOO_LARGE', message);
 }
 

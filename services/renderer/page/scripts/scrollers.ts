@@ -143,7 +143,6 @@ export function unrollScroller(): void {
     set(element, {
       transition: 'none',
       height: 'auto',
-      'max-height': 'none',
       contain: 'none',
       'container-type': 'normal',
       // Content that the box cuts off at its sides would widen the paper.
