@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { html, type ShotOptions } from '../harness/engine.ts';
 import { readPdf } from '../harness/pdf.ts';
+import { rasterPage } from '../harness/pdf-raster.ts';
 import { corpusEngine, testCorpus, type HardPage, type Seen } from './corpus.ts';
 
 const rows = Array.from({ length: 60 }, (_, row) => `<p style="height:40px;margin:0">Row${row}</p>`).join('');
@@ -18,7 +19,7 @@ const onAll = [true, true, true];
 function onPaper(
   name: string,
   site: HardPage['site'] | string,
-  check: (seen: Seen) => void,
+  check: NonNullable<HardPage['check']>,
   pdf: ShotOptions['pdf'] = {},
 ): HardPage {
   return {
@@ -99,6 +100,15 @@ const pages: readonly HardPage[] = [
         seen.expectColour(x, y, '#00ff00');
       seen.expectColour(745, 145, '#ffffff');
       seen.expectColour(62, 495, '#ffffff');
+    },
+  ),
+  onPaper(
+    'a background that fills the window is on every page',
+    html(`<div style="position:fixed;inset:0;background:#00ff00;z-index:-1"></div>${rows}`),
+    async (seen) => {
+      const second = await rasterPage(seen.rendering.bytes, 2, 96 / 72);
+      expect(second.at(700, 100)).toBe('#00ff00');
+      expect(second.at(700, 1000)).toBe('#00ff00');
     },
   ),
   fixedByPrint('a nested rule', '<style>.foot { @media print { position: fixed; bottom: 0 } }</style>'),
