@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html, type Handler } from '../harness/engine.ts';
-import { marked } from './answers.ts';
+import { marked, svgAnswer } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 /** What the page adds after it has loaded, `delayMs` later. */
@@ -182,7 +182,75 @@ const rows = html(
    <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
 );
 
+/** Columns of 100 px, the first one at the right end; the last one gets its colour when it comes into sight. */
+const fromRight = (writingMode: string) => ({
+  '/': html(
+    `${Array.from({ length: 20 }, (_, index) => `<p id="c${index}" style="margin:0;width:100px;background:#0000${(index * 10 + 20).toString(16)}"></p>`).join('')}
+     <p id="last" style="margin:0;width:100px;background:#ff0000"></p><script>
+       new IntersectionObserver((entries) => {
+         if (entries.at(-1).isIntersecting) last.style.background = '#00aa00';
+       }).observe(last);
+     </script>`,
+    '<meta name="viewport" content="width=device-width">',
+  ).replace('<html>', `<html style="writing-mode:${writingMode}">`),
+});
+
+const vertical: readonly HardPage[] = [
+  ...['vertical-rl', 'sideways-rl'].map((writingMode): HardPage => ({
+    name: `selector: a column at the left end of a page in vertical lines (${writingMode})`,
+    site: fromRight(writingMode),
+    options: { selector: '#c17' },
+    check: (seen) => {
+      seen.expectSize(100, 480);
+      seen.expectColour(50, 200, '#0000be');
+    },
+  })),
+  {
+    name: 'selector: the whole of a page in vertical lines, whose last column appears when it is scrolled to, on a phone',
+    site: fromRight('vertical-rl'),
+    options: { selector: 'body', isMobile: true, viewport: { width: 375, height: 480 } },
+    check: (seen) => {
+      seen.expectSize(2100, 480);
+      seen.expectColour(50, 200, '#00aa00');
+      seen.expectColour(2050, 200, '#000014');
+    },
+  },
+  {
+    name: 'clip: at the left end of a page in vertical lines, out of the viewport',
+    site: fromRight('vertical-rl'),
+    options: { clip: { x: 0, y: 0, width: 200, height: 100 } },
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColour(150, 50, '#0000d2');
+    },
+  },
+  {
+    name: 'clip: a lazy image at the left end of a page in vertical lines',
+    site: {
+      '/': html(
+        '<div style="width:6000px"></div><img loading="lazy" width="100" height="100" src="/image" style="display:block">',
+      ).replace('<html>', '<html style="writing-mode:vertical-rl">'),
+      '/image': svgAnswer('#00aa00'),
+    },
+    options: { clip: { x: 0, y: 0, width: 100, height: 100 } },
+    check: (seen) => seen.expectColour(50, 50, '#00aa00'),
+  },
+];
+
 const clips: readonly HardPage[] = [
+  {
+    name: 'clip: to the right of the viewport',
+    site: {
+      '/': html(
+        '<div style="width:2000px;height:100px;background:linear-gradient(90deg,#0000ff 1000px,#00aa00 1000px)"></div>',
+      ),
+    },
+    options: { clip: { x: 950, y: 0, width: 100, height: 100 } },
+    check: (seen) => {
+      seen.expectColour(20, 50, '#0000ff');
+      seen.expectColour(80, 50, '#00aa00');
+    },
+  },
   {
     name: 'clip: within the first viewport, with what is fixed to it, wherever the address leads',
     site: { '/': rows },
@@ -279,4 +347,4 @@ const hiding: readonly HardPage[] = [
   },
 ];
 
-testCorpus([...waiting, ...elements, ...clips, ...hiding]);
+testCorpus([...waiting, ...elements, ...vertical, ...clips, ...hiding]);

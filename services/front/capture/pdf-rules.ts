@@ -1,3 +1,4 @@
+import { attachmentsOf, brokenDocumentRules } from './document-rules.ts';
 import { maxMarginMm, maxTemplateBytes, type PdfOptions, pdfSchema } from '@webcapture/shared/api/pdf-options.ts';
 import {
   defaultFixed,
@@ -64,6 +65,7 @@ export function* brokenPdfRules({
   if (pdf.outline === true && pdf.tagged === false) {
     yield 'pdf.outline needs pdf.tagged true: bookmarks are made of the tags of headings';
   }
+  yield* brokenDocumentRules(pdf);
 }
 
 const sides = ['top', 'right', 'bottom', 'left'] as const;
@@ -84,6 +86,7 @@ const defaults = Object.fromEntries(
 export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfOptions {
   const { fixed = defaultFixed(isHtml) } = request;
   const { margin, paper = 'A4', width, height, headerTemplate = '', footerTemplate = '', pageRanges } = request;
+  const { metadata, attachments } = request;
   const given = margin === 'css' ? defaults.margin : margin;
   const lengths = typeof given === 'object' ? given : { top: given, right: given, bottom: given, left: given };
   const side = (name: (typeof sides)[number]) => marginOf(lengths[name] ?? defaults.margin, name);
@@ -102,6 +105,8 @@ export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfO
     ...(request.tagged === false ? { tagged: false } : {}),
     ...(request.outline === true ? { outline: true } : {}),
     ...(fixed === defaultFixed(isHtml) ? {} : { fixed }),
+    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(attachments === undefined ? {} : { attachments: attachmentsOf(attachments) }),
   };
 }
 

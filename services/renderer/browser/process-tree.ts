@@ -21,23 +21,32 @@ const pageBytes = 4096;
 /** Linux tells processor time in ticks of this length on every architecture. */
 const tickMs = 10;
 
-/** What is known not to belong to a browser is looked at again after so many readings: its number may have a new owner. */
-const readingsPerForeigner = 40;
+/**
+ * How long a process that belongs to no browser is skipped, in milliseconds. Linux gives its number to another process only after all
+ * others (32,768 by default), which takes longer.
+ */
+const foreignMs = 10_000;
 
 /**
- * Reads trees of processes from /proc. One reader serves all browsers, and remembers which processes are none of theirs, so
- * that a reading costs a few files for each process of a browser, and one list of names. It reads synchronously on
- * purpose: that takes a tenth of what the thread pool would take.
+ * Reads trees of processes from /proc. One reader serves all browsers. It skips processes that belonged to no browser a moment ago, so
+ * that a reading costs one list of names, and a few files for each process of a browser. It reads synchronously on purpose: that takes a
+ * tenth of the time that the thread pool would take.
  */
 export class ProcessTable {
   readonly #foreign = new Set<string>();
-  #readings = 0;
+  #clearedAt = performance.now();
 
   /** The processes below each root, itself first, in the order of the roots; undefined where there is no /proc. */
   read(roots: readonly number[]): ProcessSample[][] | undefined {
     const names = listProcesses();
     if (names === undefined) return undefined;
-    if (this.#readings++ % readingsPerForeigner === 0) this.#foreign.clear();
+    // A browser is launched before it becomes a root, so that an earlier reading may have taken its processes for foreign ones.
+    const hasNewRoot = roots.some((root) => this.#foreign.has(String(root)));
+    const now = performance.now();
+    if (hasNewRoot || now - this.#clearedAt > foreignMs) {
+      this.#foreign.clear();
+      this.#clearedAt = now;
+    }
     const samples = names.flatMap((name) => (this.#foreign.has(name) ? [] : (readSample(name) ?? [])));
     const children = Map.groupBy(samples, ({ parent }) => parent);
     const trees = roots.map((root) => {

@@ -6,6 +6,7 @@ import { BrowserLostError, type CapturePage, type PageSession } from '../browser
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
 import type { CaptureDeadline } from './deadline.ts';
+import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
@@ -26,6 +27,7 @@ export interface OpenPage extends Pick<
   readonly network: NetworkWatch;
   /** The memory that its process may hold. */
   readonly pageBytes: number;
+  readonly frames: PageFrames;
   /** Whether the browser answers, within a second. */
   responds(): Promise<boolean>;
   /** Runs when the capture is over. */
@@ -62,7 +64,8 @@ export async function openPage(
   const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession, cdp);
-  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
+  const frames = new PageFrames(page, cdp, frameId, world, deadline);
+  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop(), () => frames.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {
     page,
@@ -78,6 +81,7 @@ export async function openPage(
     emulation,
     network,
     pageBytes: browsers.pageBytes,
+    frames,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {

@@ -1,4 +1,11 @@
 import { type Static, Type } from 'typebox';
+import {
+  attachmentsSchema,
+  encryptionSchema,
+  metadataSchema,
+  type PdfAttachment,
+  type PdfMetadata,
+} from './document-options.ts';
 import { oneOf } from './one-of.ts';
 import {
   fixedModes,
@@ -112,6 +119,9 @@ export const pdfSchema = Type.Object(
           'Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.',
       }),
     ),
+    metadata: metadataSchema,
+    attachments: attachmentsSchema,
+    encryption: encryptionSchema,
   },
   { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
@@ -132,4 +142,6 @@ export interface PdfOptions extends Readonly<
   readonly outline?: true;
   /** As `defaultFixed` says if absent. */
   readonly fixed?: FixedMode;
+  readonly metadata?: PdfMetadata;
+  readonly attachments?: readonly PdfAttachment[];
 }

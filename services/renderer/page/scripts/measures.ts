@@ -32,7 +32,8 @@ export function measurePage(): PageMeasures {
     ...panes.map(({ element }) => own(element).getBoundingClientRect().bottom - rootBox.top),
   );
   const { direction, writingMode } = getComputedStyle(body ?? document.documentElement);
-  const fromRight = writingMode === 'vertical-rl' || (direction === 'rtl' && writingMode === 'horizontal-tb');
+  const fromRight =
+    ['vertical-rl', 'sideways-rl'].includes(writingMode) || (direction === 'rtl' && writingMode === 'horizontal-tb');
   return {
     height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),
     width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
@@ -47,6 +48,11 @@ export function measurePage(): PageMeasures {
 export function hasMoreCells(max: number): boolean {
   const cells = [...document.querySelectorAll('td, th')];
   return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
+}
+
+/** Returns the height of all that a document can be scrolled to, in CSS pixels. */
+export function readContentHeight(): number {
+  return own(document.scrollingElement ?? document.documentElement).scrollHeight;
 }
 
 /** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
