@@ -939,6 +939,8 @@ export interface components {
             width: number;
             /** @description Size in pixels of the file. For a PDF, CSS pixels of the first page. */
             height: number;
+            /** @description Number of pages of a PDF. */
+            pages?: number;
             viewport: {
                 width: number;
                 height: number;
@@ -993,7 +995,7 @@ export interface components {
             scriptError?: string;
             /** @description Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be. */
             truncated: boolean;
-            /** @description Whether the image has a single colour. */
+            /** @description Whether the image has a single colour. Of a PDF: whether its pages show nothing but one plain background. */
             blank: boolean;
             /** @description Whether the page showed a bot check. */
             challenge: boolean;
@@ -1452,7 +1454,7 @@ export interface components {
         FailOn: {
             /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
             status?: (number | string)[];
-            /** @description The image has a single colour. */
+            /** @description The image has a single colour, or the pages of the PDF are empty. */
             blank?: boolean;
             /** @description The page shows a bot check. */
             challenge?: boolean;
@@ -1628,6 +1630,11 @@ export interface components {
             tagged?: boolean;
             /** @description Write bookmarks made of the headings of the page. */
             outline?: boolean;
+            /**
+             * @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.
+             * @enum {string}
+             */
+            fixed?: "repeat" | "once";
             /** @description Metadata of the document, in its information dictionary and as XMP. */
             metadata?: {
                 /** @description Title, in place of that of the page. */
@@ -2194,6 +2201,8 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set. */
+                "pdf.fixed"?: "repeat" | "once";
                 /** @description Title, in place of that of the page. */
                 "pdf.metadata.title"?: string;
                 /** @description Author. */
@@ -2274,7 +2283,7 @@ export interface operations {
                 "resize.enlarge"?: boolean;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour. */
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;
@@ -2697,6 +2706,8 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set. */
+                "pdf.fixed"?: "repeat" | "once";
                 /** @description Title, in place of that of the page. */
                 "pdf.metadata.title"?: string;
                 /** @description Author. */
@@ -2777,7 +2788,7 @@ export interface operations {
                 "resize.enlarge"?: boolean;
                 /** @description HTTP statuses of the page, such as 503, and classes of them, such as 4xx. */
                 "failOn.status"?: (number | string)[];
-                /** @description The image has a single colour. */
+                /** @description The image has a single colour, or the pages of the PDF are empty. */
                 "failOn.blank"?: boolean;
                 /** @description The page shows a bot check. */
                 "failOn.challenge"?: boolean;

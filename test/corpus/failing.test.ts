@@ -41,6 +41,20 @@ const pages: readonly HardPage[] = [
     fails: { code, message: /^failOn.blank: the image has a single colour/ },
   },
   {
+    name: 'failOn: a blank pdf, whose header and footer do not count',
+    site: { '/': html('<p>text', '<style>@media print { body { display: none } }</style>') },
+    options: {
+      failOn: all,
+      pdf: {
+        margin: { top: 20, right: 10, bottom: 20, left: 10 },
+        headerTemplate: '<b style="font-size:9px">head</b>',
+        footerTemplate: '<b style="font-size:9px">foot</b>',
+      },
+    },
+    formats: ['pdf'],
+    fails: { code, message: /^failOn.blank: the pages of the pdf are empty/ },
+  },
+  {
     name: 'failOn: a bot check',
     site: { '/': html('<title>Just a moment...</title><p>text').replace('<title>Test</title>', '') },
     options: { failOn: all },

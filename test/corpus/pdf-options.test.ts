@@ -176,6 +176,29 @@ const pages: readonly HardPage[] = [
       expect(seen.rendering.bytes.toString('latin1')).toContain('/StructTreeRoot');
     },
   ),
+  printed(
+    'bookmarks have the spaces of headings at the ends of lines, and the file stays valid',
+    html(
+      '<h1 style="width:500px;font-size:60px">Annual report about everything you can do with paper and ink</h1><h2>Second &amp; <em>level</em></h2><h2 style="text-transform:uppercase">\u00fcmlaut<br>\u65e5\u672c</h2><h3>Third<br>line</h3><h3>(as it is)</h3>',
+    ),
+    { outline: true },
+    (seen) => {
+      expect(seen.pdf?.outline).toEqual([
+        'Annual report about everything you can do with paper and ink',
+        '> Second & level',
+        '> \u00dcMLAUT \u65e5\u672c',
+        '> > Third line',
+        '> > (as it is)',
+      ]);
+      expect(textOf(seen)[0]).toContain('Third line');
+    },
+  ),
+  printed(
+    'a page that leaves after the print keeps its bookmarks',
+    html(`<h1 style="width:1px">One two</h1><script>onafterprint = () => location.replace('/gone')</script>`),
+    { outline: true },
+    (seen) => expect(seen.pdf?.outline).toEqual(['One two']),
+  ),
   printed('a page without headings has no bookmarks', html('<p>x</p>'), { outline: true }, (seen) =>
     expect(seen.pdf?.outline).toEqual([]),
   ),
@@ -183,6 +206,37 @@ const pages: readonly HardPage[] = [
     expect(textOf(seen)).toEqual(['one', 'two', 'three']);
     expect(seen.rendering.bytes.toString('latin1')).not.toMatch(/MarkInfo|StructTreeRoot/);
   }),
+  ...(
+    [
+      ['nothing', '<p hidden>x', true],
+      ['two empty parts', '<div style="height:9px"></div><div style="height:9px;break-before:page"></div>', true],
+      ['one plain background', '<body style="background:#123">', true],
+      ['a gradient', '<div style="height:800px;background:linear-gradient(#fff, #eee)"></div>', false],
+      ['two backgrounds', '<body style="background:#123"><div style="height:800px;background:#456"></div>', false],
+      ['a line', '<hr>', false],
+      ['a column of colour', '<div style="width:40px;height:800px;background:#456"></div>', false],
+      ['a turned background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
+      [
+        'a box that cuts off a background',
+        '<div style="width:90px;height:90px;overflow:clip"><div style="width:900px;height:1200px;background:#456"></div></div>',
+        false,
+      ],
+      [
+        'a box beside a background that is scaled',
+        '<svg style="display:block" width="600" height="700" viewBox="0 0 60 70"><rect width="60" height="70" fill="#445566" /></svg><svg width="60" height="60"><rect width="60" height="60" fill="#445566" /></svg>',
+        false,
+      ],
+      ['a drawing', '<svg width="20" height="20"><circle r="9" cx="9" cy="9" /></svg>', false],
+      ['a picture', `<img src="data:image/svg+xml,${greenSvg}">`, false],
+      ['a text on the second page', '<div style="height:9px"></div><p style="break-before:page">x</p>', false],
+      ['a link without text', '<a href="https://example.com/" style="display:block;height:9px"></a>', true],
+    ] as const
+  ).map(([what, body, isBlank]) =>
+    printed(`a page with ${what} is ${isBlank ? '' : 'not '}blank`, html(body), {}, (seen) => {
+      expect(seen.report.blank).toBe(isBlank);
+      expect(seen.rendering.pages).toBe(seen.pdf?.pages.length);
+    }),
+  ),
 ];
 
 testCorpus(pages);

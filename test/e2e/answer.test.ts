@@ -272,6 +272,7 @@ describe('the rest of the front', () => {
     // The page is large: on a busy machine it may be called busy itself (`settle`), and shows all of it nevertheless.
     const { data, pdf } = await fleet().api.pdf({ url: `${fleet().url}/docs`, waitUntil: 'networkidle', delay: 1500 });
     expect(data.report.softTimeouts.filter((name) => name !== 'settle')).toEqual([]);
+    expect(data.metadata.pages).toBe(pdf.pages.length);
     for (const text of ['/capture', '/status', '/openapi.json']) expect(pdf.text).toContain(text);
   });
 

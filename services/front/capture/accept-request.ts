@@ -221,8 +221,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   if (request.omitBackground === true && format !== 'png' && format !== 'webp') {
     yield `omitBackground needs format png or webp, not ${format}`;
   }
-  const { resize, failOn } = request;
-  if (failOn?.blank === true && format === 'pdf') yield 'failOn.blank needs format png, jpeg or webp, not pdf';
+  const { resize } = request;
   if (resize !== undefined && resize.width === undefined && resize.height === undefined) {
     yield 'resize needs resize.width or resize.height';
   }

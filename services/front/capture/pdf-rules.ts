@@ -1,6 +1,13 @@
 import { attachmentsOf, brokenDocumentRules } from './document-rules.ts';
 import { maxMarginMm, maxTemplateBytes, type PdfOptions, pdfSchema } from '@webcapture/shared/api/pdf-options.ts';
-import { maxPaperMm, minPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
+import {
+  defaultFixed,
+  maxPaperMm,
+  minPaperMm,
+  mmPerInch,
+  paperSizeOf,
+  pxPerInch,
+} from '@webcapture/shared/api/paper.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { refusedInTemplate } from './template-rules.ts';
@@ -35,6 +42,7 @@ export function* brokenPdfRules({
       height,
       preferCssPageSize: pdf.preferCssPageSize || undefined,
       pageRanges: pdf.pageRanges,
+      fixed: pdf.fixed,
       'margin "css"': pdf.margin === 'css' || undefined,
     };
     for (const [name, value] of Object.entries(onPaper)) {
@@ -72,9 +80,11 @@ const defaults = Object.fromEntries(
  * The page set-up with every default filled in and every length in millimetres, out of a request that keeps
  * {@link brokenPdfRules}. What was not asked for, or asked for as it is anyway, is absent: it must not change the cache key.
  *
+ * @param isHtml the request supplies the HTML of the page
  * @throws ServiceError VALIDATION_ERROR
  */
-export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
+export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfOptions {
+  const { fixed = defaultFixed(isHtml) } = request;
   const { margin, paper = 'A4', width, height, headerTemplate = '', footerTemplate = '', pageRanges } = request;
   const { metadata, attachments } = request;
   const given = margin === 'css' ? defaults.margin : margin;
@@ -94,6 +104,7 @@ export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
     ...(footerTemplate === '' ? {} : { footerTemplate }),
     ...(request.tagged === false ? { tagged: false } : {}),
     ...(request.outline === true ? { outline: true } : {}),
+    ...(fixed === defaultFixed(isHtml) ? {} : { fixed }),
     ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
     ...(attachments === undefined ? {} : { attachments: attachmentsOf(attachments) }),
   };

@@ -5,7 +5,7 @@ import { visitorOf } from './visitor-rules.ts';
 
 /** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
 export function renderOptions(request: CaptureRequest): RenderOptions {
-  const pdf = pdfOptions(request.pdf);
+  const pdf = pdfOptions(request.pdf, request.html !== undefined);
   if (request.format === 'pdf') assertRoom(pdf, request.isFullPage ? request.viewport.width : null);
   return {
     format: request.format,

@@ -238,7 +238,7 @@ export class Settlements {
     { result, outcome }: { readonly result: JobResult; readonly outcome: Completed },
     context: SettleContext,
   ): Promise<Settlement> {
-    const { upload, extracted, report, ageMs } = outcome;
+    const { upload, extracted, report, ageMs, pages } = outcome;
     const capturedAt = Math.round(context.at - ageMs);
     const wantedUntil = ticket.revision === 0 ? capturedAt + found.lifetimeMs : found.expiresAt;
     const asked = {
@@ -263,6 +263,7 @@ export class Settlements {
         fileSizeBytes: file.size,
         width: file.width,
         height: file.height,
+        ...(pages === undefined ? {} : { pages }),
         capturedAt,
         object: upload.object,
         ...beside,

@@ -45,6 +45,8 @@ const defaults = {
 /** All browsers of a renderer. */
 export interface Browsers {
   readonly state: BrowserState;
+  /** The memory that the process of a page may hold. */
+  readonly pageBytes: number;
   readonly stealth: StealthProvider;
   /**
    * A page for one capture, in a browser that works at no other one meanwhile.
@@ -82,8 +84,9 @@ export async function startBrowsers(
   // What is wrong with its switches is to show now, and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
+  const limits = { ...defaultCaptureLimits, ...config.captureLimits };
   const guard = new ResourceGuard({
-    limits: { ...defaultCaptureLimits, ...config.captureLimits },
+    limits,
     totalBytes: browserMemoryBytes,
     processorShare: availableParallelism() / slots,
     log,
@@ -134,6 +137,7 @@ export async function startBrowsers(
     get state() {
       return pool.state;
     },
+    pageBytes: limits.pageBytes,
     stealth,
     acquire: ({ antiBot, ownBrowser, reuseFor }) =>
       (antiBot ? antiBotPool : pool).acquire({ own: ownBrowser, reuseFor }),

@@ -1,3 +1,4 @@
+import type { Format } from '@webcapture/shared/api/formats.ts';
 import type { FailOn } from '@webcapture/shared/api/page-options.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Page } from 'playwright';
@@ -50,7 +51,7 @@ async function listen(page: Page): Promise<ConsoleWatch> {
  */
 export function assertWanted(
   { status = [], blank, challenge }: FailOn,
-  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'>,
+  report: Pick<RenderReport, 'httpStatus' | 'blank' | 'challenge'> & { readonly format: Format },
   errors: ConsoleWatch | undefined,
 ): void {
   const { httpStatus } = report;
@@ -62,7 +63,10 @@ export function assertWanted(
     const said = [...errors.error].slice(0, maxErrorCharacters).join('');
     throw unwanted(`a script of the page failed: ${said}`, 'consoleErrors');
   }
-  if (blank === true && report.blank) throw unwanted('the image has a single colour', 'blank');
+  if (blank === true && report.blank) {
+    const what = report.format === 'pdf' ? 'the pages of the pdf are empty' : 'the image has a single colour';
+    throw unwanted(what, 'blank');
+  }
 }
 
 function unwanted(what: string, option: keyof FailOn): ServiceError {

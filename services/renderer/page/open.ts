@@ -25,6 +25,8 @@ export interface OpenPage extends Pick<
   readonly world: PageWorld;
   readonly emulation: ViewportEmulation;
   readonly network: NetworkWatch;
+  /** The memory that its process may hold. */
+  readonly pageBytes: number;
   readonly frames: PageFrames;
   /** Whether the browser answers, within a second. */
   responds(): Promise<boolean>;
@@ -78,6 +80,7 @@ export async function openPage(
     world,
     emulation,
     network,
+    pageBytes: browsers.pageBytes,
     frames,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),

@@ -1,26 +1,22 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { maxSide } from '@webcapture/shared/api/formats.ts';
 import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
-import { maxPaperMm, mmPerInch, paperSizeOf, ptPerInch, pxPerInch } from '@webcapture/shared/api/paper.ts';
+import { maxPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
-import { htmlUrl } from './navigate.ts';
 import type { OpenPage } from './open.ts';
-import { measurePage } from './scripts/measures.ts';
-import { keepDarkScheme, keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';
+import { isBlankPdf, makeLinksRelative, type PrintedPdf, readPdf, spaceBookmarks } from './pdf-file.ts';
+import { hasMoreCells, measurePage } from './scripts/measures.ts';
+import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
+import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
+import { findScroller, unrollScroller } from './scripts/scrollers.ts';
 import { mayStyle } from './scripts/styles.ts';
+import { everyElement } from './scripts/tree.ts';
 import { assertHolds } from './size-limits.ts';
 import { withLocalDates } from './template-date.ts';
 import { step } from './world.ts';
-
-export interface PrintedPdf {
-  readonly bytes: Buffer;
-  /** Of the first page, in CSS pixels. */
-  readonly width: number;
-  readonly height: number;
-}
 
 interface Size {
   readonly width: number;
@@ -61,13 +57,36 @@ export async function printPdf(
   open: OpenPage,
   options: RenderOptions,
   whole: FullPage | undefined,
-): Promise<PrintedPdf> {
+): Promise<PrintedPdf & { readonly blank: boolean }> {
   const { locale, timezone, colorScheme } = options;
   if (colorScheme === 'dark') {
     await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
-  return whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf);
+  // Before it is printed: a page may go elsewhere after that.
+  const headings = pdf.outline === true ? await headingsOf(open) : [];
+  const printed = await (whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf));
+  const blank = isBlankPdf(printed.bytes, headerAndFooter(pdf).displayHeaderFooter);
+  return { ...printed, bytes: spaceBookmarks(printed.bytes, headings), blank };
+}
+
+function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
+  return world.call(readHeadings, [], { timeoutMs: callTimeoutMs, what: 'reading headings' }, [everyElement]);
+}
+
+/** Measured: to print tables of 54,000 cells Chromium needs more than 768 MiB. Other elements need less. */
+const cellsOfMebibyte = 50_000 / 768;
+
+/**
+ * Refuses tables that would end at the limit of the page's memory after a minute of printing.
+ *
+ * @throws ServiceError PAGE_TOO_LARGE
+ */
+export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<void> {
+  const max = Math.floor((pageBytes / 1024 ** 2) * cellsOfMebibyte);
+  if (!(await world.call(hasMoreCells, [max], { timeoutMs: callTimeoutMs, what: 'counting cells' }))) return;
+  const message = `The tables of the page have more than ${max} cells, and a pdf of them needs more memory than a page may use. Split the document.`;
+  throw new ServiceError('PAGE_TOO_LARGE', message);
 }
 
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
@@ -76,8 +95,14 @@ const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isS
 /** As many pages of paper as it takes. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
-  const steps = [usingPaper(pdf, false), step(keepRevealed), step(placeFixedOnce)] as const;
-  await open.world.callEach(steps, limit, [mayStyle, ...revealedHelpers]);
+  const steps = [
+    usingPaper(pdf, false),
+    step(keepRevealed),
+    step(findScroller),
+    step(unrollScroller),
+    ...(pdf.fixed === 'repeat' ? [] : [step(placeFixedOnce)]),
+  ];
+  await open.world.callEach(steps, limit, [mayStyle, everyElement, ...revealedHelpers, ...printFixedHelpers]);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 
@@ -91,13 +116,18 @@ export async function layOutForPaper(
   open: OpenPage,
   { pdf, media = 'print' }: Pick<RenderOptions, 'pdf' | 'media'>,
 ): Promise<{ readonly height: number }> {
-  const { page, emulation, deadline } = open;
+  const { page, emulation, deadline, world } = open;
   const { width, height } = pdf.preferCssPageSize === true ? await sizeByPage(open, pdf) : paperSizeOf(pdf);
   const inner = (side: number, margins: number) => Math.max(1, Math.floor(toPx(side - margins) / pdf.scale));
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
+  const noting = { timeoutMs: callTimeoutMs, what: 'fixed elements' };
+  const helpers = [mayStyle, everyElement, ...printFixedHelpers];
+  const isNoted = media === 'print' && pdf.fixed !== 'repeat';
+  if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
   // In this order: scripts that hear of the new width look at the page as it is laid out for paper.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
+  if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
   await emulation.layOutIn(column, tall);
   return { height: tall };
 }
@@ -153,7 +183,7 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
 
-  let printed: PrintedPdf & { readonly pages: number };
+  let printed: PrintedPdf;
   let turn = 0;
   do {
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
@@ -178,7 +208,7 @@ async function print(
   { margin, printBackground, scale, preferCssPageSize, tagged, outline, ...templates }: PdfOptions,
   size: Size,
   pageRanges = '',
-): Promise<PrintedPdf & { readonly pages: number }> {
+): Promise<PrintedPdf> {
   const inches = (mm: number) => mm / mmPerInch;
   const room = {
     width: size.width - inches(margin.left + margin.right),
@@ -235,47 +265,12 @@ function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates)
 const emptyTemplate = '<span></span>';
 
 function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {
-  if (headerTemplate === undefined && footerTemplate === undefined) return {};
+  if (headerTemplate === undefined && footerTemplate === undefined) return { displayHeaderFooter: false };
   return {
     displayHeaderFooter: true,
     headerTemplate: headerTemplate ?? emptyTemplate,
     footerTemplate: footerTemplate ?? emptyTemplate,
   };
-}
-
-/** Escapes a parenthesis in a string of a PDF. */
-const backslash = 0x5c;
-
-/**
- * Writes relative links of supplied HTML as relative ones. Chromium resolves them against the address at which the HTML was opened, which
- * exists only inside of the renderer. The strings keep their length, so that the offsets in the file remain correct.
- */
-function makeLinksRelative(bytes: Buffer): Buffer {
-  const begin = `/URI (${htmlUrl}`;
-  for (let at = bytes.indexOf(begin); at >= 0; at = bytes.indexOf(begin, at)) {
-    const path = at + begin.length;
-    let end = bytes.indexOf(')', path);
-    while (bytes[end - 1] === backslash) end = bytes.indexOf(')', end + 1);
-    if (end < 0) break;
-    const relative = `/URI (${bytes.toString('latin1', path, end)})`;
-    bytes.write(relative.padEnd(end + 1 - at), at, 'latin1');
-    at = end;
-  }
-  return bytes;
-}
-
-/** Reads what Chromium writes in plain: the size of the first page and the number of pages. */
-function readPdf(bytes: Buffer): PrintedPdf & { readonly pages: number } {
-  const text = bytes.toString('latin1');
-  const box = /\/MediaBox \[\s*0 0 ([\d.]+) ([\d.]+)\s*\]/.exec(text);
-  const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
-  if (box === null || pages === 0) {
-    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.', {
-      causedBy: 'service',
-    });
-  }
-  const toPx = (points: string | undefined) => Math.round((Number(points) / ptPerInch) * pxPerInch);
-  return { bytes, width: toPx(box[1]), height: toPx(box[2]), pages };
 }
 
 function noRoom(): ServiceError {

@@ -2,6 +2,7 @@ import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
+import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
@@ -61,6 +62,8 @@ export interface Rendering {
   /** Pixels of the file; of a pdf, CSS pixels of its first page. */
   readonly width: number;
   readonly height: number;
+  /** Of a pdf. */
+  readonly pages?: number;
   readonly report: RenderReport;
   /** What was asked for of the page beside its picture; absent where the page did not answer. */
   readonly extracted?: Extracted;
@@ -141,7 +144,10 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
 }
 
 async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
-  const { source, options, secrets } = request;
+  const { source, secrets } = request;
+  // Requests that ask for the default are without it.
+  const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
+  const options = { ...request.options, pdf };
   const elapsed = stopwatch();
   const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
@@ -183,12 +189,13 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
     ? print(open, options, settled, secrets?.pdfEncryption)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
-  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
+  if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank, format: options.format }, errors);
   return {
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
     width: picture.width,
     height: picture.height,
+    ...('pages' in picture ? { pages: picture.pages } : {}),
     ...(extracted ? { extracted } : {}),
     report: {
       ...page,
@@ -274,7 +281,7 @@ async function print(
 ) {
   const printed = await printPdf(open, options, whole);
   const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
-  return { ...printed, bytes, softTimeouts: [], blank: false };
+  return { ...printed, bytes, softTimeouts: [] };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

@@ -8,7 +8,7 @@ import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
 import { asksForPart, framePart, type Part, showPart } from './part.ts';
-import { layOutForPaper, layOutForPrint } from './pdf.ts';
+import { assertPrintable, layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
@@ -19,8 +19,10 @@ import { loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
+import { findScroller, unrollScroller } from './scripts/scrollers.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
+import { everyElement } from './scripts/tree.ts';
 import { untilFrames } from './scripts/waits.ts';
 import { holdEffects, scrollPage } from './scroll-page.ts';
 import { step } from './world.ts';
@@ -122,6 +124,7 @@ export async function settle(
   // Nothing moves in a page whose scripts are still, unless showing all of it has set something going.
   let mayMove = !isStill || whole !== undefined;
   if (paper && !whole) {
+    await assertPrintable(open);
     const wasInert = await bringAll(open, await layOutForPaper(open, options), isStill);
     mayMove ||= !wasInert;
   }
@@ -197,11 +200,13 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
     const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
     if (inert) return true;
   }
-  await world.callEach([step(untilFrames, 2), step(loadEagerly), step(watchScrollEffects)], limit('frames'));
+  const first = [step(untilFrames, 2), step(loadEagerly), step(findScroller), step(watchScrollEffects)] as const;
+  await world.callEach(first, limit('frames'), [everyElement]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
   await holdEffects(open);
-  const { height, viewHeight } = await world.call(measurePage, [], limit('measuring'));
+  const unrolled = [step(findScroller), step(unrollScroller), step(measurePage)] as const;
+  const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [everyElement]);
   if (height <= viewHeight) return false;
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));

@@ -217,7 +217,8 @@ async function capture(
     const completed = (uploads: Uploads) => {
       const ageMs = performance.now() - capturedAt;
       const report = reportOf(rendering, queueMs, ageMs);
-      return { kind: 'completed', ...uploads, report, ageMs } as const;
+      const { pages } = rendering;
+      return { kind: 'completed', ...uploads, ...(pages === undefined ? {} : { pages }), report, ageMs } as const;
     };
     // Whoever waits gets the reply as early as possible; the result that counts follows when the file is there for good.
     results.reply(delivered, completed(await sent), rendering.bytes);

@@ -63,7 +63,10 @@ export const reportSchema = Type.Object({
     description:
       'Whether the page is not shown to its end: it was still growing when scrolling stopped, or it is taller than a file can be.',
   }),
-  blank: Type.Boolean({ description: 'Whether the image has a single colour.' }),
+  blank: Type.Boolean({
+    description:
+      'Whether the image has a single colour. Of a PDF: whether its pages show nothing but one plain background.',
+  }),
   challenge: Type.Boolean({ description: 'Whether the page showed a bot check.' }),
   timings: Type.Object({
     queueMs: milliseconds('Time from the acceptance of the request to the start of rendering.'),
@@ -172,6 +175,8 @@ export const captureResultSchema = Type.Object({
       minimum: 1,
       description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
     }),
+    // Absent in captures of version 0.1.
+    pages: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of pages of a PDF.' })),
     viewport: Type.Object({
       width: Type.Integer(),
       height: Type.Integer(),

@@ -89,7 +89,9 @@ const failOnSchema = closed(
         { maxItems: 20, description: 'HTTP statuses of the page, such as 503, and classes of them, such as 4xx.' },
       ),
     ),
-    blank: Type.Optional(Type.Boolean({ description: 'The image has a single colour.' })),
+    blank: Type.Optional(
+      Type.Boolean({ description: 'The image has a single colour, or the pages of the PDF are empty.' }),
+    ),
     challenge: Type.Optional(Type.Boolean({ description: 'The page shows a bot check.' })),
     consoleErrors: Type.Optional(
       Type.Boolean({

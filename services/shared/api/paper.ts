@@ -45,3 +45,10 @@ export function paperSizeOf({
   const [width, height] = paperMm[paper];
   return landscape ? { width: height, height: width } : { width, height };
 }
+
+/** How often elements that are fixed to the viewport are on paper: on every page, or once. */
+export const fixedModes = ['repeat', 'once'] as const;
+export type FixedMode = (typeof fixedModes)[number];
+
+/** Supplied HTML is usually a document, which repeats a fixed footer on every page; a web site fixes a bar to the window. */
+export const defaultFixed = (isHtml: boolean): FixedMode => (isHtml ? 'repeat' : 'once');

@@ -7,7 +7,15 @@ import {
   type PdfMetadata,
 } from './document-options.ts';
 import { oneOf } from './one-of.ts';
-import { maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
+import {
+  fixedModes,
+  type FixedMode,
+  maxPaperMm,
+  minPaperMm,
+  paperNames,
+  type PaperName,
+  type PaperSize,
+} from './paper.ts';
 
 /** The most millimetres that a margin of a pdf may have. */
 export const maxMarginMm = 1000;
@@ -105,6 +113,12 @@ export const pdfSchema = Type.Object(
       }),
     ),
     outline: Type.Optional(Type.Boolean({ description: 'Write bookmarks made of the headings of the page.' })),
+    fixed: Type.Optional(
+      oneOf(fixedModes, {
+        description:
+          'Elements with position: fixed: on every page (repeat), or once (once), except for those that only the print styles fix. repeat for html, once for a url, if not set.',
+      }),
+    ),
     metadata: metadataSchema,
     attachments: attachmentsSchema,
     encryption: encryptionSchema,
@@ -126,6 +140,8 @@ export interface PdfOptions extends Readonly<
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;
+  /** As `defaultFixed` says if absent. */
+  readonly fixed?: FixedMode;
   readonly metadata?: PdfMetadata;
   readonly attachments?: readonly PdfAttachment[];
 }

@@ -22,6 +22,8 @@ export interface CaptureOutcome {
   readonly fileSizeBytes: number;
   readonly width: number;
   readonly height: number;
+  /** Of a pdf. Absent in records of version 0.1. */
+  readonly pages?: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
   /** What was extracted from the page, and how large it is where it is stored. */

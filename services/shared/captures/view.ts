@@ -46,7 +46,7 @@ export function statusOf({ status, expiresAt }: CaptureRecord, now: number): Cap
 export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
   const { outcome } = record;
   if (outcome === undefined) throw new TypeError(`the record of ${record.uuid} has no outcome`);
-  const { mimeType, fileSizeBytes, width, height, capturedAt } = outcome;
+  const { mimeType, fileSizeBytes, width, height, pages, capturedAt } = outcome;
   const status = statusOf(record, now);
   return {
     uuid: record.uuid,
@@ -66,6 +66,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       fileSizeBytes,
       width,
       height,
+      ...(pages === undefined ? {} : { pages }),
       viewport: record.options.viewport,
       fullPage: record.options.isFullPage,
       ...secretsView(record),

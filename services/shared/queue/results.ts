@@ -44,6 +44,8 @@ const jobResultSchema = Type.Object({
       upload: uploadSchema,
       /** Of a capture that asked for it, where the page answered. */
       extracted: Type.Optional(extractedUploadSchema),
+      /** Of a pdf. Absent in results of version 0.1. */
+      pages: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPixels })),
       report: reportSchema,
       /** From the picture to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),

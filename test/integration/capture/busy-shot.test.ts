@@ -57,7 +57,13 @@ test('a whole page that becomes busy while it is taken is taken as it stood', as
       deadline: Date.now() + 60_000,
     },
     {
-      browsers: { state: 'up', stealth: browsers.stealth, close: () => Promise.resolve(), ...acquiring },
+      browsers: {
+        state: 'up',
+        pageBytes: browsers.pageBytes,
+        stealth: browsers.stealth,
+        close: () => Promise.resolve(),
+        ...acquiring,
+      },
       blocker: await loadBlocker({ path: undefined, log }),
       responseTimeoutMs: undefined,
     },

@@ -79,6 +79,7 @@ test.each<Partial<RenderOptions['pdf']>>([
   { footerTemplate: 'a' },
   { tagged: false },
   { outline: true },
+  { fixed: 'repeat' },
   { metadata: { title: 'a' } },
   { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Data' }] },
   { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Source' }] },

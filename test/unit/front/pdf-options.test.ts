@@ -46,11 +46,19 @@ test.each([
   [{ pageRanges: ' 1 , 3-5,8- ' }, { pageRanges: '1,3-5,8-' }],
   [{ headerTemplate: 'a', footerTemplate: '' }, { headerTemplate: 'a' }],
   [{ outline: true }, { outline: true }],
+  [{ fixed: 'repeat' }, { fixed: 'repeat' }],
+  [{ fixed: 'once' }, {}],
   [{ tagged: false }, { tagged: false }],
   [{ preferCssPageSize: false, outline: false, tagged: true, headerTemplate: '' }, {}],
 ] as const)('%j is %j, and nothing else', (asked, changes) => {
   const { paper: _, ...rest } = request(10);
   expect(pdfOptions({ ...rest, ...asked })).toStrictEqual({ ...pdfOptions({ ...rest }), ...changes });
+});
+
+test('fixed elements of supplied HTML are on every page by default', () => {
+  const { paper: _, ...rest } = request(10);
+  expect(pdfOptions({ ...rest, fixed: 'repeat' }, true)).toStrictEqual(pdfOptions(rest));
+  expect(pdfOptions({ ...rest, fixed: 'once' }, true)).toStrictEqual({ ...pdfOptions(rest), fixed: 'once' });
 });
 
 test('margins of the page keep the default as the margin of pages without a rule', () => {

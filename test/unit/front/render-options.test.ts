@@ -20,3 +20,12 @@ test('what is extracted is the same in any order', () => {
   const { extract } = renderOptions({ ...request, extract: ['text', 'links'] });
   expect(extract).toEqual(renderOptions({ ...request, extract: ['links', 'text'] }).extract);
 });
+
+test('fixed elements are named where the request asks for what is not the default of its source', () => {
+  const { url: _, ...rest } = request;
+  const fixedOf = (source: object, fixed: 'repeat' | 'once') =>
+    renderOptions({ ...rest, ...source, pdf: { fixed } } as CaptureRequest).pdf.fixed;
+  const [url, html] = [{ url: 'https://example.com/' }, { html: '<p>x' }];
+  expect([fixedOf(url, 'once'), fixedOf(url, 'repeat')]).toEqual([undefined, 'repeat']);
+  expect([fixedOf(html, 'repeat'), fixedOf(html, 'once')]).toEqual([undefined, 'once']);
+});

@@ -31,6 +31,12 @@ const withoutFile = {
   metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
 };
 
+test('the metadata of a pdf has the number of its pages, that of an image has none', () => {
+  const outcome = newOutcome({ pages: 12 });
+  expect(resultView({ ...completed, outcome }, options).metadata.pages).toBe(12);
+  expect(resultView(completed, options).metadata).not.toHaveProperty('pages');
+});
+
 test('a completed capture tells of its file, and where it was rendered', () => {
   expect(captureView(completed, options)).toMatchObject({
     status: 'completed',

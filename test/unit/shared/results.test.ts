@@ -50,6 +50,7 @@ describe('of what a renderer says', () => {
 
   test.each<[string, unknown]>([
     ['a completed capture', result],
+    ['a pdf of many pages', { ...result, outcome: { ...completed, pages: 1_000_000 } }],
     ['a failed one', withFailure({})],
     ['a job that is returned', { ...result, outcome: { kind: 'returned', reason: 'shutting_down' } }],
     ['a start', { ...result, outcome: { kind: 'started' } }],
@@ -102,6 +103,8 @@ describe('of what a renderer says', () => {
     ['a title that is a little too long', withReport({ title: 'x'.repeat(16_385) })],
     ['an endless wait', { ...result, elapsedMs: 1e300 }],
     ['a wait that is no number', JSON.stringify(result).replace('12.5', 'NaN')],
+    ['a pdf without pages', { ...result, outcome: { ...completed, pages: 0 } }],
+    ['an absurd number of pages', { ...result, outcome: { ...completed, pages: 1_000_001 } }],
     ['a negative age', { ...result, outcome: { ...completed, ageMs: -1 } }],
     ['a type that is none of ours', withUpload({ contentType: 'text/html' })],
     ['a size of zero', withUpload({ size: 0 })],

@@ -44,6 +44,12 @@ export function measurePage(): PageMeasures {
   };
 }
 
+/** Whether the page has more than `max` cells of tables that have a box. */
+export function hasMoreCells(max: number): boolean {
+  const cells = [...document.querySelectorAll('td, th')];
+  return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
+}
+
 /** Returns the height of all that a document can be scrolled to, in CSS pixels. */
 export function readContentHeight(): number {
   return own(document.scrollingElement ?? document.documentElement).scrollHeight;

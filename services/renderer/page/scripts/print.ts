@@ -1,11 +1,13 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { mayStyle as MayStyle } from './styles.ts';
+import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 
 /** Helpers of the calls. */
+declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 declare const mayStyle: typeof MayStyle;
 
@@ -69,87 +71,11 @@ export function keepDarkScheme(): void {
   document.adoptedStyleSheets.push(sheet);
 }
 
-/**
- * Lets what is fixed to the viewport stand once, and not on every page: where it is on the first one, or at the end of the
- * content when it hangs at the lower edge. What the page's rules for paper fix themselves stays on every page, and so do
- * backgrounds, which hold nothing to read. A sidebar that would lie upon the text is left out.
- */
-export function placeFixedOnce(): void {
-  const minBackdrop = 0.9;
-  const maxTexts = 400;
-  const minOverlap = 4;
-  // What lies upon the page without a rule of its own that says so.
-  if (!mayStyle(['fixed'], 'dialog, [popover], :fullscreen')) return;
-  const chosen: string[] = [];
-  const collect = (rules: CSSRuleList, isForPrint: boolean): void => {
-    for (const rule of rules) {
-      if (rule instanceof CSSStyleRule && isForPrint && rule.style.position === 'fixed') chosen.push(rule.selectorText);
-      const isPrint = isForPrint || (rule instanceof CSSMediaRule && /\bprint\b/.test(rule.media.mediaText));
-      if ('cssRules' in rule) collect(rule.cssRules as CSSRuleList, isPrint);
-    }
-  };
-  for (const sheet of document.styleSheets) {
-    try {
-      collect(sheet.cssRules, /\bprint\b/.test(sheet.media.mediaText));
-    } catch {
-      // Of another origin.
-    }
-  }
-  const isChosen = (element: Element) =>
-    chosen.some((selector) => {
-      try {
-        return own(element).matches(selector);
-      } catch {
-        return false;
-      }
-    });
-  /** Whether text of the page lies under the box. */
-  const hidesText = (element: HTMLElement, box: DOMRect) => {
-    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    const range = document.createRange();
-    for (let count = 0; count < maxTexts && texts.nextNode() !== null;) {
-      const { currentNode: text } = texts;
-      const holder = own(text).parentElement;
-      if ((own(text).textContent ?? '').trim() === '' || own(element).contains(text) || !own(holder)?.checkVisibility())
-        continue;
-      count += 1;
-      range.selectNodeContents(text);
-      const { left, right, top, bottom } = range.getBoundingClientRect();
-      const [from, to] = [Math.max(left, box.left), Math.min(right, box.right)];
-      if (to - from < minOverlap) continue;
-      if (own(element).contains(document.elementFromPoint((from + to) / 2, (top + bottom) / 2))) return true;
-    }
-    return false;
-  };
-  const end = own(document.scrollingElement ?? document.documentElement).scrollHeight;
-  for (const element of document.querySelectorAll<HTMLElement>('body *')) {
-    // In a form, `style` may be a field of that name.
-    if (!(own(element).style instanceof CSSStyleDeclaration) || getComputedStyle(element).position !== 'fixed')
-      continue;
-    if (!own(element).checkVisibility({ visibilityProperty: true }) || isChosen(element)) continue;
-    const box = own(element).getBoundingClientRect();
-    const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
-    if (covers && (own(element).innerText ?? '').trim() === '') continue;
-    const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
-    const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
-    if (isBeside || (isSidebar && hidesText(element, box))) {
-      // It waits beside the screen, and would widen the paper; or paper is too narrow for it and what it would lie upon.
-      own(element).style.setProperty('display', 'none', 'important');
-      continue;
-    }
-    const hangs = box.top > innerHeight / 2;
-    const wanted = { top: hangs ? Math.max(end, box.top) : box.top + scrollY, left: box.left };
-    const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
-    set('position', 'absolute');
-    set('transition', 'none');
-    for (const name of ['right', 'bottom']) set(name, 'auto');
-    for (const name of ['top', 'left']) set(name, '0px');
-    set('box-sizing', 'border-box');
-    for (const name of ['height', 'width'] as const) set(name, `${box[name]}px`);
-    const at = own(element).getBoundingClientRect();
-    set('top', `${wanted.top - at.top - scrollY}px`);
-    set('left', `${wanted.left - at.left}px`);
-  }
+/** Returns the texts of the headings of the page. */
+export function readHeadings(): string[] {
+  return everyElement(Number.POSITIVE_INFINITY)
+    .filter((element) => own(element).matches('h1, h2, h3, h4, h5, h6, [role="heading"]'))
+    .map((element) => ((element as HTMLElement).innerText ?? '').replaceAll(/\s+/g, ' ').trim());
 }
 
 /**

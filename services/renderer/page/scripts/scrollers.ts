@@ -140,3 +140,49 @@ export function growScroller(): void {
   }
   pageState.webcaptureMotion?.observer.takeRecords();
 }
+
+/**
+ * Makes the boxes that {@link findScroller} found, and the boxes around them, as tall as their content. {@link growScroller} sets fixed heights;
+ * on paper, heights must follow the content, because page breaks make it taller. Boxes that cannot follow get a minimum height that shows
+ * all of it.
+ */
+export function unrollScroller(): void {
+  const set = (element: HTMLElement, properties: Readonly<Record<string, string>>) => {
+    for (const [name, value] of Object.entries(properties)) own(element).style.setProperty(name, value, 'important');
+  };
+  const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
+  const wanted = new Map<HTMLElement, number>();
+  for (const { scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
+    const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    if (by <= 0) continue;
+    for (const one of chain) wanted.set(one, Math.max(wanted.get(one) ?? 0, heightOf(one) + by));
+  }
+  for (const [element, height] of wanted) {
+    if (element instanceof HTMLIFrameElement) {
+      set(element, { height: `${height}px`, 'max-height': 'none' });
+      continue;
+    }
+    const { overflowX, overflowY, position } = getComputedStyle(element);
+    const { top, left, width } = own(element).getBoundingClientRect();
+    set(element, {
+      transition: 'none',
+      height: 'auto',
+      contain: 'none',
+      'container-type': 'normal',
+      // Content that the box cuts off at its sides would widen the paper.
+      ...(overflowY === 'visible'
+        ? {}
+        : { 'overflow-x': overflowX === 'hidden' ? 'clip' : 'visible', 'overflow-y': 'visible' }),
+    });
+    if (position !== 'fixed') continue;
+    // A fixed box would show the same part of its content on every page.
+    set(element, { position: 'absolute', inset: '0px auto auto 0px', 'box-sizing': 'border-box', width: `${width}px` });
+    const at = own(element).getBoundingClientRect();
+    set(element, { top: `${top - at.top}px`, left: `${left - at.left}px` });
+  }
+  for (const [element, height] of wanted) {
+    if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
+    // Its content is positioned, or is in a row of a grid that has a fixed height.
+    if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
+  }
+}

@@ -63,6 +63,9 @@ export interface PageState {
     readonly boxes: ReadonlyMap<Element, { readonly top: number; readonly height: number }>;
     readonly pseudoHeights: ReadonlyMap<Element, readonly number[]>;
   };
+  /** Elements that are fixed to the viewport by the styles for the screen, and those that only the styles for print fix. */
+  webcaptureFixedOnScreen?: ReadonlySet<Element>;
+  webcaptureFixedByPrint?: ReadonlySet<Element>;
   webcaptureHidesResizes?: boolean;
   webcaptureTiles?: {
     /** Elements that take part in the flow of the page. */

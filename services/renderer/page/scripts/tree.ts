@@ -6,10 +6,12 @@ declare const own: typeof Own;
 /** A helper of the call of {@link layOutAll}. */
 declare const mayStyle: typeof MayStyle;
 
-/** The elements of the document, with those of its open shadow trees, in their order. */
-export function everyElement(): Element[] {
-  /** Looking at more would take seconds. */
-  const maxElements = 20_000;
+/**
+ * The elements of the document, with those of its open shadow trees, in their order.
+ *
+ * @param maxElements looking at more takes seconds, where each is measured
+ */
+export function everyElement(maxElements = 20_000): Element[] {
   const found: Element[] = [];
   const visit = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll('*')) {

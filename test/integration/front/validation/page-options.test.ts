@@ -17,7 +17,10 @@ describe('options of the page', () => {
     ['no scripts', { javaScript: false }],
     ['10 elements to click', { click: Array(10).fill('a') }],
     ['what to fail on', { failOn: { status: ['4xx', '5xx', 100, 599], blank: true, challenge: false } }],
-    ['20 statuses to fail on', { format: 'pdf', failOn: { status: Array(20).fill(404), consoleErrors: true } }],
+    [
+      '20 statuses to fail on',
+      { format: 'pdf', failOn: { status: Array(20).fill(404), consoleErrors: true, blank: true } },
+    ],
     ['all parts of a page', { extract: ['text', 'html', 'markdown', 'links', 'metadata'] }],
     ['one part of a page', { extract: ['text'], format: 'pdf' }],
     ['an element to wait for', { waitFor: { selector: 'a'.repeat(1000), timeout: 0 } }],
@@ -73,7 +76,6 @@ describe('options of the page', () => {
     [{ failOn: { status: ['6xx'] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
     [{ failOn: { status: [600] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
     [{ failOn: { status: [99] } }, 'failOn.status.0 must be an integer from 100 to 599, or a string like "4xx"'],
-    [{ failOn: { blank: true }, format: 'pdf' }, 'failOn.blank needs format png, jpeg or webp, not pdf'],
     [{ extract: [] }, 'extract must be a list, not empty, of html, links, markdown, metadata, text, each once, not an'],
     [
       { extract: ['text', 'text'] },

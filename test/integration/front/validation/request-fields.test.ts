@@ -36,6 +36,7 @@ describe('is accepted', () => {
     ['the longest list of pages', { url, format: 'pdf', pdf: { pageRanges: `${'1,'.repeat(499)}12` } }],
     ['the longest header', { url, format: 'pdf', pdf: { headerTemplate: 'é'.repeat(maxTemplateBytes / 2) } }],
     ['a footer on a single page', { url, format: 'pdf', isFullPage: true, pdf: { footerTemplate: '', outline: true } }],
+    ['fixed elements on every page', { url, format: 'pdf', pdf: { fixed: 'repeat' } }],
     ['a pdf without tags', { url, format: 'pdf', pdf: { tagged: false, outline: false } }],
     ['the shortest locale, time zone and user agent', { url, locale: 'de', timezone: 'UTC', userAgent: 'x' }],
     ['the longest user agent', { url, userAgent: `${'a b'.repeat(170)}.~` }],
@@ -163,6 +164,12 @@ describe('is refused, and told why', () => {
       { url, format: 'pdf', isFullPage: true, pdf: { preferCssPageSize: true } },
       'pdf.preferCssPageSize needs isFullPage false',
     ],
+    [
+      { url, format: 'pdf', isFullPage: true, pdf: { fixed: 'once' } },
+      'pdf.fixed needs isFullPage false: the one page',
+    ],
+    [{ url, format: 'pdf', pdf: { fixed: 'twice' } }, 'pdf.fixed must be one of repeat, once, not "twice"'],
+    [{ url, format: 'pdf', pdf: { fixed: true } }, 'pdf.fixed must be one of repeat, once, not true'],
     ...['', '0', '1-0', '01', '-3', '1--2', '1;2', '1,', 'all', '100000', `${'1,'.repeat(500)}1`].map(
       (pageRanges): [object, string] => [
         { url, format: 'pdf', pdf: { pageRanges } },
