@@ -26,6 +26,7 @@ import type {
   CreateKey,
   Delivery,
   Device,
+  Diagnostics,
   EndedCapture,
   NewApiKey,
   Page,
@@ -228,6 +229,28 @@ export class Webcapture {
   }
 
   /**
+   * The console messages, requests, steps and waits of a capture that failed, or that asked for them.
+   *
+   * @returns null when there are none
+   */
+  getDiagnostics(uuid: string, { signal = null }: CallOptions = {}): Promise<Diagnostics | null> {
+    return orNull(dataOf(this.raw.GET('/captures/{uuid}/diagnostics', { params: { path: { uuid } }, signal })));
+  }
+
+  /** The requests of these diagnostics as a HAR file, for the developer tools of a browser; null when there are none. */
+  async getHar(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
+    const params = { path: { uuid }, query: { format: 'har' } } as const;
+    const answer = await this.raw.GET('/captures/{uuid}/diagnostics', { params, signal, parseAs: 'blob' });
+    return blobOf(answer);
+  }
+
+  /** What the page showed when its capture failed, as a JPEG file; null when there is no picture. */
+  async getLastPicture(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
+    const params = { path: { uuid } };
+    return blobOf(await this.raw.GET('/captures/{uuid}/diagnostics/picture', { params, signal, parseAs: 'blob' }));
+  }
+
+  /**
    * A small WebP of a capture; of a tall picture, its top.
    *
    * @param options `width`: at most so many pixels, 32 to 1568; default 320
@@ -238,15 +261,7 @@ export class Webcapture {
     { width, signal = null }: CallOptions & { readonly width?: number | undefined } = {},
   ): Promise<Blob | null> {
     const params = { path: { uuid }, query: given({ width }) };
-    const { data, error, response } = await this.raw.GET('/captures/{uuid}/thumbnail', {
-      params,
-      signal,
-      parseAs: 'blob',
-    });
-    if (data !== undefined) return data;
-    const failure = errorOfResponse(response, error);
-    if (failure instanceof NotFoundError && failure.code === 'NOT_FOUND') return null;
-    throw failure;
+    return blobOf(await this.raw.GET('/captures/{uuid}/thumbnail', { params, signal, parseAs: 'blob' }));
   }
 
   /**
@@ -426,4 +441,23 @@ function parsed(text: string): unknown {
   } catch {
     return text;
   }
+}
+
+const isNothing = (failure: unknown) => failure instanceof NotFoundError && failure.code === 'NOT_FOUND';
+
+/** Null when the capture is there, and what was asked for of it is not. */
+async function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (isNothing(error)) return null;
+    throw error;
+  }
+}
+
+function blobOf({ data, error, response }: { data?: Blob; error?: unknown; response: Response }): Blob | null {
+  if (data !== undefined) return data;
+  const failure = errorOfResponse(response, error);
+  if (isNothing(failure)) return null;
+  throw failure;
 }

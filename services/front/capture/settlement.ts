@@ -23,6 +23,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { RareLog } from '../rare-log.ts';
+import { acceptDiagnostics, diagnosticsIn, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 
 /** What became of a result, for the metrics. */
 export const settlementOutcomes = [
@@ -197,6 +198,7 @@ export class Settlements {
         ? ({ outcome: 'unknown', record: null } as const)
         : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
     if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
+    await removeDiagnostics(found, settlement.record, outcome, this.#deps);
     return settlement;
   }
 
@@ -209,10 +211,14 @@ export class Settlements {
     if (!isOpen(found, ticket.revision)) return settledBefore(found, ticket, outcome);
     if (outcome.kind === 'failed') {
       const { code, message, cause } = outcome;
-      return this.#write(ticket, result, fail(ticket.revision, { code, message, cause }));
+      const diagnostics = await acceptDiagnostics(ticket, found, outcome, context.at, this.#deps);
+      return withRoomFor(ticket, found, diagnostics, this.#deps, (stored) =>
+        this.#write(ticket, result, fail(ticket.revision, { code, message, cause }, stored)),
+      );
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
-    const size = outcome.upload.size + (outcome.extracted?.upload.size ?? 0);
+    const beside = (outcome.extracted?.upload.size ?? 0) + (diagnosticsIn(outcome)?.upload.size ?? 0);
+    const size = outcome.upload.size + beside;
     const room = await this.#deps.byteQuota.reserve(ticket, bytesAdded(found, size));
     if (room.exceeded !== null) return this.#refuse(ticket, result, room.exceeded);
     let settlement: Settlement | undefined;
@@ -256,6 +262,7 @@ export class Settlements {
       const expected = { ...picture, contentType: mimeType, wantsBytes };
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
       const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
+      const diagnostics = await acceptDiagnostics(ticket, found, outcome, context.at, this.#deps);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
         region: ticket.region,
@@ -268,7 +275,7 @@ export class Settlements {
         ...beside,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      const completed = complete(ticket.revision, shown, file.expiresAt);
+      const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);
       return { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;

@@ -9,6 +9,9 @@ type PausedRequest = TargetEvents['Fetch.requestPaused'];
 /** So many blocked images are remembered, to be hidden before the shot. */
 const maxImages = 1000;
 
+/** Maximum number of blocked requests that are kept for the diagnostics. */
+const maxRemembered = 100;
+
 /**
  * Decides each request of a page before it leaves the browser. A blocked one fails at once as `blockedbyclient`.
  *
@@ -23,6 +26,7 @@ export class RequestGuard {
   readonly #documents = new Map<string, string>();
   readonly #images = new Set<string>();
   readonly #frames = new Set<string>();
+  readonly #remembered: PageRequest[] = [];
   #mainFrameId: string | undefined;
   #blocked = 0;
   #consentScriptSeen = false;
@@ -41,6 +45,21 @@ export class RequestGuard {
   /** Addresses of the images, and ids of the frames, that were blocked: what is left of them is to be hidden. */
   get remains(): { readonly images: readonly string[]; readonly frames: readonly string[] } {
     return { images: [...this.#images], frames: [...this.#frames] };
+  }
+
+  /** The first requests that were blocked, each with the option and the filter that did so; null for what no filter decides. */
+  describeBlocked(): readonly {
+    readonly request: PageRequest;
+    readonly option: keyof RenderOptions['block'];
+    readonly filter: string | null;
+  }[] {
+    const { engines } = this.#blocker;
+    return this.#remembered.map((request) => {
+      // One that is blocked by what came of it is a piece of a video.
+      const option = judgeRequest(request, this.#block, engines) ?? 'media';
+      const filter = option === 'media' ? undefined : engines[listOf[option]].match(detailsOf(request)).filter;
+      return { request, option, filter: filter?.toString() ?? null };
+    });
   }
 
   /** A script that looks like a consent manager's was let through: its dialog may come late. */
@@ -101,9 +120,8 @@ export class RequestGuard {
     if (isDocument) this.#documents.set(frameId, request.url);
     const { engines, log } = this.#blocker;
     try {
-      return (
-        judgeRequest({ url: request.url, resourceType, documentUrl, isMainDocument }, this.#block, engines) !== null
-      );
+      const asked = { url: request.url, resourceType, documentUrl, isMainDocument };
+      return judgeRequest(asked, this.#block, engines) !== null;
     } catch (error) {
       log.warn(
         { err: error, url: request.url },
@@ -114,6 +132,10 @@ export class RequestGuard {
   }
 
   #remember({ request, frameId, resourceType }: PausedRequest): void {
+    if (this.#remembered.length < maxRemembered) {
+      const documentUrl = this.#documents.get(frameId) ?? this.#pageUrl();
+      this.#remembered.push({ url: request.url, resourceType, documentUrl, isMainDocument: false });
+    }
     if (resourceType === 'Document') this.#frames.add(frameId);
     else if (resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(request.url);
   }
@@ -161,16 +183,17 @@ export function judgeRequest(
     if (mediaCarriers.has(request.resourceType) && isMediaUrl(request.url)) return 'media';
   }
   if (!block.ads && !block.trackers && !block.cookieBanners) return null;
-  const details = Request.fromRawDetails({
-    url: request.url,
-    sourceUrl: request.documentUrl,
-    type: typeOf[request.resourceType] ?? 'other',
-  });
+  const details = detailsOf(request);
   if (block.ads && engines.ads.match(details).match) return 'ads';
   if (block.trackers && engines.trackers.match(details).match) return 'trackers';
   if (block.cookieBanners && engines.cookies.match(details).match) return 'cookieBanners';
   return null;
 }
+
+const listOf = { ads: 'ads', trackers: 'trackers', cookieBanners: 'cookies' } as const;
+
+const detailsOf = ({ url, documentUrl, resourceType }: PageRequest) =>
+  Request.fromRawDetails({ url, sourceUrl: documentUrl, type: typeOf[resourceType] ?? 'other' });
 
 const mediaPath =
   /\.(?:mp4|m4v|m4s|m4a|m4b|cmfv|cmfa|webm|weba|ogv|oga|ogg|opus|mp3|aac|flac|wav|mov|mkv|avi|wmv|mpe?g|3gp|flv|f4v|m3u8|mpd)$/i;

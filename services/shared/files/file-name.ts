@@ -30,9 +30,24 @@ const extractedSuffix = '.extracted';
 /** Name under which the extracted parts of a page are stored, next to its file. */
 export const extractedName = (name: string): string => name + extractedSuffix;
 
-/** Whether a name has the form of a file or of extracted parts. */
-export const isStoredName = (name: string): boolean =>
-  isFileName(name.endsWith(extractedSuffix) ? name.slice(0, -extractedSuffix.length) : name);
+const diagnosticsSuffix = /\.diagnostics-[0-9a-f]{32}$/;
+
+/**
+ * A new name for the diagnostics of a rendering, beside the object of that name. It does not follow from the name of the file: diagnostics
+ * are for the account alone, also where a bucket serves files to everyone who knows their names.
+ */
+export const newDiagnosticsName = (object: string): string =>
+  `${object}.diagnostics-${randomBytes(16).toString('hex')}`;
+
+/** Whether a name is one of diagnostics beside the object of that name. */
+export const isDiagnosticsName = (name: string, object: string): boolean =>
+  diagnosticsSuffix.test(name) && name.replace(diagnosticsSuffix, '') === object;
+
+/** Whether a name can be one of ours at all: that of a file, or of what was extracted or noted beside it. */
+export function isStoredName(name: string): boolean {
+  if (name.endsWith(extractedSuffix)) return isFileName(name.slice(0, -extractedSuffix.length));
+  return isFileName(name.replace(diagnosticsSuffix, ''));
+}
 
 /** The uuid of the capture that a name of ours belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);

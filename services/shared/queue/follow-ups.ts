@@ -28,6 +28,9 @@ export class FollowUps {
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
     }
+    if (record.status === 'failed' && record.diagnostics !== undefined) {
+      arranging.push(this.#expiryIndex.add(capture, record.diagnostics.expiresAt));
+    }
     if (record.status === 'completed' && nextRefreshAt !== undefined) {
       arranging.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
     }
@@ -67,7 +70,7 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
 
 /**
  * Removes everything of a capture except its record. The cache entry goes first, so that no request is redirected to a
- * removed file.
+ * removed file. Diagnostics of a failed capture stay until they expire.
  */
 export async function removeCaptureFiles(
   record: CaptureRecord,
@@ -77,8 +80,10 @@ export async function removeCaptureFiles(
     readonly removeHtml: (name: string) => Promise<void>;
   },
 ): Promise<void> {
-  const { account, uuid, cache: cacheEntry, html } = record;
+  const { account, uuid, cache: cacheEntry, html, status, diagnostics } = record;
+  const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
+  const names = storedNamesOf(record).filter((name) => name !== kept);
   if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
-  await Promise.all(storedNamesOf(record).map((name) => deps.store.remove(name)));
+  await Promise.all(names.map((name) => deps.store.remove(name)));
   if (html !== undefined) await deps.removeHtml(html);
 }

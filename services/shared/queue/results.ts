@@ -26,6 +26,12 @@ const extractedUploadSchema = Type.Object({
   parts: Type.Array(enumOf(extractNames), { maxItems: extractNames.length }),
 });
 
+/** Where the diagnostics of the rendering were stored. */
+const diagnosticsUploadSchema = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 256 }),
+  upload: uploadSchema,
+});
+
 /** What a renderer publishes about a job. It runs other people's pages: nothing of this is believed before it was checked. */
 const jobResultSchema = Type.Object({
   /** Of the job: proves that the renderer was given it. */
@@ -44,6 +50,8 @@ const jobResultSchema = Type.Object({
       upload: uploadSchema,
       /** Of a capture that asked for it, where the page answered. */
       extracted: Type.Optional(extractedUploadSchema),
+      /** Of a capture that asked for them. */
+      diagnostics: Type.Optional(diagnosticsUploadSchema),
       report: reportSchema,
       /** From the picture to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),
@@ -54,6 +62,7 @@ const jobResultSchema = Type.Object({
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
       /** As the renderer states it; `parseResult` checks it. Absent in results of version 0.1. */
       cause: Type.Optional(Type.Unknown()),
+      diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
     Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
   ]),
