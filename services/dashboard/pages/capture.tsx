@@ -188,7 +188,7 @@ function Details({
       )}
       {'report' in capture && <Report capture={capture} />}
       {'hasDiagnostics' in capture && capture.hasDiagnostics && (
-        // A refresh may have left others.
+        // A refresh may replace them.
         <Diagnostics key={'refresh' in capture ? capture.refresh?.endedAt : ''} uuid={capture.uuid} />
       )}
       {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}

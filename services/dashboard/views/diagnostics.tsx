@@ -14,7 +14,7 @@ import './extracted.css';
 type List = 'steps' | 'waits' | 'console' | 'requests' | 'blocked';
 type Row<Of extends List> = DiagnosticsData[Of][number];
 
-/** Why a capture failed, or looks odd: what its latest rendering left. Pages wrote the texts, which are never markup here. */
+/** Shows why a capture failed, or why its picture looks odd. Pages write the texts, so none of them is markup here. */
 export function Diagnostics({ uuid }: { readonly uuid: string }) {
   const diagnostics = useQuery((signal) => client().getDiagnostics(uuid, { signal }), [uuid]);
   return (
@@ -88,7 +88,7 @@ function Part({
   );
 }
 
-/** A list with its length; nothing for an empty one. */
+/** A list with its length; nothing if it is empty. */
 function Table<T>({
   title,
   count,

@@ -14,7 +14,7 @@ import { harOf } from '../capture/har.ts';
 import { authenticateFirst, callerOf } from '../http/request-facts.ts';
 import { queryOf } from '../validation/input.ts';
 import { captureParams, captureRefusals, example, failureAnswers, sendData, successAnswer } from './answers.ts';
-import { diagnosticsExample } from './examples.ts';
+import { diagnosticsExample } from './diagnostics-example.ts';
 import { containment } from './send-file.ts';
 
 export interface DiagnosticsDeps extends ReadStateDeps {
@@ -24,7 +24,7 @@ export interface DiagnosticsDeps extends ReadStateDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Maximum number of readings at a time: each takes some MiB, and costs the client nothing. */
+/** Maximum number of readings at a time: each takes some MiB, and costs no token. */
 const semaphore = new Semaphore(4);
 
 const refusals = failureAnswers(['VALIDATION_ERROR', ...captureRefusals, 'NOT_FOUND', 'STORAGE_FAILED']);
@@ -108,8 +108,9 @@ async function read(
     );
   }
   try {
-    const limits = { deadline: now() + readTimeoutMs };
-    const { diagnostics, picture } = await semaphore.run(() => readDiagnostics(store, file.name, limits));
+    const { diagnostics, picture } = await semaphore.run(() =>
+      readDiagnostics(store, file.name, { deadline: now() + readTimeoutMs }),
+    );
     const end = status === 'completed' ? expiresAt : file.expiresAt;
     const about = { uuid, refresh: file.revision, expiresAt: new Date(end).toISOString() };
     return { diagnostics: { ...about, ...diagnostics }, picture };

@@ -3,7 +3,7 @@ import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 const pageId = 'page_1';
 
-/** Diagnostics as an HTTP Archive (HAR 1.2), for the viewers of browsers. Headers and bodies were never kept. */
+/** Returns diagnostics as an HTTP Archive (HAR 1.2) for viewers. It has no headers and no bodies: they are not kept. */
 export function harOf({ startedAt, pageUrl, requests, durationMs }: Diagnostics): object {
   const start = Date.parse(startedAt);
   const dateAt = (ms: number) => new Date(start + ms).toISOString();
@@ -25,20 +25,20 @@ function entryOf(request: RequestEntry, startedDateTime: string, untilEndMs: num
   const time = durationMs ?? Math.max(0, untilEndMs);
   const wait = Math.min(waitMs ?? time, time);
   const reason = error ?? (durationMs === null ? 'the request had not ended' : undefined);
-  const none = { httpVersion: 'unknown', cookies: [], headers: [], headersSize: -1 };
+  const unknown = { httpVersion: 'unknown', cookies: [], headers: [], headersSize: -1 };
   return {
     pageref: pageId,
     startedDateTime,
     time,
-    request: { ...none, method, url, queryString: queryOf(url), bodySize: -1 },
+    request: { ...unknown, method, url, queryString: queryOf(url), bodySize: -1 },
     response: {
-      ...none,
+      ...unknown,
       status: status ?? 0,
       statusText: '',
       content: { size: bytes ?? 0, mimeType: mimeType ?? 'x-unknown' },
       redirectURL: '',
       bodySize: bytes ?? -1,
-      // As Chromium names it.
+      // Field that Chromium writes for failed requests.
       ...(reason === undefined ? {} : { _error: reason }),
     },
     cache: {},

@@ -33,12 +33,12 @@ function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof add
   );
   return {
     ...added,
-    // In whatever order they are asked for.
+    // Sorted: the order of the parts does not make another capture.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };
 }
 
-/** Without diagnostics is as if nothing was said of them. */
+/** `diagnostics: false` means the same as no value. */
 function isAskedFor(name: (typeof addedOptionNames)[number], request: CaptureRequest): boolean {
   return name === 'diagnostics' ? request.diagnostics === true : request[name] !== undefined;
 }

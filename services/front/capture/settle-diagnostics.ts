@@ -6,53 +6,51 @@ import { isDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import type { Ticket } from '@webcapture/shared/queue/tickets.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 
-export interface SettleDiagnosticsDeps {
+interface SettleDiagnosticsDeps {
   readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
   readonly byteQuota: Pick<ByteQuota, 'reserve'>;
   readonly log: Logger;
 }
 
-/** A store that is slow delays the end of a capture by no more than this. */
+/** A slow store delays the end of a capture by no more than this for its diagnostics. */
 const acceptTimeoutMs = 3000;
 
-type WithDiagnostics = Extract<JobOutcome, { kind: 'completed' | 'failed' }>;
-
-/** What a result says of diagnostics. Undefined: nothing. */
-export const diagnosticsIn = (outcome: JobOutcome): WithDiagnostics['diagnostics'] =>
-  outcome.kind === 'completed' || outcome.kind === 'failed' ? outcome.diagnostics : undefined;
+type Ended = Extract<JobOutcome, { kind: 'completed' | 'failed' }>;
 
 /**
- * Puts the diagnostics of a rendering in place. They never decide what becomes of the capture: undefined where there are none, or they
- * are not what they should be.
+ * Verifies the diagnostics of a result and puts them in place. Returns undefined if there are none, or if they cannot be accepted: they
+ * never decide how a capture ends.
  *
- * @param now when the result arrived, Unix milliseconds
+ * @param context when the result arrived, and the deadline of its settlement; Unix milliseconds
  */
 export async function acceptDiagnostics(
   { account, region, object, revision }: Ticket,
   found: CaptureRecord,
-  outcome: WithDiagnostics,
-  now: number,
+  outcome: Ended,
+  context: { readonly at: number; readonly deadline: number },
   { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
 ): Promise<DiagnosticsFile | undefined> {
-  const { diagnostics } = outcome;
+  const { kind, diagnostics } = outcome;
   if (diagnostics === undefined || !isDiagnosticsName(diagnostics.name, object)) return undefined;
-  if (outcome.kind === 'completed' && found.options.diagnostics !== true) return undefined;
+  if (kind === 'completed' && found.options.diagnostics !== true) return undefined;
   const { name, upload } = diagnostics;
+  const expected = {
+    name,
+    object: name,
+    account,
+    region,
+    contentType: diagnosticsType,
+    expiresAt: expiryOf(found, outcome, revision, context.at),
+    isRefresh: false,
+    maxBytes: maxDiagnosticsBytes,
+  };
   try {
-    const expected = {
-      name,
-      object: name,
-      account,
-      region,
-      contentType: diagnosticsType,
-      expiresAt: endOf(found, outcome, revision, now),
-      isRefresh: false,
-      maxBytes: maxDiagnosticsBytes,
-    };
-    const { file } = await store.accept(upload, expected, { deadline: now + acceptTimeoutMs });
+    const accepting = store.accept(upload, expected, { deadline: context.deadline });
+    const { file } = await withDeadline(accepting, acceptTimeoutMs, 'storing diagnostics');
     return { name, bytes: file.size, revision, expiresAt: file.expiresAt };
   } catch (error) {
     log.warn({ err: error, uuid: found.uuid }, 'the diagnostics of a capture could not be stored');
@@ -60,17 +58,16 @@ export async function acceptDiagnostics(
   }
 }
 
-/** They end with the file; without one, when it would have ended, after 30 days at the latest. */
-function endOf(found: CaptureRecord, outcome: WithDiagnostics, revision: number, now: number): number {
+/** Diagnostics expire with the file. Without a file, they expire when it would have expired, after 30 days at the latest. */
+function expiryOf(found: CaptureRecord, outcome: Ended, revision: number, now: number): number {
   if (revision > 0) return found.expiresAt;
   if (outcome.kind === 'completed') return now - outcome.ageMs + found.lifetimeMs;
   return now + Math.min(found.lifetimeMs, maxDiagnosticsLifetimeMs);
 }
 
 /**
- * Sets room aside for the diagnostics of a rendering that failed, and ends it. If the account has no room, the diagnostics are left out.
- *
- * @param end is called with what is to be stored
+ * Reserves room for the diagnostics of a rendering that failed while `end` writes its record. If the account has no room for them, `end`
+ * is called without diagnostics.
  */
 export async function withRoomFor<T>(
   ticket: Ticket,
@@ -92,21 +89,28 @@ export async function withRoomFor<T>(
   }
 }
 
-/** Removes diagnostics that no record names: those of the result unless it ended the capture, and those that it replaced. */
+/** The record before and after a result was settled, and the diagnostics of that result. */
+interface SettledDiagnostics {
+  readonly before: CaptureRecord | null;
+  readonly after: CaptureRecord | null;
+  readonly given: Ended['diagnostics'];
+}
+
+/** Removes diagnostics that the record does not name. If this fails, the search for orphans removes them. */
 export async function removeDiagnostics(
-  found: CaptureRecord | null,
-  record: CaptureRecord | null,
-  outcome: JobOutcome,
+  { object, uuid }: Ticket,
+  { before, after, given }: SettledDiagnostics,
   { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
 ): Promise<void> {
-  const kept = record?.diagnostics?.name;
-  const given = diagnosticsIn(outcome);
-  const former = found?.diagnostics?.name;
+  const kept = after?.diagnostics?.name;
+  const former = before?.diagnostics?.name;
   try {
-    if (given !== undefined && record !== null && given.name !== kept)
-      await store.discard(record.fileName, given.upload);
-    if (former !== undefined && record !== null && former !== kept) await store.remove(former);
+    if (given !== undefined && given.name !== kept && isDiagnosticsName(given.name, object)) {
+      await store.discard(given.name, given.upload);
+      await store.remove(given.name);
+    }
+    if (former !== undefined && former !== kept && after !== null) await store.remove(former);
   } catch (error) {
-    log.debug({ err: error, uuid: record?.uuid }, 'diagnostics that belong to no capture could not be removed');
+    log.debug({ err: error, uuid }, 'diagnostics that belong to no capture could not be removed');
   }
 }

@@ -63,11 +63,11 @@ export class BlockingSession {
     return this.#guard.blocked;
   }
 
-  /** The first requests that were kept from loading, for the diagnostics. */
+  /** Describes the first requests that were blocked. @param shown returns a URL without its secrets */
   describeBlocked(shown: (url: string) => string): RenderDiagnostics['blocked'] {
-    return this.#guard.describeBlocked().map(({ request, option, filter }) => ({
-      url: shown(request.url),
-      type: request.resourceType.toLowerCase(),
+    return this.#guard.describeBlocked().map(({ url, resourceType, option, filter }) => ({
+      url: shown(url),
+      type: resourceType.toLowerCase(),
       rule: option,
       filter: filter?.slice(0, diagnosticsLimits.text) ?? null,
     }));

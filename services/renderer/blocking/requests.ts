@@ -1,5 +1,6 @@
 import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblocker';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
 import type { Target, TargetEvents } from '../browser/target-tree.ts';
@@ -8,9 +9,6 @@ type PausedRequest = TargetEvents['Fetch.requestPaused'];
 
 /** So many blocked images are remembered, to be hidden before the shot. */
 const maxImages = 1000;
-
-/** Maximum number of blocked requests that are kept for the diagnostics. */
-const maxRemembered = 100;
 
 /**
  * Decides each request of a page before it leaves the browser. A blocked one fails at once as `blockedbyclient`.
@@ -26,7 +24,7 @@ export class RequestGuard {
   readonly #documents = new Map<string, string>();
   readonly #images = new Set<string>();
   readonly #frames = new Set<string>();
-  readonly #remembered: PageRequest[] = [];
+  readonly #remembered: BlockedRequest[] = [];
   #mainFrameId: string | undefined;
   #blocked = 0;
   #consentScriptSeen = false;
@@ -47,18 +45,13 @@ export class RequestGuard {
     return { images: [...this.#images], frames: [...this.#frames] };
   }
 
-  /** The first requests that were blocked, each with the option and the filter that did so; null for what no filter decides. */
-  describeBlocked(): readonly {
-    readonly request: PageRequest;
-    readonly option: keyof RenderOptions['block'];
-    readonly filter: string | null;
-  }[] {
+  /** The first requests that were blocked, with the filter that each of them matched; null for media, which no filter decides. */
+  describeBlocked(): readonly (BlockedRequest & { readonly filter: string | null })[] {
     const { engines } = this.#blocker;
     return this.#remembered.map((request) => {
-      // One that is blocked by what came of it is a piece of a video.
-      const option = judgeRequest(request, this.#block, engines) ?? 'media';
-      const filter = option === 'media' ? undefined : engines[listOf[option]].match(detailsOf(request)).filter;
-      return { request, option, filter: filter?.toString() ?? null };
+      if (request.option === 'media') return { ...request, filter: null };
+      const { filter } = engines[listOf[request.option]].match(detailsOf(request));
+      return { ...request, filter: filter?.toString() ?? null };
     });
   }
 
@@ -97,9 +90,10 @@ export class RequestGuard {
   #decide(target: Target, paused: PausedRequest): void {
     const { requestId } = paused;
     // Rejections: the page, the frame or the request went away meanwhile.
-    if (this.#isBlocked(paused)) {
+    const blocked = this.#judge(paused);
+    if (blocked !== null) {
       this.#blocked += 1;
-      this.#remember(paused);
+      this.#remember(blocked, paused.frameId);
       target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
     } else {
       if (paused.resourceType === 'Document') this.#frames.delete(paused.frameId);
@@ -108,37 +102,41 @@ export class RequestGuard {
     }
   }
 
-  #isBlocked({ request, frameId, resourceType, ...paused }: PausedRequest): boolean {
-    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
-      const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
-      return isMediaContentType(contentType?.value);
-    }
+  /** Returns the request with the option that blocks it; null if it may go out. */
+  #judge({ request, frameId, resourceType, ...paused }: PausedRequest): BlockedRequest | null {
     const parentUrl = this.#documents.get(this.#mainFrameId ?? '') ?? this.#pageUrl();
     const isDocument = resourceType === 'Document';
-    const isMainDocument = isDocument && frameId === this.#mainFrameId;
     const documentUrl = isDocument ? parentUrl : (this.#documents.get(frameId) ?? parentUrl);
+    const isMainDocument = isDocument && frameId === this.#mainFrameId;
+    const asked = { url: request.url, resourceType, documentUrl, isMainDocument };
+    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
+      const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
+      return isMediaContentType(contentType?.value) ? { ...asked, option: 'media' } : null;
+    }
     if (isDocument) this.#documents.set(frameId, request.url);
     const { engines, log } = this.#blocker;
     try {
-      const asked = { url: request.url, resourceType, documentUrl, isMainDocument };
-      return judgeRequest(asked, this.#block, engines) !== null;
+      const option = judgeRequest(asked, this.#block, engines);
+      return option === null ? null : { ...asked, option };
     } catch (error) {
       log.warn(
         { err: error, url: request.url },
         'matching a request against the filter lists failed; letting it through',
       );
-      return false;
+      return null;
     }
   }
 
-  #remember({ request, frameId, resourceType }: PausedRequest): void {
-    if (this.#remembered.length < maxRemembered) {
-      const documentUrl = this.#documents.get(frameId) ?? this.#pageUrl();
-      this.#remembered.push({ url: request.url, resourceType, documentUrl, isMainDocument: false });
-    }
-    if (resourceType === 'Document') this.#frames.add(frameId);
-    else if (resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(request.url);
+  #remember(blocked: BlockedRequest, frameId: string): void {
+    if (this.#remembered.length < diagnosticsLimits.blocked) this.#remembered.push(blocked);
+    if (blocked.resourceType === 'Document') this.#frames.add(frameId);
+    else if (blocked.resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(blocked.url);
   }
+}
+
+/** A request that was blocked, and the option that did so. */
+interface BlockedRequest extends PageRequest {
+  readonly option: keyof RenderOptions['block'];
 }
 
 /** A request that a page wants to make. */
@@ -190,6 +188,7 @@ export function judgeRequest(
   return null;
 }
 
+/** The name of the engine of each option with filters. */
 const listOf = { ads: 'ads', trackers: 'trackers', cookieBanners: 'cookies' } as const;
 
 const detailsOf = ({ url, documentUrl, resourceType }: PageRequest) =>

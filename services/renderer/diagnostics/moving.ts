@@ -1,17 +1,23 @@
 import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
-import type { OpenPage } from '../page/open.ts';
+import type { PageSession } from '../browser/page.ts';
 import type { Redactor } from './redact.ts';
 
 type Moving = NonNullable<RenderDiagnostics['moving']>;
 
 const worldName = 'webcapture-diagnostics';
 
-/** Reads what has not loaded, and what moves, in the document of a page. */
-export async function readMoving({ cdp, frameId }: OpenPage, redactor: Redactor): Promise<Moving> {
+/** Maximum characters of a text that the page sends. More than is kept, so that no cut splits a secret before it is removed. */
+const maxSent = 65_536;
+
+/** Reads what has not loaded and what moves in the document of a page. */
+export async function readMoving(
+  { cdp, frameId }: { readonly cdp: PageSession; readonly frameId: string },
+  redactor: Redactor,
+): Promise<Moving> {
   const contextId = await openIsolatedWorld(cdp, frameId, worldName);
-  const expression = callExpression(listMoving, [limits.moving, limits.url]);
+  const expression = callExpression(listMoving, [limits.moving, maxSent]);
   const { readyState, images, fonts, animations } = (await evaluate(cdp, { contextId, expression })) as Moving;
   const name = (text: string) => redactor.text(text, limits.name);
   return {

@@ -5,10 +5,10 @@ import type { Page, Request, Response } from 'playwright';
 import type { ProxySession } from '../egress/proxy.ts';
 import type { Redactor } from './redact.ts';
 
-/** A page with more requests has the rest counted only. */
+/** Maximum number of requests that are noted. Further requests of the page are only counted. */
 const maxNoted = 2000;
 
-/** For the sizes of all requests that are kept. Playwright has them in this process. */
+/** Time-out for the sizes of all requests together. Playwright has them in this process. */
 const sizesTimeoutMs = 500;
 
 interface Noted {
@@ -20,8 +20,18 @@ interface Noted {
   error?: string;
 }
 
+type Failures = Pick<ProxySession, 'failureOf'>;
+
+interface DescribeOptions {
+  /** Start of the rendering by `performance.now()`. */
+  readonly origin: number;
+  readonly redactor: Redactor;
+  readonly failures: Failures;
+}
+
 /**
- * Notes the requests of a page by events that Playwright delivers in any case. All that takes time is left until somebody wants to know.
+ * Notes the requests of a page. The events are those that other steps of the capture listen to as well, so the browser sends nothing more.
+ * Everything that takes time is left to `describe`.
  */
 export class RequestLog {
   readonly #page: Page;
@@ -40,37 +50,22 @@ export class RequestLog {
     this.#noted.clear();
   }
 
-  /** The requests that tell most. @param origin start of the rendering, by `performance.now()` */
-  async describe(
-    origin: number,
-    redactor: Redactor,
-    proxySession: Pick<ProxySession, 'failureOf'>,
-  ): Promise<Pick<RenderDiagnostics, 'requests' | 'requestCount' | 'blocked'>> {
+  /** Describes the requests that explain most. */
+  async describe(options: DescribeOptions): Promise<Pick<RenderDiagnostics, 'requests' | 'requestCount' | 'blocked'>> {
+    const { redactor, failures } = options;
     const chosen = mostTelling([...this.#noted.values()]);
-    const sizes = await this.#sizesOf(chosen);
-    const blocked = chosen.filter((noted) => reasonOf(noted, proxySession) === 'blocked');
+    const sizes = await sizesOf(chosen);
+    const refused = chosen.filter((noted) => reasonOf(noted, failures) === 'blocked');
     return {
-      requests: chosen.map((noted) => describeRequest(noted, sizes.get(noted), { origin, redactor, proxySession })),
+      requests: chosen.map((noted) => describeRequest(noted, sizes.get(noted), options)),
       requestCount: this.#count,
-      blocked: blocked.map(({ request }) => ({
+      blocked: refused.map(({ request }) => ({
         url: redactor.url(request.url()),
         type: request.resourceType(),
         rule: 'egressPolicy',
         filter: null,
       })),
     };
-  }
-
-  async #sizesOf(chosen: readonly Noted[]): Promise<ReadonlyMap<Noted, number>> {
-    const sizes = new Map<Noted, number>();
-    const ended = chosen.filter(({ response, endedAt }) => response !== undefined && endedAt !== undefined);
-    const asking = ended.map(async (noted) => {
-      const { responseBodySize } = await noted.request.sizes();
-      sizes.set(noted, Math.max(0, responseBodySize));
-    });
-    // What the page, or the time, leaves open is not known.
-    await withDeadline(Promise.allSettled(asking), sizesTimeoutMs, 'sizes').catch(() => undefined);
-    return sizes;
   }
 
   readonly #began = (request: Request): void => {
@@ -98,34 +93,45 @@ export class RequestLog {
   };
 }
 
-/** Those that failed or did not end, then the slowest, in the order of their start. */
+/** Returns the requests that failed or did not end, then the slowest, in the order of their start. */
 function mostTelling(all: readonly Noted[]): Noted[] {
   const ranked = all.map((noted) => ({ noted, rank: rankOf(noted) }));
   const chosen = ranked.toSorted((a, b) => b.rank - a.rank).slice(0, limits.requests);
   return chosen.map(({ noted }) => noted).toSorted((a, b) => a.startedAt - b.startedAt);
 }
 
-/** Why the proxy let a request come to nothing, which for http it says in a response of its own. */
-const reasonOf = ({ request, error, response }: Noted, proxySession: Pick<ProxySession, 'failureOf'>) =>
-  error !== undefined || (response?.status() ?? 0) >= 400 ? proxySession.failureOf(request.url()) : undefined;
+function rankOf(noted: Noted): number {
+  const { startedAt, endedAt } = noted;
+  return endedAt === undefined || isFailure(noted) ? Number.MAX_VALUE : endedAt - startedAt;
+}
 
-function rankOf({ startedAt, endedAt, error, response }: Noted): number {
-  if (endedAt === undefined || error !== undefined || (response?.status() ?? 0) >= 400) return Number.POSITIVE_INFINITY;
-  return endedAt - startedAt;
+const isFailure = ({ error, response }: Noted) => error !== undefined || (response?.status() ?? 0) >= 400;
+
+/** Returns why the egress proxy failed a request. For plain http, the browser sees that as a response with an error status. */
+const reasonOf = (noted: Noted, failures: Failures) =>
+  isFailure(noted) ? failures.failureOf(noted.request.url()) : undefined;
+
+async function sizesOf(chosen: readonly Noted[]): Promise<ReadonlyMap<Noted, number>> {
+  const sizes = new Map<Noted, number>();
+  const ended = chosen.filter(({ response, endedAt }) => response !== undefined && endedAt !== undefined);
+  const asking = ended.map(async (noted) => {
+    const { responseBodySize } = await noted.request.sizes();
+    sizes.set(noted, Math.max(0, responseBodySize));
+  });
+  // A size that does not arrive in time stays unknown.
+  await withDeadline(Promise.allSettled(asking), sizesTimeoutMs, 'sizes').catch(() => undefined);
+  return sizes;
 }
 
 function describeRequest(
   noted: Noted,
   bytes: number | undefined,
-  {
-    origin,
-    redactor,
-    proxySession,
-  }: { origin: number; redactor: Redactor; proxySession: Pick<ProxySession, 'failureOf'> },
+  { origin, redactor, failures }: DescribeOptions,
 ): RequestEntry {
   const name = (text: string) => redactor.text(text, limits.name);
   const { request, response, startedAt, respondedAt, endedAt, error } = noted;
-  const reason = reasonOf(noted, proxySession);
+  const since = (start: number, end: number) => Math.max(0, Math.round(end - start));
+  const reason = reasonOf(noted, failures);
   const failure = [error, reason === undefined ? undefined : `(${reason})`].filter((part) => part !== undefined);
   const type = response?.headers()['content-type'];
   return {
@@ -136,8 +142,8 @@ function describeRequest(
     error: failure.length === 0 ? null : name(failure.join(' ')),
     mimeType: type === undefined ? null : name(type.split(';')[0] ?? ''),
     bytes: bytes ?? null,
-    startMs: Math.max(0, Math.round(startedAt - origin)),
-    waitMs: respondedAt === undefined ? null : Math.max(0, Math.round(respondedAt - startedAt)),
-    durationMs: endedAt === undefined ? null : Math.max(0, Math.round(endedAt - startedAt)),
+    startMs: since(origin, startedAt),
+    waitMs: respondedAt === undefined ? null : since(startedAt, respondedAt),
+    durationMs: endedAt === undefined ? null : since(startedAt, endedAt),
   };
 }

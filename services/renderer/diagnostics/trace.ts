@@ -4,43 +4,57 @@ import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { Page } from 'playwright';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
-import type { OpenPage } from '../page/open.ts';
+import type { PageSession } from '../browser/page.ts';
+import type { ProxySession } from '../egress/proxy.ts';
 import { readConsole } from './console.ts';
 import { takeLastPicture } from './last-picture.ts';
 import { readMoving } from './moving.ts';
-import { type Redactor, redactorOf } from './redact.ts';
+import { redactorOf } from './redact.ts';
 import { RequestLog } from './request-log.ts';
 
 type StepName = 'setUp' | 'navigation' | 'script' | 'click' | 'waitFor' | 'settle' | 'extract' | 'picture';
 
-/** Shorter waits tell nothing. */
+/** The parts of an open page that diagnostics read. */
+export interface TracedPage {
+  readonly page: Page;
+  readonly cdp: PageSession;
+  readonly frameId: string;
+  readonly proxySession: Pick<ProxySession, 'failureOf'>;
+  readonly document: { readonly arrivals: number };
+  readonly deadline: { readonly remainingMs: number };
+}
+
+/** Shorter waits explain nothing. */
 const minWaitMs = 100;
 
-/** A page that answers takes milliseconds for all of it. */
+const maxErrorLength = 2000;
+
+/** A page that is not busy answers within milliseconds. */
 const answerTimeoutMs = 500;
 const readTimeoutMs = 1500;
 
 /**
- * Follows one rendering for its diagnostics. Until somebody wants them, it notes times and references only: a capture that does not ask for
- * diagnostics, and does not fail, does not wait for any of it.
+ * Collects what explains one rendering. While the page is rendered, it only notes times and requests, so that captures without
+ * diagnostics wait for nothing. `describe` asks the page for the rest.
  */
 export class RenderTrace {
   readonly #startedAt = Date.now();
   readonly #origin = performance.now();
-  readonly #redactor: Redactor;
+  readonly #secrets: CaptureSecrets | undefined;
   readonly #steps: { readonly name: StepName; readonly startedAt: number }[] = [];
   readonly #waits: RenderDiagnostics['waits'] = [];
   #requests: RequestLog | undefined;
-  /** Where something is blocked. */
+  /** Undefined if the capture blocks nothing. */
   blocking: BlockingSession | undefined;
 
   constructor(secrets: CaptureSecrets | undefined) {
-    this.#redactor = redactorOf(secrets);
+    this.#secrets = secrets;
     this.begin('setUp');
   }
 
-  /** The next step begins, and with that the one before ends. */
+  /** Begins the next step, which ends the one before. */
   begin(name: StepName): void {
     this.#steps.push({ name, startedAt: performance.now() });
   }
@@ -54,44 +68,55 @@ export class RenderTrace {
     this.#waits.push({ what: what.slice(0, limits.name), startMs, durationMs, timedOut });
   };
 
-  /** Notes the requests of a page from now on. */
-  watch({ page, onRelease }: Pick<OpenPage, 'page' | 'onRelease'>): void {
+  /** Notes the requests of a page from now on. The returned function ends that. */
+  watch(page: Page): () => void {
     const requests = (this.#requests = new RequestLog(page));
-    onRelease(() => requests.stop());
+    return () => requests.stop();
   }
 
   /**
-   * Puts together what is known of the rendering, in 2.5 s at most. Never rejects: what the page does not tell is left out.
+   * Describes the rendering, in 2.5 s at most. What the page does not answer is left out.
    *
-   * @param failure undefined for a capture that completes, which needs no last picture
+   * @param failure undefined for a capture that completes: it needs no last picture
+   * @returns null if the description fails, which must not change how the capture ends
    */
-  async describe(open: OpenPage, failure?: ServiceError): Promise<StoredDiagnostics> {
+  async describe(traced: TracedPage, failure?: ServiceError): Promise<StoredDiagnostics | null> {
+    try {
+      return await this.#describe(traced, failure);
+    } catch {
+      return null;
+    }
+  }
+
+  async #describe(traced: TracedPage, failure: ServiceError | undefined): Promise<StoredDiagnostics> {
     const end = performance.now();
-    const { page, proxySession } = open;
-    const redactor = this.#redactor;
+    const { page, cdp, document, deadline, proxySession } = traced;
+    const redactor = redactorOf(this.#secrets);
     const url = page.url();
-    const hasPage = !url.startsWith('chrome-error:') && open.document.arrivals > 0;
-    const isThere = hasPage && !page.isClosed() && open.deadline.remainingMs > readTimeoutMs;
-    if (isThere && failure !== undefined) await stopIfBusy(open);
-    const read = <T>(work: () => Promise<T>) =>
-      isThere ? withDeadline(work(), readTimeoutMs, 'diagnostics').catch(() => null) : Promise.resolve(null);
+    const hasDocument = document.arrivals > 0 && !url.startsWith('chrome-error:');
+    const isReadable = hasDocument && !page.isClosed() && deadline.remainingMs > readTimeoutMs;
+    if (isReadable && failure !== undefined) await stopIfBusy(cdp);
+    const read = async <T>(work: () => Promise<T>) =>
+      isReadable ? withDeadline(work(), readTimeoutMs, 'diagnostics').catch(() => null) : null;
     const [console, moving, picture, requests] = await Promise.all([
       read(() => readConsole(page, this.#startedAt, redactor, readTimeoutMs)),
-      read(() => readMoving(open, redactor)),
-      failure === undefined ? null : read(() => takeLastPicture(open)),
-      this.#requests?.describe(this.#origin, redactor, proxySession),
+      read(() => readMoving(traced, redactor)),
+      failure === undefined ? null : read(() => takeLastPicture(cdp)),
+      this.#requests?.describe({ origin: this.#origin, redactor, failures: proxySession }),
     ]);
-    const { blocked = [], ...rest } = requests ?? { requests: [], requestCount: 0 };
+    const { blocked: refused = [], ...listed } = requests ?? { requests: [], requestCount: 0 };
+    const blocked = this.blocking?.describeBlocked(redactor.url) ?? [];
     const diagnostics: RenderDiagnostics = {
       startedAt: new Date(this.#startedAt).toISOString(),
       durationMs: Math.round(end - this.#origin),
-      error: failure === undefined ? null : { code: failure.code, message: redactor.text(failure.message, 2000) },
+      error:
+        failure === undefined ? null : { code: failure.code, message: redactor.text(failure.message, maxErrorLength) },
       pageUrl: redactor.url(url),
       steps: this.#describeSteps(end, failure !== undefined),
       waits: [...this.#waits],
       console: console ?? [],
-      ...rest,
-      blocked: [...(this.blocking?.describeBlocked(redactor.url) ?? []), ...blocked].slice(0, limits.blocked),
+      ...listed,
+      blocked: [...blocked, ...refused].slice(0, limits.blocked),
       moving,
       picture: picture && { width: picture.width, height: picture.height, bytes: picture.jpeg.length },
     };
@@ -111,8 +136,8 @@ export class RenderTrace {
   }
 }
 
-/** Ends the scripts of a page that is busy with them: then it can be read, and draws what it has come to. */
-async function stopIfBusy({ cdp }: OpenPage): Promise<void> {
+/** Ends the scripts of a page that is busy with them: then it can be read, and it draws its present state. */
+async function stopIfBusy(cdp: PageSession): Promise<void> {
   const asking = cdp.send('Runtime.evaluate', { expression: '0', returnByValue: true, silent: true }).then(
     () => true,
     () => true,
@@ -126,13 +151,13 @@ async function stopIfBusy({ cdp }: OpenPage): Promise<void> {
   await withDeadline(stopping, answerTimeoutMs, 'stopping the page').catch(() => undefined);
 }
 
-/** The diagnostics of a rendering that failed, by the error that it ended with. */
+/** Diagnostics of renderings that failed, by the error that the rendering threw. */
 const ofFailures = new WeakMap<object, StoredDiagnostics>();
 
-/** Keeps diagnostics with the error that a rendering ends with. */
+/** Keeps diagnostics with the error that a rendering throws. */
 export const attachDiagnostics = (failure: ServiceError, diagnostics: StoredDiagnostics): void =>
   void ofFailures.set(failure, diagnostics);
 
-/** The diagnostics of what was thrown. Undefined: it was not the page that failed. */
+/** Returns the diagnostics of an error; undefined if it was not thrown by the rendering of a page. */
 export const diagnosticsOf = (thrown: unknown): StoredDiagnostics | undefined =>
   typeof thrown === 'object' && thrown !== null ? ofFailures.get(thrown) : undefined;

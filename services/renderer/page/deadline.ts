@@ -12,7 +12,7 @@ export class CaptureDeadline {
   readonly #release: () => void;
   /** Cause of a time-out: `service` until the navigation begins. */
   causedBy: FailureCause = 'service';
-  /** Called at the end of each wait with a time-out of its own; `startedAt` by `performance.now()`. */
+  /** Called at the end of each wait that has a time-out besides the deadline; `startedAt` by `performance.now()`. */
   onWait?: (what: string, startedAt: number, timedOut: boolean) => void;
 
   /** @param signal aborts when the capture is cancelled */

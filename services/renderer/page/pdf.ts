@@ -5,7 +5,7 @@ import { maxPaperMm, mmPerInch, paperSizeOf, ptPerInch, pxPerInch } from '@webca
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FullPage } from './full-page.ts';
-import { htmlUrl } from './navigate.ts';
+import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
 import { measurePage } from './scripts/measures.ts';
 import { keepDarkScheme, keepDrawings, placeFixedOnce, usePaperAskedFor } from './scripts/print.ts';

@@ -64,7 +64,7 @@ export interface Rendering {
   readonly report: RenderReport;
   /** What was asked for of the page beside its picture; absent where the page did not answer. */
   readonly extracted?: Extracted;
-  /** Where they were asked for. */
+  /** Absent if the capture did not ask for them. */
   readonly diagnostics?: StoredDiagnostics;
 }
 
@@ -123,7 +123,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   let failure: ServiceError | undefined;
   try {
     const opened = (open = await openPage(deps, request, deadline));
-    trace.watch(opened);
+    opened.onRelease(trace.watch(opened.page));
     const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps, trace));
     // Each step has a time-out of its own; this one is for what none of them has thought of.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
@@ -136,7 +136,8 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
       });
     }
     const isLost = failure.cause instanceof BrowserLostError;
-    if (open && !isLost && !request.signal.aborted) attachDiagnostics(failure, await trace.describe(open, failure));
+    const diagnostics = open && !isLost && !request.signal.aborted ? await trace.describe(open, failure) : null;
+    if (diagnostics !== null) attachDiagnostics(failure, diagnostics);
     throw failure;
   } finally {
     deadline.release();
@@ -209,8 +210,9 @@ async function renderIn(
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
   const shootMs = elapsed();
+  const diagnostics = options.diagnostics === true ? await trace.describe(open) : null;
   return {
-    ...(options.diagnostics === true ? { diagnostics: await trace.describe(open) } : {}),
+    ...(diagnostics === null ? {} : { diagnostics }),
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
     width: picture.width,

@@ -16,21 +16,21 @@ import type { Rendering } from '../page/engine.ts';
 type Completed = Extract<JobOutcome, { kind: 'completed' }>;
 type DiagnosticsUpload = Completed['diagnostics'];
 
-/** What a result tells of the files that were created. */
+/** The descriptions of the created files in a result. */
 export type Uploads = Pick<Completed, 'upload' | 'extracted' | 'diagnostics'>;
 
 export interface UploadDeps {
   readonly uploader: Pick<FileUploader, 'upload'>;
-  /** The server's. */
+  /** The clock of the server. */
   readonly clock: { readonly now: () => number };
   readonly log: Logger;
 }
 
-/** Diagnostics delay the end of a capture by no more than this. */
+/** Storing diagnostics delays the end of a capture by no more than this. */
 const diagnosticsTimeoutMs = 3000;
 
 /**
- * Creates the file, and beside it what was extracted from the page, and the diagnostics.
+ * Creates the file, and next to it the extracted parts of the page and the diagnostics.
  *
  * @param deadline Unix milliseconds by this process's own clock
  */
@@ -72,12 +72,12 @@ export function uploadFiles(
     };
   };
   const [sent, stored] = [until('sent'), until('stored')];
-  // Whoever hears that it was not sent does not wait for more.
+  // A caller that receives the rejection of `sent` does not await `stored`.
   stored.catch(() => undefined);
   return { sent, stored };
 }
 
-/** Stores the diagnostics of a rendering that failed, until its file would have ended. */
+/** Stores the diagnostics of a rendering that failed until its file would have expired, at most 30 days. */
 export function uploadFailure(
   stored: StoredDiagnostics,
   job: CaptureJob,
@@ -87,7 +87,7 @@ export function uploadFailure(
   return uploadDiagnostics(stored, job, { ...deps, expiresAt });
 }
 
-/** Never rejects: a capture is as good without. */
+/** Never rejects: diagnostics do not decide how a capture ends. */
 async function uploadDiagnostics(
   stored: StoredDiagnostics,
   { region, account, file: { object }, uuid }: CaptureJob,
@@ -103,7 +103,7 @@ async function uploadDiagnostics(
       bytes,
       contentType: diagnosticsType,
       expiresAt,
-      // No picture, but every file has a size.
+      // Each stored file has a width and a height.
       width: 1,
       height: 1,
       deadline: clock.now() + diagnosticsTimeoutMs,

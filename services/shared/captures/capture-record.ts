@@ -188,6 +188,6 @@ export interface CaptureRecord {
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
   readonly failure?: RecordedFailure;
-  /** Kept when they are gone. Absent: there never were any. */
+  /** Stays after the diagnostics were removed. Absent: there never were any. */
   readonly diagnostics?: DiagnosticsFile;
 }

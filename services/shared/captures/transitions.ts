@@ -59,8 +59,8 @@ export const attemptOf = (record: CaptureRecord, refreshNumber: number): number 
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
 /**
- * The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. Diagnostics of an earlier
- * rendering are replaced.
+ * The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. `diagnostics` replaces
+ * those of an earlier rendering.
  */
 export function complete(
   refreshNumber: number,
@@ -153,7 +153,7 @@ export function isRefreshable(record: CaptureRecord): boolean {
   return record.status === 'completed' && !isOpen(record, record.refresh?.revision ?? -1);
 }
 
-/** The time of its file is over, or that of the diagnostics of a failed capture. */
+/** The file of a completed capture has expired, or the diagnostics of a failed one have. */
 export const expire: Transition = (record, now) => {
   const { status, expiresAt, diagnostics } = record;
   if (status === 'completed' && expiresAt <= now) return ended(record, 'expired', now);

@@ -70,7 +70,7 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
   return { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes };
 }
 
-/** Bytes that the diagnostics of a rendering that failed add. */
+/** Returns the bytes that the diagnostics of a failed capture, or of its failed refresh, add. */
 export function bytesAddedByDiagnostics(record: CaptureRecord, bytes: number): StoredBytes {
   const { status, outcome } = record;
   if (status !== 'completed' || outcome === undefined) return { ...noBytes, storedBytes: bytes };

@@ -42,7 +42,7 @@ export function statusOf({ status, expiresAt }: CaptureRecord, now: number): Cap
   return status === 'completed' && expiresAt <= now ? 'expired' : status;
 }
 
-/** Whether the diagnostics of a capture are to be there at a time, Unix milliseconds. */
+/** Whether a capture has diagnostics that have not expired. @param now Unix milliseconds */
 export function hasDiagnostics({ status, diagnostics, expiresAt }: CaptureRecord, now: number): boolean {
   if (diagnostics === undefined || diagnostics.isExpired === true) return false;
   return (status === 'completed' && expiresAt > now) || (status === 'failed' && diagnostics.expiresAt > now);

@@ -22,6 +22,13 @@ export const storedNamesOf = ({
   ...(diagnostics === undefined ? [] : [diagnostics.name]),
 ];
 
+/** The names of {@link storedNamesOf} that a capture without a file does not need. Diagnostics of a failed capture stay until they expire. */
+export function removableNamesOf(record: CaptureRecord): readonly string[] {
+  const { status, diagnostics } = record;
+  const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
+  return storedNamesOf(record).filter((name) => name !== kept);
+}
+
 /** The names of the parts that there are. */
 export const partsOf = (extracted: Extracted): ExtractName[] =>
   extractNames.filter((name) => extracted[name] !== undefined);

@@ -33,17 +33,17 @@ export const extractedName = (name: string): string => name + extractedSuffix;
 const diagnosticsSuffix = /\.diagnostics-[0-9a-f]{32}$/;
 
 /**
- * A new name for the diagnostics of a rendering, beside the object of that name. It does not follow from the name of the file: diagnostics
- * are for the account alone, also where a bucket serves files to everyone who knows their names.
+ * Returns a new name for the diagnostics of a rendering, next to the object of that name. It cannot be derived from the name of the file:
+ * diagnostics are for the account alone, and a bucket may serve files to everyone who knows their names.
  */
 export const newDiagnosticsName = (object: string): string =>
   `${object}.diagnostics-${randomBytes(16).toString('hex')}`;
 
-/** Whether a name is one of diagnostics beside the object of that name. */
+/** Whether a name is that of diagnostics next to the object of that name. */
 export const isDiagnosticsName = (name: string, object: string): boolean =>
   diagnosticsSuffix.test(name) && name.replace(diagnosticsSuffix, '') === object;
 
-/** Whether a name can be one of ours at all: that of a file, or of what was extracted or noted beside it. */
+/** Whether a name has the form of a file, of extracted parts or of diagnostics. */
 export function isStoredName(name: string): boolean {
   if (name.endsWith(extractedSuffix)) return isFileName(name.slice(0, -extractedSuffix.length));
   return isFileName(name.replace(diagnosticsSuffix, ''));

@@ -9,29 +9,44 @@ import type { CallLimits, FileStore } from './file-store.ts';
 import { readPackedJson } from './read-packed.ts';
 import { hasSignature } from './upload.ts';
 
+interface ReadDiagnostics {
+  readonly diagnostics: StoredDiagnostics['diagnostics'];
+  /** A JPEG file. */
+  readonly picture: Buffer | null;
+}
+
 /**
- * The diagnostics in the object of that name. A renderer wrote them, so that they are held against the schema and all limits.
+ * Reads the diagnostics in the object of that name.
  *
- * @throws Error when they are not there, or damaged
+ * @throws Error when they are missing or damaged
  */
 export async function readDiagnostics(
   store: Pick<FileStore, 'stat' | 'read'>,
   name: string,
   limits: CallLimits,
-): Promise<{ readonly diagnostics: StoredDiagnostics['diagnostics']; readonly picture: Buffer | null }> {
+): Promise<ReadDiagnostics> {
   const sizes = { maxStoredBytes: maxDiagnosticsBytes, maxJsonBytes: maxDiagnosticsJsonBytes };
-  const stored = ((await readPackedJson(store, name, sizes, limits)) ?? {}) as Partial<Record<string, unknown>>;
-  // Loaded by the first who reads one: it takes 150 modules.
+  return parseDiagnostics(await readPackedJson(store, name, sizes, limits));
+}
+
+/**
+ * Validates what a renderer has stored as diagnostics, and drops fields that are not in the schema.
+ *
+ * @throws TypeError when it has another form
+ */
+export async function parseDiagnostics(json: unknown): Promise<ReadDiagnostics> {
+  const stored = (json ?? {}) as Partial<Record<keyof StoredDiagnostics, unknown>>;
+  // Loaded at the first use: it takes 150 modules.
   const { Value } = await import('typebox/value');
-  const diagnostics = Value.Clean(renderDiagnosticsSchema, stored['diagnostics']);
+  const diagnostics = Value.Clean(renderDiagnosticsSchema, stored.diagnostics);
   if (!Value.Check(renderDiagnosticsSchema, diagnostics)) throw new TypeError('the diagnostics have another form');
-  return { diagnostics, picture: diagnostics.picture === null ? null : pictureOf(stored['picture']) };
+  return { diagnostics, picture: diagnostics.picture === null ? null : pictureOf(stored.picture) };
 }
 
 function pictureOf(base64: unknown): Buffer {
   const picture = Buffer.from(String(base64), 'base64');
   if (picture.length > maxLastPictureBytes || !hasSignature('image/jpeg', picture)) {
-    throw new TypeError('the last picture is no JPEG file, or too large');
+    throw new TypeError('the last picture is not a JPEG file, or it is too large');
   }
   return picture;
 }

@@ -4,9 +4,9 @@ import { gunzip } from 'node:zlib';
 import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
 
 /**
- * The JSON of an object that a renderer has stored compressed. It is read and unpacked up to a limit only.
+ * Reads the JSON of an object that a renderer has stored compressed. It is read and decompressed only up to a limit.
  *
- * @throws Error when it is not there, too large, or damaged
+ * @throws Error when it is missing, too large or damaged
  */
 export async function readPackedJson(
   store: Pick<FileStore, 'stat' | 'read'>,
@@ -18,7 +18,7 @@ export async function readPackedJson(
     const file = await store.stat(name, limits);
     if (file === null) throw new Error('the stored object does not exist');
     if (file.size > maxStoredBytes) {
-      throw new RangeError(`the stored object has ${file.size} bytes, which is more than it may have`);
+      throw new RangeError(`the stored object has ${file.size} bytes, which is too large`);
     }
     return buffer(store.read(file, undefined, limits));
   });

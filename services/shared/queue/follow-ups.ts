@@ -1,7 +1,7 @@
 import type { Cache } from '../captures/cache.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
-import { storedNamesOf } from '../files/extracted-file.ts';
+import { removableNamesOf } from '../files/extracted-file.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
 
@@ -80,10 +80,8 @@ export async function removeCaptureFiles(
     readonly removeHtml: (name: string) => Promise<void>;
   },
 ): Promise<void> {
-  const { account, uuid, cache: cacheEntry, html, status, diagnostics } = record;
-  const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
-  const names = storedNamesOf(record).filter((name) => name !== kept);
+  const { account, uuid, cache: cacheEntry, html } = record;
   if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
-  await Promise.all(names.map((name) => deps.store.remove(name)));
+  await Promise.all(removableNamesOf(record).map((name) => deps.store.remove(name)));
   if (html !== undefined) await deps.removeHtml(html);
 }

@@ -26,7 +26,7 @@ const extractedUploadSchema = Type.Object({
   parts: Type.Array(enumOf(extractNames), { maxItems: extractNames.length }),
 });
 
-/** Where the diagnostics of the rendering were stored. */
+/** The object with the diagnostics of the rendering. */
 const diagnosticsUploadSchema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 256 }),
   upload: uploadSchema,
@@ -50,7 +50,7 @@ const jobResultSchema = Type.Object({
       upload: uploadSchema,
       /** Of a capture that asked for it, where the page answered. */
       extracted: Type.Optional(extractedUploadSchema),
-      /** Of a capture that asked for them. */
+      /** Absent if the capture did not ask for them. */
       diagnostics: Type.Optional(diagnosticsUploadSchema),
       report: reportSchema,
       /** From the picture to this result. */

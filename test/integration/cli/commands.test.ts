@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { diagnosticsExample } from '../../../services/front/api/examples.ts';
+import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
 import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { type CliAccount, useCli } from './test-cli.ts';

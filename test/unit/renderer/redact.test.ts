@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import { redactorOf } from '../../../services/renderer/diagnostics/redact.ts';
 
@@ -15,6 +15,7 @@ test.each([
   ['a password, as it stands in JSON', '{"password":"pass\\"word"}', '{"password":"[redacted]"}'],
   ['a login as it is sent', `Basic ${Buffer.from('ann:pass"word').toString('base64')}`, 'Basic [redacted]'],
   ['nothing of a value that is too short to tell', 'ab c', 'ab c'],
+  ['the user name as a word', 'user ann of /ann/ cannot', 'user [redacted] of /[redacted]/ cannot'],
   ['credentials of an address in a text', 'at http://u:p@a.example/x#token=1 now', 'at http://a.example/x now'],
 ])('a text loses %s', (_what, text, expected) => {
   expect(redactor.text(text)).toBe(expected);
@@ -37,4 +38,17 @@ test('texts and addresses are cut', () => {
   expect(redactor.text('x'.repeat(20_000))).toHaveLength(diagnosticsLimits.text);
   expect(redactor.url(`https://a.example/${'x'.repeat(5000)}`)).toHaveLength(diagnosticsLimits.url);
   expect(redactor.url(`data:image/png;base64,${'A'.repeat(5000)}`).length).toBeLessThan(100);
+});
+
+describe('no part of a secret is left where a text is cut', () => {
+  test('an address with credentials', () => {
+    const text = `${'y '.repeat(490)}https://user:password@a.example/`;
+    expect(redactor.text(text)).toBe(`${'y '.repeat(490)}https://a.example/`.slice(0, diagnosticsLimits.text));
+  });
+
+  test('a long secret that occurs several times', () => {
+    const css = Array.from({ length: 600 }, (_, index) => `.c${index}`).join('');
+    const text = redactorOf({ css }).text(css.repeat(4));
+    expect(text).not.toContain('.c0');
+  });
 });
