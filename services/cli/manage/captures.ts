@@ -94,8 +94,15 @@ async function listCaptures(context: Context, { status, limit, ...flags }: ListF
 async function getCapture(context: Context, uuid: string, flags: GetFlags): Promise<void> {
   const { terminal, signal } = context;
   if (flags.output !== undefined) await checkOutput(terminal, flags.output);
+  for (const path of [flags.har, flags.lastPicture]) if (path !== undefined) await checkWritable(path);
   const { client } = await connect(context, flags);
   const capture = await client.getCapture(uuid, { signal });
+  if (flags.har !== undefined) {
+    await saveBlob(flags.har, await existing(uuid, 'diagnostics', client.getHar(uuid, { signal })));
+  }
+  if (flags.lastPicture !== undefined) {
+    await saveBlob(flags.lastPicture, await existing(uuid, 'last picture', client.getLastPicture(uuid, { signal })));
+  }
   if (flags.output !== undefined) {
     if (!('fileUrl' in capture) || capture.status !== 'completed') {
       throw new CliError('notFound', `The capture ${uuid} has no file: it is ${capture.status}.`);
@@ -103,25 +110,19 @@ async function getCapture(context: Context, uuid: string, flags: GetFlags): Prom
     await saveFile(context, client, capture, flags.output);
     if (flags.output === '-') return;
   }
-  for (const [path, what, get] of [
-    [flags.har, 'diagnostics', () => client.getHar(uuid, { signal })],
-    [flags.lastPicture, 'last picture', () => client.getLastPicture(uuid, { signal })],
-  ] as const) {
-    if (path === undefined) continue;
-    await checkWritable(path);
-    await writeAtomically(path, await (await there(uuid, what, get())).bytes());
-  }
   if (flags.diagnostics !== true) {
     terminal.stdout.write(flags.json === true ? json(capture) : facts(factsOf(capture)));
     return;
   }
-  const diagnostics = await there(uuid, 'diagnostics', client.getDiagnostics(uuid, { signal }));
-  const text = () => facts(factsOf(capture)) + describeDiagnostics(diagnostics, terminal.stdout.columns);
-  terminal.stdout.write(flags.json === true ? json(diagnostics) : text());
+  const diagnostics = await existing(uuid, 'diagnostics', client.getDiagnostics(uuid, { signal }));
+  if (flags.json === true) terminal.stdout.write(json(diagnostics));
+  else terminal.stdout.write(facts(factsOf(capture)) + describeDiagnostics(diagnostics, terminal.stdout.columns));
 }
 
+const saveBlob = async (path: string, blob: Blob) => writeAtomically(path, await blob.bytes());
+
 /** @throws CliError `notFound` for null */
-async function there<T>(uuid: string, what: string, get: Promise<T | null>): Promise<T> {
+async function existing<T>(uuid: string, what: string, get: Promise<T | null>): Promise<T> {
   const found = await get;
   if (found !== null) return found;
   const hint = 'A capture has diagnostics if it failed in the browser, or if it was captured with --diagnostics.';
