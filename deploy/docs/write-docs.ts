@@ -1,14 +1,16 @@
-// `npm run docs`: writes what is made of code: docs/configuration.md, the chart's VALUES.md, the list of devices, and the types of the
-// client. Tests hold them against what they are made of.
+// `npm run docs`: writes what is made of code: docs/configuration.md, docs/thresholds.md, the chart's VALUES.md, the list of devices, and the
+// types of the client. Tests hold them against what they are made of.
 import { writeFile } from 'node:fs/promises';
 import { clientTypes } from '../../services/client/tools/types.ts';
 import { configurationPage } from './configuration-page.ts';
 import { deviceListModule } from './device-list.ts';
 import { openApiDocument } from './openapi-document.ts';
+import { thresholdsPage } from './thresholds-page.ts';
 
 const write = (path: string, text: string) => writeFile(new URL(`../../${path}`, import.meta.url), text);
 
 await write('docs/configuration.md', configurationPage());
+await write('docs/thresholds.md', thresholdsPage());
 await write('services/shared/api/device-list.ts', deviceListModule());
 await write('services/client/openapi.ts', await clientTypes(await openApiDocument()));
 await import('../chart/readme.ts');

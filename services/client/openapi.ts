@@ -994,7 +994,7 @@ export interface components {
                 deviceScaleFactor: number;
             };
             fullPage: boolean;
-            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption. */
             secrets?: {
                 /** @description Names of the headers. */
                 headers: string[];
@@ -1003,6 +1003,8 @@ export interface components {
                 auth: boolean;
                 css: boolean;
                 script: boolean;
+                /** @description Only for an encrypted PDF. */
+                pdfEncryption?: boolean;
             };
             /**
              * Format: date-time
@@ -1785,6 +1787,56 @@ export interface components {
             tagged?: boolean;
             /** @description Write bookmarks made of the headings of the page. */
             outline?: boolean;
+            /** @description Metadata of the document, in its information dictionary and as XMP. */
+            metadata?: {
+                /** @description Title, in place of that of the page. */
+                title?: string;
+                /** @description Author. */
+                author?: string;
+                /** @description Subject. */
+                subject?: string;
+                /** @description Keywords, without commas and semicolons. */
+                keywords?: string[];
+                /** @description Language tag (BCP 47) such as "de-DE", in place of that of the page. */
+                language?: string;
+            };
+            /** @description Files that are attached to the document: up to 10, of up to 256 KiB together. */
+            attachments?: {
+                /** @description File name, which no other attachment of the document has. */
+                name: string;
+                /** @description Data URL of the file, or its text, such as HTML or XML. */
+                content: string;
+                /**
+                 * @description Media type. If it is not set: that of the data URL, or text/html for text.
+                 * @example application/xml
+                 */
+                mimeType?: string;
+                /** @description Description that viewers show. */
+                description?: string;
+                /**
+                 * @description What the file is to the document (AFRelationship); Unspecified if not set. An invoice in XML is an Alternative, or Data.
+                 * @enum {string}
+                 */
+                relationship?: "Alternative" | "Data" | "Source" | "Supplement" | "Unspecified";
+            }[];
+            /** @description Encrypt the document with AES-256 (ISO 32000-2), which viewers of before 2010 do not open. Without userPassword, it opens without a password. The passwords are secrets. */
+            encryption?: {
+                /** @description Password that opens the document with the permissions. */
+                userPassword?: string;
+                /** @description Password that opens the document without limits. Random if not set. */
+                ownerPassword?: string;
+                /** @description What viewers allow without the owner password: all that is not false. */
+                permissions?: {
+                    /** @description Print the document. */
+                    print?: boolean;
+                    /** @description Copy text and pictures. Screen readers may read the text in any case. */
+                    copy?: boolean;
+                    /** @description Change the document. */
+                    modify?: boolean;
+                    /** @description Add comments and fill in forms. */
+                    annotate?: boolean;
+                };
+            };
         };
         /** PendingCapture */
         PendingCapture: {
@@ -1885,7 +1937,7 @@ export interface components {
                 deviceScaleFactor: number;
             };
             fullPage: boolean;
-            /** @description Names of the headers and cookies of the request, and whether it had auth, css and script. */
+            /** @description Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption. */
             secrets?: {
                 /** @description Names of the headers. */
                 headers: string[];
@@ -1894,6 +1946,8 @@ export interface components {
                 auth: boolean;
                 css: boolean;
                 script: boolean;
+                /** @description Only for an encrypted PDF. */
+                pdfEncryption?: boolean;
             };
         };
         /** @description Resize the final picture. With one side, the other follows. report.originalSize is the size before. */
@@ -2299,6 +2353,35 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Title, in place of that of the page. */
+                "pdf.metadata.title"?: string;
+                /** @description Author. */
+                "pdf.metadata.author"?: string;
+                /** @description Subject. */
+                "pdf.metadata.subject"?: string;
+                /** @description Keywords, without commas and semicolons. */
+                "pdf.metadata.keywords"?: string[];
+                /** @description Language tag (BCP 47) such as "de-DE", in place of that of the page. */
+                "pdf.metadata.language"?: string;
+                /** @description Files that are attached to the document: up to 10, of up to 256 KiB together. */
+                "pdf.attachments"?: {
+                    /** @description File name, which no other attachment of the document has. */
+                    name: string;
+                    /** @description Data URL of the file, or its text, such as HTML or XML. */
+                    content: string;
+                    /**
+                     * @description Media type. If it is not set: that of the data URL, or text/html for text.
+                     * @example application/xml
+                     */
+                    mimeType?: string;
+                    /** @description Description that viewers show. */
+                    description?: string;
+                    /**
+                     * @description What the file is to the document (AFRelationship); Unspecified if not set. An invoice in XML is an Alternative, or Data.
+                     * @enum {string}
+                     */
+                    relationship?: "Alternative" | "Data" | "Source" | "Supplement" | "Unspecified";
+                }[];
                 /**
                  * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
                  * @example iPhone 15
@@ -2775,6 +2858,35 @@ export interface operations {
                 "pdf.tagged"?: boolean;
                 /** @description Write bookmarks made of the headings of the page. */
                 "pdf.outline"?: boolean;
+                /** @description Title, in place of that of the page. */
+                "pdf.metadata.title"?: string;
+                /** @description Author. */
+                "pdf.metadata.author"?: string;
+                /** @description Subject. */
+                "pdf.metadata.subject"?: string;
+                /** @description Keywords, without commas and semicolons. */
+                "pdf.metadata.keywords"?: string[];
+                /** @description Language tag (BCP 47) such as "de-DE", in place of that of the page. */
+                "pdf.metadata.language"?: string;
+                /** @description Files that are attached to the document: up to 10, of up to 256 KiB together. */
+                "pdf.attachments"?: {
+                    /** @description File name, which no other attachment of the document has. */
+                    name: string;
+                    /** @description Data URL of the file, or its text, such as HTML or XML. */
+                    content: string;
+                    /**
+                     * @description Media type. If it is not set: that of the data URL, or text/html for text.
+                     * @example application/xml
+                     */
+                    mimeType?: string;
+                    /** @description Description that viewers show. */
+                    description?: string;
+                    /**
+                     * @description What the file is to the document (AFRelationship); Unspecified if not set. An invoice in XML is an Alternative, or Data.
+                     * @enum {string}
+                     */
+                    relationship?: "Alternative" | "Data" | "Source" | "Supplement" | "Unspecified";
+                }[];
                 /**
                  * @description Name of a device (GET /devices lists them): its viewport, scale, touch screen, mobile layout and user agent. Fields of viewport and a userAgent of the request take precedence.
                  * @example iPhone 15

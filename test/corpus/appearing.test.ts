@@ -309,6 +309,44 @@ const pages: readonly HardPage[] = [
     formats: ['png', 'pdf'],
     check: (seen) => seen.expectColour(160, 75, colour),
   },
+  ...[{ viewport: whole.viewport }, whole, { ...whole, isMobile: true as const }].map((options): HardPage => ({
+    name: `endless animations from nothing are visible, and words that take turns stay one at a time${'isFullPage' in options ? ', taken whole' : ''}${'isMobile' in options ? ' on a phone' : ''}`,
+    site: {
+      '/': html(
+        `<style>
+           @keyframes pulse { from { opacity: 0 } to { opacity: 1 } }
+           @keyframes turn { 0%, 40%, to { opacity: 0 } 5%, 30% { opacity: 1 } }
+           @keyframes blink { 0%, 92% { opacity: 0 } 93%, to { opacity: 1 } }
+           @keyframes glow { from { opacity: 0 } to { opacity: 1 } }
+           @keyframes dim { from { opacity: 0.3 } to { opacity: 0.5 } }
+           div { height: 30px }
+           .turns { position: relative }
+           b { position: absolute; inset: 0; opacity: 0; animation: turn 90s infinite; background: ${colour} }
+           b + b { animation-delay: 30s; background: #cc0000 }
+         </style>
+         <div style="animation:pulse 60s infinite alternate;background:${colour}">x</div>
+         <div class="turns"><b>x</b><b>y</b></div>
+         <div class="turns"><b style="animation-delay:-10s">x</b></div>
+         <div style="animation:blink 2s infinite;background:${colour}">x</div>
+         <div style="animation:pulse 60s infinite"><svg width="320" height="30"><rect width="320" height="30" fill="${colour}"/></svg></div>
+         <div style="animation:glow 60s infinite alternate;background:#cc0000"></div>
+         <div style="animation:dim 60s infinite alternate;background:#000000">x</div>
+         <div style="height:400px"></div>`,
+        '<meta name="viewport" content="width=device-width">',
+      ),
+    },
+    options,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(
+        160,
+        [15, 45, 75, 105, 135].map((y) => [y, colour]),
+      );
+      // A decoration keeps its place in its round, and so does what is more than half as visible as it will be.
+      expect(seen.picture.difference(160, 165, '#ffffff')).toBeLessThan(40);
+      expect(seen.picture.difference(160, 195, '#b3b3b3')).toBeLessThan(10);
+    },
+  })),
   {
     name: 'animations without an end go on, and do not hold up the capture',
     site: {

@@ -182,6 +182,50 @@ const rows = html(
    <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
 );
 
+/** Columns of 100 px, the first one at the right end; the last one gets its colour when it comes into sight. */
+const fromRight = {
+  '/': html(
+    `${Array.from({ length: 20 }, (_, index) => `<p id="c${index}" style="margin:0;width:100px;background:#0000${(index * 10 + 20).toString(16)}"></p>`).join('')}
+     <p id="last" style="margin:0;width:100px;background:#ff0000"></p><script>
+       new IntersectionObserver((entries) => {
+         if (entries.at(-1).isIntersecting) last.style.background = '#00aa00';
+       }).observe(last);
+     </script>`,
+    '<meta name="viewport" content="width=device-width">',
+  ).replace('<html>', '<html style="writing-mode:vertical-rl">'),
+};
+
+const vertical: readonly HardPage[] = [
+  {
+    name: 'selector: a column at the left end of a page in vertical lines',
+    site: fromRight,
+    options: { selector: '#c17' },
+    check: (seen) => {
+      seen.expectSize(100, 480);
+      seen.expectColour(50, 200, '#0000be');
+    },
+  },
+  {
+    name: 'selector: the whole of a page in vertical lines, whose last column appears when it is scrolled to, on a phone',
+    site: fromRight,
+    options: { selector: 'body', isMobile: true, viewport: { width: 375, height: 480 } },
+    check: (seen) => {
+      seen.expectSize(2100, 480);
+      seen.expectColour(50, 200, '#00aa00');
+      seen.expectColour(2050, 200, '#000014');
+    },
+  },
+  {
+    name: 'clip: at the left end of a page in vertical lines, out of the viewport',
+    site: fromRight,
+    options: { clip: { x: 0, y: 0, width: 200, height: 100 } },
+    check: (seen) => {
+      seen.expectSize(200, 100);
+      seen.expectColour(150, 50, '#0000d2');
+    },
+  },
+];
+
 const clips: readonly HardPage[] = [
   {
     name: 'clip: within the first viewport, with what is fixed to it, wherever the address leads',
@@ -279,4 +323,4 @@ const hiding: readonly HardPage[] = [
   },
 ];
 
-testCorpus([...waiting, ...elements, ...clips, ...hiding]);
+testCorpus([...waiting, ...elements, ...vertical, ...clips, ...hiding]);

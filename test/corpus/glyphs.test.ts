@@ -77,14 +77,15 @@ const pages: readonly HardPage[] = [
     name: 'emoji are in colour; people of two signs, flags and shades of skin are one sign',
     site: {
       '/': html(
-        ['😀', '👩‍🚀', '🇫🇷', '👍🏽', '❤️', '1️⃣'].map((sign) => cell(sign)).join(''),
+        // The phoenix is of Emoji 15.1, the version that the docs name.
+        ['😀', '👩‍🚀', '🇫🇷', '👍🏽', '❤️', '1️⃣', '🐦‍🔥'].map((sign) => cell(sign)).join(''),
         `${style}<style>b { width: 100px }</style>`,
       ),
     },
-    options: { viewport: { width: 600, height: side } },
+    options: { viewport: { width: 700, height: side } },
     formats: ['png', 'pdf'],
     check: ({ picture }) => {
-      for (let sign = 0; sign < 6; sign++) {
+      for (let sign = 0; sign < 7; sign++) {
         const coloured = columns(sign * 100, 100).filter((x) => isColoured(picture, x));
         expect(coloured.length, `sign ${sign}`).toBeGreaterThan(10);
         // Of several signs in a row, the whole would be wider.

@@ -130,6 +130,24 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
+    name: 'a picture beyond the viewport changes no media query, so that sources keep their images',
+    site: {
+      '/': html(`<script>
+          const narrow = matchMedia('(max-width: 300px)');
+          narrow.onchange = () => navigator.sendBeacon('/changed');
+        </script>
+        <div style="height:5000px"></div>
+        <picture><source media="(max-width: 300px)" srcset="/a.png?narrow"><img ${size} src="/a.png?wide"></picture>`),
+      '/a.png': green,
+    },
+    options: whole,
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColumn(160, [[5050, colour]]);
+      expect(seen.requests).toEqual(['/', '/a.png?wide']);
+    },
+  },
+  {
     name: 'lazy images in a shadow tree',
     site: {
       '/': html(
@@ -151,6 +169,19 @@ const pages: readonly HardPage[] = [
     options: whole,
     check: (seen) => {
       expect(seen.report.images).toEqual({ loaded: count / 2, failed: count / 2, pending: 0 });
+      seen.expectColumn(160, [[850, colour]]);
+    },
+  },
+  {
+    name: 'an image of a srcset that never comes is told as pending',
+    site: {
+      '/': html(images((id) => `<img ${size} srcset="/${id === 9 ? 'never' : 'a'}.png?${id} 1x">`)),
+      '/a.png': green,
+      '/never.png': () => undefined,
+    },
+    options: { ...whole, imageTimeout: 500, waitUntil: 'domcontentloaded' },
+    check: (seen) => {
+      expect(seen.report.images).toEqual({ loaded: count - 1, failed: 0, pending: 1 });
       seen.expectColumn(160, [[850, colour]]);
     },
   },

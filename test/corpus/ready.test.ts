@@ -158,6 +158,48 @@ const pages: readonly HardPage[] = [
     isLong: true,
     check: isGreen,
   },
+  ...Object.entries({
+    'answers half a second after load': `onmessage = () => { setTimeout(postMessage, 500, '${green}') }`,
+    'sends its last of three answers half a second after load': `onmessage = () => {
+      setTimeout(postMessage, 170, '#000001');
+      setTimeout(postMessage, 340, '#000002');
+      setTimeout(postMessage, 500, '${green}');
+    }`,
+    'is sent its second message when it has answered': `onmessage = ({ data }) => {
+      setTimeout(postMessage, 800, data === 'first' ? 'second' : '${green}');
+    }`,
+  }).map(([what, worker], index): HardPage => ({
+    name: `a worker that ${what}`,
+    site: {
+      '/': html(`${box}<script>
+        const worker = new Worker('/worker');
+        worker.onmessage = ({ data }) => {
+          if (data === 'second') worker.postMessage(data);
+          else box.style.background = data;
+        };
+        addEventListener('load', () => worker.postMessage('first'));
+      </script>`),
+      '/worker': answer('text/javascript', worker),
+    },
+    formats: ['png'],
+    isLong: index > 0,
+    check: isGreen,
+  })),
+  {
+    name: 'a request that a page makes when a worker has answered',
+    site: {
+      '/': html(`${box}<script>
+        const worker = new Worker('/worker');
+        worker.onmessage = async () => { box.style.background = await (await fetch('/colour')).text() };
+        addEventListener('load', () => worker.postMessage(1));
+      </script>`),
+      '/worker': answer('text/javascript', 'onmessage = () => { setTimeout(postMessage, 300, 1) }'),
+      '/colour': (_, response) => void setTimeout(() => response.end(green), 600),
+    },
+    formats: ['png'],
+    isLong: true,
+    check: isGreen,
+  },
   {
     name: 'a server-sent event with a name',
     site: {
@@ -244,6 +286,17 @@ const periodic: readonly (readonly [what: string, script: string, maxMs: number]
   ['a short poll', 'setInterval(() => { window.x = Date.now() }, 50)', 2400],
   ['a poll that does not show', 'setInterval(() => { below.textContent = Date.now() }, 50)', 2400],
   ['timers that blink', '(function blink() { box.hidden = !box.hidden; setTimeout(blink, 530) })()', 2400],
+  ['a worker that is silent', 'new Worker("data:text/javascript,0").postMessage(1)', 2400],
+  [
+    'a worker that sends without an end',
+    'new Worker("data:text/javascript,onmessage=()=>setInterval(postMessage,50,1)").postMessage(1)',
+    2400,
+  ],
+  [
+    'a worker that is sent one message after the other, and is silent',
+    'const worker = new Worker("data:text/javascript,0"); setInterval(() => worker.postMessage(1), 200)',
+    2400,
+  ],
   ['a timer of 10 s', 'setTimeout(() => { box.remove() }, 10_000)', 2400],
   [
     'a box that moves for ever',

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { html } from '../harness/engine.ts';
-import { svgAnswer } from './answers.ts';
+import { svgAnswer, withOther } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
@@ -166,6 +166,25 @@ const pages: readonly HardPage[] = [
       seen.expectColumn(270, [row(0), row(5), [650, '#ffffff']]);
     },
   },
+  // Full Chromium gives frames of other sites processes of their own.
+  ...[false, true].map((antiBot): HardPage => ({
+    name: `a frame of another site that fills the viewport${antiBot ? ', with antiBot' : ''}`,
+    site: {
+      '/': withOther(
+        html(
+          `<style>html, body { height: 100%; overflow: hidden } iframe { display: block; border: 0; width: 100%; height: 100% }</style><iframe src="{other}/inner"></iframe>`,
+        ),
+      ),
+      '/inner': html(rowsOf(8)),
+    },
+    options: { ...whole, antiBot },
+    formats: ['png'],
+    isLong: antiBot,
+    check: (seen) => {
+      seen.expectSize(320, 800);
+      seen.expectColumn(100, [row(0), row(2), row(5), row(7)]);
+    },
+  })),
   {
     name: 'a frame of the same site that fills the viewport',
     site: {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaptureResult } from '@webcapture/shared/api/capture.ts';
+import { readFacts } from '../harness/pdf-facts.ts';
 import { Picture } from '../harness/picture.ts';
 import { until } from '../harness/until.ts';
 import { useFleet } from '../harness/use.ts';
@@ -144,6 +145,28 @@ test('a background capture has all of them, and its webhook none', async () => {
   const picture = await Picture.of(Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer()));
   expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
   await until('the webhook', () => notices.length > 0);
+});
+
+test('a PDF is encrypted with a password that no response or record has, also in the background', async () => {
+  const { api, usageCheck } = fleet();
+  const pdf = { encryption: { userPassword: password }, metadata: { title: 'A title' } };
+  const body = { html: '<p>secret', format: 'pdf', pdf, background: true };
+  const options = { headers: { 'idempotency-key': 'of-a-pdf' } };
+  const { uuid } = await api.captured(body, options);
+  const refusal = await api.refused({ ...body, pdf: { encryption: { userPassword: 'another' } } }, options);
+  expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
+  const data = await until('its end', async () => {
+    const text = await (await api.get(`/captures/${uuid}`)).text();
+    expect(text).not.toContain(password);
+    const answer = JSON.parse(text) as { data: CaptureResult };
+    return answer.data.status === 'completed' && answer.data;
+  });
+  expect(data.metadata.secrets).toMatchObject({ pdfEncryption: true, auth: false });
+  expect(JSON.stringify(await usageCheck.record(uuid))).not.toContain(password);
+  const file = Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer());
+  await expect(readFacts(file)).rejects.toThrow('No password given');
+  expect(await readFacts(file, password)).toMatchObject({ texts: ['secret'], info: { Title: 'A title' } });
+  expect((await api.get(`/captures/${uuid}/thumbnail?width=240`)).status).toBe(404);
 });
 
 describe('a capture that is kept', () => {

@@ -190,7 +190,7 @@ function* problemsIn(
     if (inside.length > 0) return;
   }
   if (Check(schema as object, value)) return;
-  const isSecret = schemaAt(path.slice(0, 1))?.writeOnly === true;
+  const isSecret = path.some((_, index) => schemaAt(path.slice(0, index + 1))?.writeOnly === true);
   const isPlainList = schema.type === 'array' && items?.properties === undefined;
   const given = isSecret ? '' : `, not ${describeGiven(value)}`;
   yield `${nameOption(path)} must be ${isPlainList ? describeList(schema) : describeOne(schema)}${given}`;

@@ -106,7 +106,7 @@ function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined)
   if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxOptionBytes) return;
   throw new ServiceError(
     'VALIDATION_ERROR',
-    'css, script and the templates of pdf are too large together: make one of them shorter',
+    'css, script, and the templates and attachments of pdf are too large together: make one of them shorter',
   );
 }
 

@@ -22,10 +22,9 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
   const problems: string[] = [];
   const root: Fields = new Map();
   for (const [name, group] of Map.groupBy(parameters, ([each]) => each)) {
-    const [option = ''] = name.split('.');
     const path = knownPath(name);
-    const refusal = linkRefusals.get(option);
-    if (refusal !== undefined) problems.push(`${option} cannot be in a link: ${refusal}`);
+    const refused = refusedPart(name);
+    if (refused !== undefined) problems.push(`${refused} cannot be in a link: ${linkRefusals.get(refused)}`);
     else if (
       !place(
         root,
@@ -53,6 +52,12 @@ function cacheProblems(body: Record<string, unknown>): readonly string[] {
   return responseCache['enabled'] === false
     ? ['responseCache.enabled cannot be false in a link: each view would cost a capture']
     : [];
+}
+
+/** The option that a parameter may not be, or not be a part of; undefined: it may be in a link. */
+function refusedPart(name: string): string | undefined {
+  const steps = name.split('.');
+  return steps.map((_, index) => steps.slice(0, index + 1).join('.')).find((part) => linkRefusals.has(part));
 }
 
 /** Objects under construction: a name like `__proto__` is one like any other in a map. */
@@ -127,11 +132,12 @@ function typeOf(value: unknown): string {
  * dotted paths are not listed themselves.
  */
 export function linkOptionSchemas(): Record<string, object> {
-  const allowed = Object.entries(schema.properties ?? {}).filter(([name]) => !linkRefusals.has(name));
-  return Object.fromEntries(allowed.flatMap(([name, field]) => leavesOf(name, field)));
+  return Object.fromEntries(Object.entries(schema.properties ?? {}).flatMap(([name, field]) => leavesOf(name, field)));
 }
 
 const leavesOf = (name: string, field: JsonSchema): readonly (readonly [string, object])[] =>
-  field.properties === undefined
-    ? [[name, field]]
-    : Object.entries(field.properties).flatMap(([step, child]) => leavesOf(`${name}.${step}`, child));
+  linkRefusals.has(name)
+    ? []
+    : field.properties === undefined
+      ? [[name, field]]
+      : Object.entries(field.properties).flatMap(([step, child]) => leavesOf(`${name}.${step}`, child));

@@ -1,3 +1,4 @@
+import { attachmentsOf, brokenDocumentRules } from './document-rules.ts';
 import { maxMarginMm, maxTemplateBytes, type PdfOptions, pdfSchema } from '@webcapture/shared/api/pdf-options.ts';
 import { maxPaperMm, minPaperMm, mmPerInch, paperSizeOf, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
@@ -56,6 +57,7 @@ export function* brokenPdfRules({
   if (pdf.outline === true && pdf.tagged === false) {
     yield 'pdf.outline needs pdf.tagged true: bookmarks are made of the tags of headings';
   }
+  yield* brokenDocumentRules(pdf);
 }
 
 const sides = ['top', 'right', 'bottom', 'left'] as const;
@@ -74,6 +76,7 @@ const defaults = Object.fromEntries(
  */
 export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
   const { margin, paper = 'A4', width, height, headerTemplate = '', footerTemplate = '', pageRanges } = request;
+  const { metadata, attachments } = request;
   const given = margin === 'css' ? defaults.margin : margin;
   const lengths = typeof given === 'object' ? given : { top: given, right: given, bottom: given, left: given };
   const side = (name: (typeof sides)[number]) => marginOf(lengths[name] ?? defaults.margin, name);
@@ -91,6 +94,8 @@ export function pdfOptions(request: PdfRequest = defaults): PdfOptions {
     ...(footerTemplate === '' ? {} : { footerTemplate }),
     ...(request.tagged === false ? { tagged: false } : {}),
     ...(request.outline === true ? { outline: true } : {}),
+    ...(metadata === undefined || Object.keys(metadata).length === 0 ? {} : { metadata }),
+    ...(attachments === undefined ? {} : { attachments: attachmentsOf(attachments) }),
   };
 }
 

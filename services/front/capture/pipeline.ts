@@ -260,7 +260,13 @@ function withoutSecrets(
   if (secretsHash === undefined) return body;
   // Without a key, each front hashes with one of its own.
   const told = secretsKeys === undefined ? options.secrets : secretsHash;
-  return { ...body, ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])), secrets: told };
+  const { pdf } = body;
+  return {
+    ...body,
+    ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])),
+    ...(pdf?.encryption === undefined ? {} : { pdf: { ...pdf, encryption: undefined } }),
+    secrets: told,
+  };
 }
 
 /** @throws ServiceError the failure of a capture that failed */

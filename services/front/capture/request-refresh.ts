@@ -80,7 +80,7 @@ function assertHasFile({ status, expiresAt, url, persistence, options, secrets }
   if (options.secrets !== undefined && secrets === undefined) {
     throw new ServiceError(
       'CONFLICT',
-      'The headers, cookies, auth, css or script of this capture were not kept, since the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
+      'The headers, cookies, auth, css, script or pdf.encryption of this capture were not kept, since the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
     );
   }
 }

@@ -5,16 +5,16 @@ import {
   maxCodeBytes,
   maxCredentialBytes,
   maxSecretsBytes,
+  secretLabel,
   type SecretNames,
   secretOptionNames,
 } from '@webcapture/shared/api/secret-options.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { canonical } from './cache-key.ts';
 
-type SecretRequest = Pick<
-  CaptureRequest,
-  keyof CaptureSecrets | 'headersFor' | 'javaScript' | 'background' | 'persistence' | 'html' | 'url'
->;
+type SecretFields = Pick<CaptureRequest, (typeof secretOptionNames)[number] | 'pdf'>;
+type SecretRequest = SecretFields &
+  Pick<CaptureRequest, 'headersFor' | 'javaScript' | 'background' | 'persistence' | 'html' | 'url'>;
 
 /** Headers that only the browser can send rightly, with the option that does what they are meant to do. */
 const refusedHeaders = new Map([
@@ -73,11 +73,12 @@ export function* brokenSecretRules(
     yield `headers, cookies and auth must have at most ${maxCredentialBytes} bytes together, as JSON`;
   }
   if (Buffer.byteLength(JSON.stringify(secrets)) > maxSecretsBytes) {
-    yield `${secretOptionNames.join(', ')} must have at most ${maxSecretsBytes} bytes together, as JSON`;
+    yield `${secretOptionNames.join(', ')} and pdf.encryption must have at most ${maxSecretsBytes} bytes together, as JSON`;
   }
   const kept = request.background ? 'background' : request.persistence.enabled ? 'persistence' : undefined;
   if (!canSeal && kept !== undefined) {
-    yield `${Object.keys(secrets).join(', ')} cannot be combined with ${kept} here: they would have to be kept, and the operator has set no WEBCAPTURE_SECRETS_KEY to seal them with`;
+    const names = (Object.keys(secrets) as (keyof CaptureSecrets)[]).map(secretLabel);
+    yield `${names.join(', ')} cannot be combined with ${kept} here: they would have to be kept, and the operator has set no WEBCAPTURE_SECRETS_KEY to seal them with`;
   }
 }
 
@@ -139,15 +140,19 @@ function originOf(text: string, { path = false } = {}): string | undefined {
 }
 
 /** The secrets of a request; undefined when it has none. */
-export function secretsOf(request: Pick<CaptureRequest, keyof CaptureSecrets>): CaptureSecrets | undefined {
+export function secretsOf(request: SecretFields): CaptureSecrets | undefined {
   const names = secretOptionNames.filter((name) => request[name] !== undefined);
-  if (names.length === 0) return undefined;
-  return Object.fromEntries(names.map((name) => [name, request[name]]));
+  const pdfEncryption = request.pdf?.encryption;
+  if (names.length === 0 && pdfEncryption === undefined) return undefined;
+  return {
+    ...Object.fromEntries(names.map((name) => [name, request[name]])),
+    ...(pdfEncryption === undefined ? {} : { pdfEncryption }),
+  };
 }
 
 /** What is not secret of them: their names, and the origins that headers go to, each in one form. */
 export function tellableSecretsOf(
-  request: Pick<CaptureRequest, keyof CaptureSecrets | 'headersFor'>,
+  request: SecretFields & Pick<CaptureRequest, 'headersFor'>,
 ): Pick<RenderOptions, 'secrets' | 'headersFor'> {
   const secrets = secretsOf(request);
   const { headersFor } = request;
@@ -159,13 +164,14 @@ export function tellableSecretsOf(
   };
 }
 
-function namesOf({ headers, cookies, auth, css, script }: CaptureSecrets): SecretNames {
+function namesOf({ headers, cookies, auth, css, script, pdfEncryption }: CaptureSecrets): SecretNames {
   return {
     ...(headers === undefined ? {} : { headers: Object.keys(headers).toSorted() }),
     ...(cookies === undefined ? {} : { cookies: cookies.map(({ name }) => name) }),
     ...(auth === undefined ? {} : { auth: true }),
     ...(css === undefined ? {} : { css: true }),
     ...(script === undefined ? {} : { script: true }),
+    ...(pdfEncryption === undefined ? {} : { pdfEncryption: true }),
   };
 }
 

@@ -58,7 +58,7 @@ export function fillInDevice(body: unknown): void {
 }
 
 /** Undefined of what is no language tag, or one with extensions: those say how to format, and no browser sends them. */
-function canonicalLocale(tag: string): string | undefined {
+export function canonicalLocale(tag: string): string | undefined {
   try {
     const { baseName, language } = new Intl.Locale(tag);
     const [canonical = ''] = Intl.getCanonicalLocales(tag);

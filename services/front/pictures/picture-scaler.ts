@@ -1,7 +1,6 @@
-import { spawn } from 'node:child_process';
-import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
+import { runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
@@ -24,13 +23,16 @@ export const maxDataKiB = 384 * 1024;
 /** Far more than 1568 pixels in a row take on either side. */
 const maxScaledBytes = 16 * 1024 * 1024;
 
-/** Of what the process says of its end. */
-const maxReasonLength = 500;
-
 /** Exit code of a process that could not make sense of the picture, as scale-picture.mjs has it. */
 const unreadableCode = 2;
 
-const script = fileURLToPath(new URL('./scale-picture.mjs', import.meta.url));
+const scaler = {
+  path: fileURLToPath(new URL('./scale-picture.mjs', import.meta.url)),
+  nodeOptions: ['--jitless'],
+  maxDataKiB,
+  maxCpuSeconds,
+  maxOutputBytes: maxScaledBytes,
+} as const;
 
 /** The bytes are no picture, or one that takes more time or memory than any of ours. */
 export class UnreadablePictureError extends Error {}
@@ -39,10 +41,8 @@ export class UnreadablePictureError extends Error {}
  * Scales one picture, from its top, in a process of its own that ends with it.
  *
  * A renderer may be owned by the page that it shows, so these bytes are hostile and the decoder is native code: in a
- * thread, a crash or a decompression bomb of it would take the front along, with every request. In a process, rlimits end
- * both; it has no environment, hence no credentials, no connection, nothing that compiles code, and never sees a picture
- * of another capture. It is still a process of the same user: against a decoder that is taken over, a sandbox of the pod
- * has to stand (docs/security.md).
+ * thread, a crash or a decompression bomb of it would take the front along, with every request. The process ({@link runConfined}) has
+ * nothing that compiles code either, and never sees a picture of another capture.
  *
  * @throws UnreadablePictureError; the reason of `signal` when that aborts; ServiceError QUEUE_FULL when time is up, STORAGE_FAILED when the file cannot be read,
  *   INTERNAL_ERROR when the process cannot work
@@ -58,24 +58,7 @@ export async function scalePicture(
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const timeout = AbortSignal.timeout(timeoutMs);
-  const limits = `ulimit -c 0; ulimit -d ${maxDataKiB}; ulimit -t ${maxCpuSeconds}; exec "$0" "$@"`;
-  const from = file.contentType.replace('image/', '');
-  const command = [process.execPath, '--jitless', script, from, String(width), String(height), type];
-  const child = spawn('/bin/sh', ['-c', limits, ...command], {
-    env: {},
-    signal: AbortSignal.any([signal, timeout]),
-    killSignal: 'SIGKILL',
-  });
-  const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
-    // Of a process that is killed this event comes first, but until the next one it has its memory.
-    child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
-    child.once('close', (code) => resolve({ code }));
-  });
-  let reason = '';
-  child.stderr.on('data', (part: Buffer) => (reason = (reason + part.toString()).slice(-maxReasonLength)));
   let readFailure: unknown;
-  // A process that has seen enough closes its end.
-  pipeline(bytesOf(), child.stdin).catch(() => undefined);
   async function* bytesOf() {
     try {
       yield* store.read(file, undefined, { deadline: now() + timeoutMs, signal: AbortSignal.any([signal, timeout]) });
@@ -84,15 +67,9 @@ export async function scalePicture(
       throw error;
     }
   }
-  const parts: Buffer[] = [];
-  let size = 0;
-  child.stdout.on('data', (part: Buffer) => {
-    parts.push(part);
-    size += part.length;
-    if (size > maxScaledBytes) child.kill('SIGKILL');
-  });
-
-  const { code, failure } = await ended;
+  const from = file.contentType.replace('image/', '');
+  const process = { ...scaler, args: [from, String(width), String(height), type] };
+  const { code, output, reason, failure } = await runConfined(process, bytesOf(), AbortSignal.any([signal, timeout]));
   // Killed for want of interest: nothing is known of the picture.
   signal.throwIfAborted();
   if (readFailure !== undefined) throw readFailure;
@@ -107,5 +84,5 @@ export async function scalePicture(
   // A signal: it has crashed, or reached a limit.
   if (code === unreadableCode || code === null) throw new UnreadablePictureError(reason);
   if (code !== 0) throw new ServiceError('INTERNAL_ERROR', undefined, { cause: new Error(reason) });
-  return Buffer.concat(parts);
+  return output;
 }

@@ -115,8 +115,8 @@ export function describeValue(value: unknown): string {
 }
 
 /** Whether a field is one whose values must not be shown: `writeOnly`, as OpenAPI calls it. */
-const isSecret = ([field = '']: readonly string[], { properties }: JsonSchema) =>
-  properties?.[field]?.writeOnly === true;
+const isSecret = (path: readonly string[], root: JsonSchema) =>
+  path.some((_, index) => fieldAt(root, path.slice(0, index + 1))?.writeOnly === true);
 
 /** A value as the end of a sentence, without anything of it. */
 function describeKind(value: unknown): string {

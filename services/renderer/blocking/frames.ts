@@ -1,6 +1,11 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
-import { callExpression, definitionsOf, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
-import type { Target } from '../browser/target-tree.ts';
+import {
+  callExpression,
+  type CommandTarget,
+  definitionsOf,
+  evaluate,
+  openIsolatedWorld,
+} from '../browser/isolated-world.ts';
 import { own } from '../page/scripts/own.ts';
 
 /** The isolated world that blocking's scripts live in. */
@@ -8,7 +13,7 @@ export const blockingWorld = 'webcapture-blocking';
 
 /** A frame, in the target that its document lives in. */
 export interface Frame {
-  readonly target: Target;
+  readonly target: CommandTarget;
   readonly frameId: string;
   readonly url: string;
 }
@@ -19,7 +24,7 @@ interface FrameTree {
 }
 
 /** The frames of the targets, parents before their children. A target that has gone away has none. */
-export async function listFrames(targets: readonly Target[], timeoutMs: number): Promise<Frame[]> {
+export async function listFrames(targets: readonly CommandTarget[], timeoutMs: number): Promise<Frame[]> {
   const trees = await Promise.all(
     targets.map(async (target): Promise<Frame[]> => {
       try {

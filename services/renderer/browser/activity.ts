@@ -18,8 +18,6 @@ export const stillQuestion = `webcapture-${randomUUID()}`;
  */
 function watchActivity(question: string): void {
   'use strict';
-  // A page with frames is never called still.
-  if (window !== window.top) return;
   type Callback = (...args: unknown[]) => unknown;
   type Owner = object | undefined;
   const { apply, construct } = Reflect;
@@ -144,7 +142,6 @@ function watchActivity(question: string): void {
     'VideoDecoder',
     'WebSocket',
     'WebTransport',
-    'Worker',
     'XMLHttpRequest',
     'createImageBitmap',
     'fetch',
@@ -152,6 +149,31 @@ function watchActivity(question: string): void {
   ]) {
     replace(page, name, noteCall);
   }
+  // A worker answers what the page sends to it.
+  let sentAt: number | undefined;
+  let answeredAt: number | undefined;
+  let answers = 0;
+  const noteAnswer = () => {
+    sentAt = undefined;
+    answeredAt = now();
+    answers += 1;
+  };
+  const listen = functionOf(prototypeOf('EventTarget'), 'addEventListener');
+  replace(page, 'Worker', {
+    construct: (native, args, target) => {
+      mayBeCalled = true;
+      const worker = construct(native, args, target) as object;
+      if (listen !== undefined) apply(listen, worker, ['message', noteAnswer]);
+      return worker;
+    },
+  });
+  replace(prototypeOf('Worker'), 'postMessage', {
+    apply: (native, self, args) => {
+      // A worker that is sent one message after the other, and never answers, is not waited for again.
+      if (sentAt === undefined) sentAt = now();
+      return apply(native, self, args);
+    },
+  });
   for (const name of ['arrayBuffer', 'stream', 'text']) replace(prototypeOf('Blob'), name, noteCall);
   replace(prototypeOf('FontFace'), 'load', noteCall);
   for (const [name, method] of [
@@ -256,6 +278,8 @@ function watchActivity(question: string): void {
       }
     }
     let list = leftAt === undefined ? '' : `navigation 0 ${leftAt - now()} 0;`;
+    if (sentAt !== undefined) list += `worker 0 ${sentAt - now()} ${answers};`;
+    else if (answeredAt !== undefined) list += `answer 0 ${answeredAt - now()} ${answers};`;
     for (const key in first) {
       const one = first[key];
       if (one !== undefined) list += `${one.kind} ${one.delay} ${one.at - now()} ${runs[key] ?? 0};`;

@@ -100,6 +100,7 @@ function assertProvider(path: string, value: unknown): StealthProvider {
 /** Switches of which Chromium obeys the last one only, and those that would lead traffic past the egress proxy. */
 const ours = [
   '--disable-features',
+  '--blink-settings',
   '--proxy-server',
   '--proxy-bypass-list',
   '--proxy-pac-url',

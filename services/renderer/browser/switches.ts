@@ -76,10 +76,27 @@ function disabling(features: readonly string[]): string {
   return `--disable-features=${features.join(',')}`;
 }
 
+/** Playwright sets these. Chromium obeys only the last `--blink-settings`, so that ours has to repeat them; a test compares the two. */
+const settingsOfPlaywright = [
+  'primaryHoverType=2',
+  'availableHoverTypes=2',
+  'primaryPointerType=4',
+  'availablePointerTypes=4',
+];
+
+const blinkSettings = [
+  ...settingsOfPlaywright,
+  // The page is painted below the viewport too, so that a screenshot with a clip can show it. `captureBeyondViewport` sets the same, but
+  // in a roundabout way: it shows the page in a viewport of 1 × 1 px for a moment (page_handler.cc). Media queries change in it, and
+  // images of `<source media>` are loaded again: they were missing from up to a tenth of the pictures.
+  'mainFrameClipsContent=false',
+];
+
 /** Switches of both browsers, beside Playwright's own. */
 export const commonSwitches: readonly string[] = [
   ...egressSwitches,
   disabling(disabledFeatures),
+  `--blink-settings=${blinkSettings.join(',')}`,
   `--window-size=${windowSize.width},${windowSize.height}`,
   '--lang=en-US',
   // A page whose scripts hold more than this is ended by V8, before it takes the memory of the others.

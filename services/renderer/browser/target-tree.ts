@@ -48,7 +48,7 @@ export class TargetTree {
   }
 
   /** Follows the targets of a page. Resolves when the page's own is prepared; rejects when that failed. */
-  attach(session: CDPSession): Promise<void> {
+  attach(session: Pick<CDPSession, 'send' | 'on'>): Promise<void> {
     return this.#add({
       send: session.send.bind(session),
       on: (event, listener) => session.on(event, listener as () => void),

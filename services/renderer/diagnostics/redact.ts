@@ -44,7 +44,7 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
 }
 
 /** Returns the secret values of a request in the forms in which pages show them. The longest comes first, because it may contain another. */
-function secretValuesOf({ headers = {}, cookies = [], auth, css, script }: CaptureSecrets): string[] {
+function secretValuesOf({ headers = {}, cookies = [], auth, css, script, pdfEncryption }: CaptureSecrets): string[] {
   const login = auth && Buffer.from(`${auth.username}:${auth.password}`, 'utf8').toString('base64');
   const plain = [
     // A page may know only the second part of "Bearer abc".
@@ -54,6 +54,8 @@ function secretValuesOf({ headers = {}, cookies = [], auth, css, script }: Captu
     login,
     css,
     script,
+    pdfEncryption?.userPassword,
+    pdfEncryption?.ownerPassword,
   ].filter((value) => value !== undefined && value.length >= minSecretLength) as string[];
   const forms = plain.flatMap((value) => [value, encodeURIComponent(value.toWellFormed()), inJson(value)]);
   return [...new Set(forms)].toSorted((a, b) => b.length - a.length);

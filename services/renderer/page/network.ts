@@ -6,13 +6,17 @@ import type { ProxySession } from '../egress/proxy.ts';
 /** For so long nothing may happen; the same as Playwright's `networkidle`. */
 const quietMs = 500;
 
+/** A tenth of the quiet time, by which the wait may end late. */
 const quietPollIntervalMs = 50;
 /** No look is so much later than the one before, unless this process stood still. */
 const maxLookIntervalMs = 2 * quietPollIntervalMs;
+/** About a frame, in which a page shows what has come. */
 const fetchPollIntervalMs = 20;
+/** Short against the 40 ms in which a page sends its next request. */
 const askPollIntervalMs = 5;
-/** Maximum time between messages that belong together. A connection with this number of messages is a stream without an end. */
+/** Maximum time between messages that belong together. */
 const nextMessageMs = 250;
+/** A connection with this number of messages is a stream without an end. */
 const manyMessages = 10;
 
 export interface NetworkWatch {

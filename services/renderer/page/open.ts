@@ -6,6 +6,7 @@ import { BrowserLostError, type CapturePage, type PageSession } from '../browser
 import type { Size } from '../browser/stealth.ts';
 import { windowSize } from '../browser/switches.ts';
 import type { CaptureDeadline } from './deadline.ts';
+import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
@@ -24,6 +25,7 @@ export interface OpenPage extends Pick<
   readonly world: PageWorld;
   readonly emulation: ViewportEmulation;
   readonly network: NetworkWatch;
+  readonly frames: PageFrames;
   /** Whether the browser answers, within a second. */
   responds(): Promise<boolean>;
   /** Runs when the capture is over. */
@@ -60,7 +62,8 @@ export async function openPage(
   const world = new PageWorld(cdp, frameId, deadline, answerTimeoutMs);
   const document = new MainDocument(page, () => world.reset());
   const network = watchNetwork(page, proxySession, cdp);
-  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop()];
+  const frames = new PageFrames(page, cdp, frameId, world, deadline);
+  const cleanUps = [watch(acquired, deadline), () => document.stop(), () => network.stop(), () => frames.stop()];
   const emulation = new ViewportEmulation({ cdp, deadline }, options, windowOf(options, browsers));
   const open: OpenPage = {
     page,
@@ -75,6 +78,7 @@ export async function openPage(
     world,
     emulation,
     network,
+    frames,
     responds: acquired.responds,
     onRelease: (cleanUp) => void cleanUps.push(cleanUp),
     release: (end) => {

@@ -12,12 +12,10 @@ import { scrollToTop } from './scripts/scrolling.ts';
 import { scrollPage } from './scroll-page.ts';
 import { selecting } from './scripts/selecting.ts';
 import { find } from './wait-for.ts';
+import { step } from './world.ts';
 
 /** What is taken of a page, in place of its viewport. */
-export interface Part extends Box {
-  /** Some of it is out of sight. */
-  readonly isBeyondView: boolean;
-}
+export type Part = Box;
 
 /** For the element to be there; who knows that it takes longer asks to wait for it. */
 const elementTimeoutMs = 5000;
@@ -27,7 +25,7 @@ const scrollSteps = 12;
 /** To the end of a tall element. */
 const scrollTimeoutMs = 15_000;
 
-const helpers = [...selecting, ...boxing, openBoxes, clearView];
+const helpers = [...selecting, ...boxing, openBoxes, clearView, measurePage];
 
 /** Whether a part of the page is asked for. */
 export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
@@ -72,8 +70,9 @@ export async function framePart(open: OpenPage, options: RenderOptions): Promise
 async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
   const { world, emulation } = open;
   const { viewport } = emulation;
-  await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
-  if (x + width <= viewport.width && y + height <= viewport.height) return false;
+  const limit = { timeoutMs: callTimeoutMs, what: 'scrolling' };
+  const [, { left }] = await world.callEach([step(scrollToTop), step(measurePage)], limit);
+  if (x >= left && x + width <= left + viewport.width && y + height <= viewport.height) return false;
   await world.call(loadEagerly, [], { timeoutMs: callTimeoutMs, what: 'loading' });
   await scrollPage(open, scrollSteps);
   return true;
@@ -87,7 +86,7 @@ async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
     const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
     throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
-  return { ...clip, isBeyondView: right > page.viewWidth || bottom > page.viewHeight };
+  return clip;
 }
 
 const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;

@@ -2,23 +2,29 @@ import { setImmediate } from 'node:timers/promises';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
+import type { PageFrame } from './frames.ts';
 import { followMove } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
 import { asksForPart } from './part.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
+import { finishAnimations } from './scripts/animations.ts';
 import { fingerprintCanvas } from './scripts/canvases.ts';
 import { untilNothingIsDue, watchChanges } from './scripts/ready.ts';
-import { untilFrames, untilTimersRan } from './scripts/waits.ts';
+import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
 
-/** For what changes what is in view, from when it is first looked for; and for as long as there is more and more to see. */
+/**
+ * For what changes what is in view, from when it is first looked for. In public reports of missing content, preloaders leave 1.2 s after load,
+ * charts begin after 0.3 s and draw for 1 s, pages lead to another one after 1 s.
+ */
 const readyTimeoutMs = 2500;
+/** For as long as there is more and more to see: twice as long, so that a typed headline of 80 letters at 60 ms is complete. */
 const progressTimeoutMs = 5000;
 /** What scripts put off to a timer this soon after load is part of the page. */
 const timerGraceMs = 20;
-/** An app fetches what it shows once it has loaded; what never ends, like a poll, is no part of it. */
+/** An app fetches what it shows once it has loaded. In public reports it comes after 0.25 to 0.7 s; a poll never ends. */
 const fetchTimeoutMs = 1500;
-/** Time within which a page sends its next request after a response. */
+/** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
 const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
@@ -37,7 +43,7 @@ export interface Readiness {
  * @throws DocumentGoneError when the page has moved on to another document
  */
 export async function untilReady(open: OpenPage, options: RenderOptions): Promise<Readiness> {
-  const { network, world, page, document } = open;
+  const { network, world, document, frames } = open;
   const start = performance.now();
   const refresh = document.answer?.headers['refresh'];
   const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
@@ -45,13 +51,15 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   // The requests of the page arrive in a later turn of the event loop than the answer of the script.
   await setImmediate();
   await setImmediate();
-  const isStill = areStill && !network.isLoading && page.frames().length === 1 && !document.moving;
+  const isStill = areStill && !network.isLoading && frames.isEmpty && !document.moving;
   if (isStill && refresh === undefined) return { mayMove: false, softTimeouts: [] };
-  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: [] };
+  const mayRun = options.javaScript !== false;
+  const inFrames = mayRun && !frames.isEmpty ? untilFramesReady(open) : Promise.resolve([]);
+  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: await inFrames };
 
   const { isFullPage, format } = options;
   const scope = isFullPage || format === 'pdf' || asksForPart(options) ? 'all' : 'visible';
-  const about = { runs: isScripted && options.javaScript !== false, refresh };
+  const about = { runs: isScripted && mayRun, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
   let lastChange = await world.call(watchChanges, [], limit('watching changes'));
@@ -68,7 +76,35 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
     const isShown = (fetched === 'none' && !waited.repeats) || lastChange !== before;
     if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
-  return { mayMove: isScripted, softTimeouts: changing === undefined ? [] : [changing] };
+  const softTimeouts = new Set([...(changing === undefined ? [] : [changing]), ...(await inFrames)]);
+  return { mayMove: isScripted, softTimeouts: [...softTimeouts] };
+}
+
+/**
+ * Waits until the frames that are in view are ready, as {@link untilReady} does, and finishes their animations. Only timers, frame
+ * callbacks and animations count there. Never rejects: a frame may go away or not answer.
+ *
+ * @returns what was still changing in them
+ */
+async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
+  const timeoutMs = progressTimeoutMs + callTimeoutMs;
+  const steps = [
+    step(watchChanges),
+    step(untilNothingIsDue, 'visible', readyTimeoutMs, progressTimeoutMs, { runs: true }),
+    step(finishAnimations),
+  ] as const;
+  const inFrame = async ({ world }: PageFrame): Promise<SoftTimeout[]> => {
+    try {
+      if (!(await world.call(isLiveFrame, [], limit('a frame')))) return [];
+      const limits = { timeoutMs, what: 'what a frame is about to change' };
+      const [, { changing }] = await world.callEach(steps, limits, [fingerprintCanvas]);
+      return changing === undefined ? [] : [changing];
+    } catch {
+      return [];
+    }
+  };
+  const all = await frames.list();
+  return (await Promise.all(all.map(inFrame))).flat();
 }
 
 /**

@@ -1,5 +1,6 @@
 import { mimeTypes, type MimeType } from '@webcapture/shared/api/formats.ts';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
@@ -19,6 +20,7 @@ import { type AddedStyle, addStyle, runScript } from './client-code.ts';
 import { setCredentials } from './credentials.ts';
 import { extract } from './extract.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
+import { finishDocument } from './finish-document.ts';
 import { followMove } from './follow-move.ts';
 import { hideFirst, keepHidden } from './hiding.ts';
 import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
@@ -205,7 +207,7 @@ async function renderIn(
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
-    ? print(open, options, settled)
+    ? print(open, options, settled, secrets?.pdfEncryption)
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank }, errors);
@@ -294,8 +296,15 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
   }
 }
 
-async function print(open: OpenPage, options: RenderOptions, { whole }: Settled) {
-  return { ...(await printPdf(open, options, whole)), softTimeouts: [], blank: false };
+async function print(
+  open: OpenPage,
+  options: RenderOptions,
+  { whole }: Settled,
+  encryption: PdfEncryption | undefined,
+) {
+  const printed = await printPdf(open, options, whole);
+  const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
+  return { ...printed, bytes, softTimeouts: [], blank: false };
 }
 
 /** A page may move on at any moment; the document that it ends at is the one to settle. */

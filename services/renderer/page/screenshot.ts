@@ -38,6 +38,7 @@ const maxShotPixels = 40_000_000;
 const maxTileHeight = 8000;
 
 const callTimeoutMs = 5000;
+/** For the shot of a page whose scripts have been ended: what waited for them comes now, and one that was lost never does. */
 const shotTimeoutMs = 15_000;
 /** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
 const firstShotTimeoutMs = 4000;
@@ -61,7 +62,6 @@ export async function shoot(
   // Clips count from the left end of what can be scrolled to.
   const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
   const { x, y: top, width, height } = part ?? ofPage;
-  const captureBeyondViewport = part?.isBeyondView ?? whole?.strategy === 'grown';
   const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
   assertHolds(options.format, pixels.width, pixels.height);
   if (options.omitBackground === true) await omitBackground(open);
@@ -79,7 +79,6 @@ export async function shoot(
     const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
-      captureBeyondViewport,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
       ...clip,
     });
@@ -92,7 +91,7 @@ export async function shoot(
   let interrupted = false;
   for (let y = 0; y < height; y += step) {
     const clip = { x, y: top + y, width, height: Math.min(step, height - y), scale: 1 };
-    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, captureBeyondViewport, clip });
+    const taken = await capture(open, { format: 'png', optimizeForSpeed: true, clip });
     tiles.push(taken.bytes);
     interrupted ||= taken.interrupted;
   }
@@ -135,7 +134,6 @@ interface ScreenshotParams {
   readonly format: ImageFormat;
   readonly quality?: number;
   readonly optimizeForSpeed?: boolean;
-  readonly captureBeyondViewport?: boolean;
   readonly clip?: { x: number; y: number; width: number; height: number; scale: number };
 }
 
@@ -144,7 +142,7 @@ async function capture(
   params: ScreenshotParams,
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
-  const take = async () => (await cdp.send('Page.captureScreenshot', { captureBeyondViewport: false, ...params })).data;
+  const take = async () => (await cdp.send('Page.captureScreenshot', params)).data;
   // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
   // attached to an active page"), for as long as a busy machine takes to swap them.
   const retried = async () => {
@@ -306,6 +304,7 @@ function failed(message: string): ServiceError {
  * (Measured over single colours and qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.)
  */
 const maxBytesPerPixel = { png: 0.05, jpeg: 0.02, webp: 0.012 } as const satisfies Record<ImageFormat, number>;
+/** Headers alone may have as many bytes as a small picture of one colour. */
 const minFileBytes = 4096;
 
 /** Nearly every page shows something in its first rows. */

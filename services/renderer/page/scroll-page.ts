@@ -13,8 +13,9 @@ const callTimeoutMs = 5000;
 const effectsBudgetMs = 10_000;
 /** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
 const scrollBudgetMs = 10_000;
-/** A page that has grown so often on reaching its end, or by so many CSS pixels, will go on growing. */
+/** A page that has grown this number of times on reaching its end grows without an end. */
 const maxScrollRounds = 10;
+/** A page that has grown by this number of CSS pixels grows without an end. */
 const maxGrowth = 20_000;
 /** For what the page asked the server for on being scrolled. */
 const loadingTimeoutMs = 1500;

@@ -11,7 +11,7 @@ import { asksForPart, framePart, type Part, showPart } from './part.ts';
 import { layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
-import { finishAnimations, waitForRest, waitForReveals } from './scripts/animations.ts';
+import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './scripts/animations.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
@@ -51,12 +51,15 @@ export interface Settled {
 const fontTimeoutMs = 3200;
 /** Scripts that fade in, or count up, take no longer. */
 const restTimeoutMs = 1500;
-/** Content that comes in one by one: in all, and after the last one. Many put off the first one by a second and a half. */
+/** For content that comes in one by one. */
 const revealTimeoutMs = 7000;
+/** For the next one of these. Many pages put off the first one by a second and a half. */
 const nextRevealMs = 1700;
-/** An empty page changes within the first, shows something within the second, and what follows comes within the third. */
+/** For an empty page to change at all. */
 const quietTimeoutMs = 450;
+/** For an empty page that changes to show something. */
 const contentTimeoutMs = 2500;
+/** For what follows the first content of a page that was empty. */
 const moreContentTimeoutMs = 3000;
 /** Charts take a second to draw themselves in. */
 const canvasTimeoutMs = 1500;
@@ -151,7 +154,7 @@ export async function settle(
   if (blocking) await tidy(open, blocking, softTimeouts);
   await style?.keep();
   await keepHidden(open, options);
-  const finished = await world.call(finishAnimations, [], limit('finishing animations'));
+  const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
   // What the page does at the end of an animation is to be seen. (The shot itself draws the page as it is.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
   if (whole) whole = await fitFullPage(open, whole, laidOut);

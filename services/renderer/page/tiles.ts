@@ -5,8 +5,9 @@ import { prepareTiles, showTile } from './scripts/tiles.ts';
 
 /** A page of more tiles than these is taken as it has grown: it would take too long. */
 export const maxTiles = 120;
-/** For what moves at one place, and at all of them. */
+/** For what moves at one place. */
 const restMs = 1200;
+/** For what moves at all places together. */
 const restBudgetMs = 8000;
 const callTimeoutMs = 5000;
 

@@ -1,9 +1,9 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { stillQuestion } from '../browser/activity.ts';
-import type { PageSession } from '../browser/page.ts';
 import {
   callExpression,
+  type CommandTarget,
   definitionsOf,
   DocumentGoneError,
   evaluate,
@@ -68,7 +68,7 @@ type Helper = (...args: never[]) => unknown;
  * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
  */
 export class PageWorld {
-  readonly #cdp: PageSession;
+  readonly #cdp: CommandTarget;
   readonly #deadline: CaptureDeadline;
   readonly #frameId: string;
   readonly #maxTimeoutMs: number;
@@ -79,7 +79,7 @@ export class PageWorld {
    * @param frameId of the frame whose document is meant
    * @param maxTimeoutMs for each call, whatever its own limit
    */
-  constructor(cdp: PageSession, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
+  constructor(cdp: CommandTarget, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#cdp = cdp;
     this.#frameId = frameId;
     this.#deadline = deadline;
@@ -144,6 +144,31 @@ export class PageWorld {
   }
 
   /**
+   * Calls a function with the element of a frame as its first argument. It can use `own` and `pageState`.
+   *
+   * @throws DeadlineError, and Error when no element of this document has the frame
+   */
+  async callWithFrame<A extends readonly unknown[]>(
+    frameId: string,
+    fn: (frame: never, ...args: A) => void,
+    args: A,
+    { timeoutMs, what }: CallLimit,
+  ): Promise<void> {
+    const call = async () => {
+      const { backendNodeId } = await this.#cdp.send('DOM.getFrameOwner', { frameId });
+      const executionContextId = await this.#context();
+      const { object } = await this.#cdp.send('DOM.resolveNode', { backendNodeId, executionContextId });
+      await this.#cdp.send('Runtime.callFunctionOn', {
+        objectId: object.objectId as string,
+        functionDeclaration: `function (...args) { ${basis} (${fn.toString()})(this, ...args); }`,
+        arguments: args.map((value) => ({ value })),
+        silent: true,
+      });
+    };
+    await this.#deadline.run(call(), Math.min(timeoutMs, this.#maxTimeoutMs), what);
+  }
+
+  /**
    * As {@link call}, for what does not depend on the document: when the page moves on, the next one is asked, a few times.
    *
    * @throws DeadlineError, DocumentGoneError
@@ -164,6 +189,10 @@ export class PageWorld {
     }
   }
 
+  #context(): Promise<number> {
+    return (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
+  }
+
   #run(called: string, { timeoutMs, what }: CallLimit, helpers: readonly Helper[]): Promise<unknown> {
     return this.#deadline.run(this.#evaluate(called, helpers), Math.min(timeoutMs, this.#maxTimeoutMs), what);
   }
@@ -171,7 +200,7 @@ export class PageWorld {
   async #evaluate(called: string, helpers: readonly Helper[]): Promise<unknown> {
     const expression = `{ ${this.#prelude} ${definitionsOf(helpers)} ${called} }`;
     try {
-      const contextId = await (this.#contextId ??= openIsolatedWorld(this.#cdp, this.#frameId, worldName));
+      const contextId = await this.#context();
       return await evaluate(this.#cdp, { contextId, expression });
     } catch (error) {
       if (error instanceof DocumentGoneError) this.reset();

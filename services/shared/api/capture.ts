@@ -123,8 +123,12 @@ const secretsSchema = Type.Object(
     auth: Type.Boolean(),
     css: Type.Boolean(),
     script: Type.Boolean(),
+    pdfEncryption: Type.Optional(Type.Boolean({ description: 'Only for an encrypted PDF.' })),
   },
-  { description: 'Names of the headers and cookies of the request, and whether it had auth, css and script.' },
+  {
+    description:
+      'Names of the headers and cookies of the request, and whether it had auth, css, script and pdf.encryption.',
+  },
 );
 
 export type SecretsView = Static<typeof secretsSchema>;

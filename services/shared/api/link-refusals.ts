@@ -1,4 +1,4 @@
-import type { CaptureSecrets } from './secret-options.ts';
+import { type CaptureSecrets, secretLabel } from './secret-options.ts';
 
 const isFile = 'a link is answered with the file';
 const isSecret = 'a link is public, and would show it';
@@ -10,10 +10,11 @@ const secrets: Readonly<Record<keyof CaptureSecrets, string>> = {
   auth: isSecret,
   css: isSecret,
   script: isSecret,
+  pdfEncryption: isSecret,
 };
 
 /**
- * Options of `POST /capture` that a signed link cannot have, and why: everybody reads it and opens it again. Other options that are not secret
+ * Options of `POST /capture`, by dotted paths, that a signed link cannot have, and the reasons: links are public, and can be opened again. Other options that are not secret
  * can be in a link as soon as the schema knows them. See docs/capture-links.md.
  */
 export const linkRefusals: ReadonlyMap<string, string> = new Map([
@@ -23,6 +24,6 @@ export const linkRefusals: ReadonlyMap<string, string> = new Map([
   ['persistence', 'the file of a link ends with cdnTtl'],
   ['extract', isFile],
   ['html', 'an address cannot hold a page'],
-  ...Object.entries(secrets),
+  ...Object.entries(secrets).map(([name, why]) => [secretLabel(name as keyof CaptureSecrets), why] as const),
   ['headersFor', isSecret],
 ]);

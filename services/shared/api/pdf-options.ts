@@ -1,4 +1,11 @@
 import { type Static, Type } from 'typebox';
+import {
+  attachmentsSchema,
+  encryptionSchema,
+  metadataSchema,
+  type PdfAttachment,
+  type PdfMetadata,
+} from './document-options.ts';
 import { oneOf } from './one-of.ts';
 import { maxPaperMm, minPaperMm, paperNames, type PaperName, type PaperSize } from './paper.ts';
 
@@ -98,6 +105,9 @@ export const pdfSchema = Type.Object(
       }),
     ),
     outline: Type.Optional(Type.Boolean({ description: 'Write bookmarks made of the headings of the page.' })),
+    metadata: metadataSchema,
+    attachments: attachmentsSchema,
+    encryption: encryptionSchema,
   },
   { additionalProperties: false, description: 'PDF options. Allowed with format pdf only.' },
 );
@@ -116,4 +126,6 @@ export interface PdfOptions extends Readonly<
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;
+  readonly metadata?: PdfMetadata;
+  readonly attachments?: readonly PdfAttachment[];
 }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import type { PdfEncryption } from './document-options.ts';
 
 const kibibyte = 1024;
 
@@ -112,9 +113,15 @@ export const secretOptionNames = Object.keys(secretOptions) as readonly (keyof t
 type Optional<T> = { readonly [name in keyof T]?: T[name] };
 
 /** The secrets of a capture; what was not asked for is absent. */
-export type CaptureSecrets = Optional<Readonly<Static<ReturnType<typeof secretsObject>>>>;
+export type CaptureSecrets = Optional<Readonly<Static<ReturnType<typeof secretsObject>>>> & {
+  /** `pdf.encryption`: the one secret that is an option of an option. */
+  readonly pdfEncryption?: PdfEncryption;
+};
 
 const secretsObject = () => Type.Object(secretOptions);
+
+/** How messages name a secret: as the request has it. */
+export const secretLabel = (name: keyof CaptureSecrets): string => (name === 'pdfEncryption' ? 'pdf.encryption' : name);
 
 /** What is told of the secrets of a capture: the names of headers and cookies, and which of the others there are. */
 export interface SecretNames {
@@ -123,4 +130,5 @@ export interface SecretNames {
   readonly auth?: true;
   readonly css?: true;
   readonly script?: true;
+  readonly pdfEncryption?: true;
 }

@@ -28,6 +28,9 @@ export const scriptTimeoutMs = 5000;
 /** For a page to be read, where parts of it are to be extracted. */
 export const extractTimeoutMs = 8000;
 
+/** Time for metadata, attachments and encryption of a PDF, including the wait for other documents of the same renderer. */
+export const documentTimeoutMs = 30_000;
+
 /** The longest wait before a background capture that the store did not take is rendered again. */
 export const maxStoreRetryMs = 5 * 60_000;
 
@@ -39,12 +42,14 @@ export const storeRetryMs = (attempt: number): number => backoffMs(attempt - 1, 
 
 /** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
-  const { timeout, imageTimeout, delay, waitFor, click = [], secrets, extract } = options;
+  const { timeout, imageTimeout, delay, waitFor, click = [], secrets, extract, pdf } = options;
   // What the clicks, or the script, lead to has as long as the page itself.
   const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
   const scriptMs = secrets?.script ? timeout + scriptTimeoutMs : 0;
   const extractMs = extract === undefined ? 0 : extractTimeoutMs;
-  const stepsMs = scriptMs + clicksMs + (waitFor?.timeout ?? 0) + extractMs;
+  const isFinished = pdf.metadata !== undefined || pdf.attachments !== undefined || secrets?.pdfEncryption === true;
+  const documentMs = isFinished ? documentTimeoutMs : 0;
+  const stepsMs = documentMs + scriptMs + clicksMs + (waitFor?.timeout ?? 0) + extractMs;
   return startBy + timeout + stepsMs + imageTimeout + delay + marginMs;
 }
 

@@ -141,8 +141,17 @@ function withoutResult(record: CaptureRecord) {
 /** The names of the secrets; values are never shown. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
   if (secrets === undefined) return {};
-  const { headers = [], cookies = [], auth = false, css = false, script = false } = secrets;
-  return { secrets: { headers: [...headers], cookies: [...cookies], auth, css, script } };
+  const { headers = [], cookies = [], auth = false, css = false, script = false, pdfEncryption } = secrets;
+  return {
+    secrets: {
+      headers: [...headers],
+      cookies: [...cookies],
+      auth,
+      css,
+      script,
+      ...(pdfEncryption === undefined ? {} : { pdfEncryption }),
+    },
+  };
 }
 
 function refreshView(record: CaptureRecord): { readonly refresh?: RefreshView } {

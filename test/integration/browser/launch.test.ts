@@ -57,14 +57,14 @@ describe('a launched browser', () => {
     expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('WEBCAPTURE_TEST_SECRET');
   });
 
-  test('has turned off what Playwright turns off', async () => {
+  test.each(['--disable-features', '--blink-settings'])('repeats what Playwright lists in %s', async (name) => {
     const plain = await chromium.launch({ executablePath, chromiumSandbox: false });
     const session = await plain.newBrowserCDPSession();
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
     const pid = processInfo.find(({ type }) => type === 'browser')?.id ?? 0;
-    const theirs = await disabledFeatures(pid);
+    const theirs = await listOf(name, pid);
     await plain.close();
-    const ours = await disabledFeatures((await launch()).pid);
+    const ours = await listOf(name, (await launch()).pid);
     expect(theirs.length).toBeGreaterThan(3);
     expect(ours).toEqual(expect.arrayContaining(theirs));
   });
@@ -87,11 +87,11 @@ describe('a launched browser', () => {
   });
 });
 
-/** The last switch is the one that counts. */
-async function disabledFeatures(pid: number): Promise<string[]> {
+/** The values of a switch with a list. The last switch is the one that counts. */
+async function listOf(name: string, pid: number): Promise<string[]> {
   const commandLine = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
-  const last = commandLine.findLast((part) => part.startsWith('--disable-features='));
-  return last?.slice('--disable-features='.length).split(',') ?? [];
+  const last = commandLine.findLast((part) => part.startsWith(`${name}=`));
+  return last?.slice(`${name}=`.length).split(',') ?? [];
 }
 
 describe.each(['headlessShellPath', 'chromiumPath'] as const)('the temporary files of %s', (path) => {

@@ -76,6 +76,11 @@ describe('what is wrong with a request', () => {
       { '--auth-username': '', '--auth-password': 'secret' },
       '--auth-username must be a string of 1 to 1024 characters',
     ],
+    [
+      { '--pdf-encryption-user-password': 'secret'.repeat(30) },
+      '--pdf-encryption-user-password must be a string of 1 to 127 characters',
+    ],
+    [{ '--pdf-metadata-title': '' }, '--pdf-metadata-title must be a string of 1 to 512 characters, not ""'],
   ])('%j', (flags, problem) => {
     expect(findProblems(requestOf(flags), byFlag)).toEqual([problem]);
   });

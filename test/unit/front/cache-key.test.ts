@@ -79,6 +79,9 @@ test.each<Partial<RenderOptions['pdf']>>([
   { footerTemplate: 'a' },
   { tagged: false },
   { outline: true },
+  { metadata: { title: 'a' } },
+  { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Data' }] },
+  { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Source' }] },
 ])('with format pdf, %j makes another name', (changes) => {
   expect(pdf(changes)).not.toBe(pdf({}));
 });

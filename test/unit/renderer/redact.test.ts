@@ -6,6 +6,7 @@ const redactor = redactorOf({
   headers: { Authorization: 'Bearer header-token', 'X-A': 'ab' },
   cookies: [{ name: 'sid', value: 'cookie value' }],
   auth: { username: 'ann', password: 'pass"word' },
+  pdfEncryption: { userPassword: 'open-it', ownerPassword: 'change-it' },
 });
 
 test.each([
@@ -15,6 +16,7 @@ test.each([
   ['a password, as it stands in JSON', '{"password":"pass\\"word"}', '{"password":"[redacted]"}'],
   ['a login as it is sent', `Basic ${Buffer.from('ann:pass"word').toString('base64')}`, 'Basic [redacted]'],
   ['nothing of a value that is too short to tell', 'ab c', 'ab c'],
+  ['the passwords of a PDF', 'open-it and change-it', '[redacted] and [redacted]'],
   ['the user name as a word', 'user ann of /ann/ cannot', 'user [redacted] of /[redacted]/ cannot'],
   ['credentials of an address in a text', 'at http://u:p@a.example/x#token=1 now', 'at http://a.example/x now'],
 ])('a text loses %s', (_what, text, expected) => {

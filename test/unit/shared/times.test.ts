@@ -13,6 +13,9 @@ test.each<[Partial<RenderOptions>, number]>([
   [{ delay: defaultOptions.delay + 7 }, 7],
   [{ waitFor: { text: 'a', state: 'visible', timeout: 7, required: false } }, 7],
   [{ extract: ['text'] }, 8000],
+  [{ secrets: { pdfEncryption: true } }, 30_000],
+  [{ pdf: { ...defaultOptions.pdf, metadata: { title: 'a' } } }, 30_000],
+  [{ pdf: { ...defaultOptions.pdf, attachments: [] } }, 30_000],
   // What they lead to has as long as the page.
   [{ click: ['a', 'b'] }, defaultOptions.timeout + 10_000],
   [{ secrets: { script: true } }, defaultOptions.timeout + 5000],

@@ -79,13 +79,14 @@ function Fact({ name, children }: { readonly name: string; readonly children: Co
 
 type Secrets = NonNullable<Capture['metadata']['secrets']>;
 
-function secretsInWords({ headers, cookies, auth, css, script }: Secrets): string {
+function secretsInWords({ headers, cookies, auth, css, script, pdfEncryption }: Secrets): string {
   const parts = [
     headers.length > 0 && `headers ${headers.join(', ')}`,
     cookies.length > 0 && `cookies ${cookies.join(', ')}`,
     auth && 'a login',
     css && 'CSS',
     script && 'a script',
+    pdfEncryption === true && 'passwords of the PDF',
   ];
   return parts.filter(Boolean).join('; ');
 }

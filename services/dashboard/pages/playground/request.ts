@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { onKeyChange } from '../../shell/session.ts';
-import { type Body, type Path, pathKey, withValue } from './schema.ts';
+import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
 /** The request that is being put together. It outlives the page, so that one can look at the captures and come back. */
 export const body = signal<Body>({});
@@ -72,10 +72,10 @@ function readPresets(): readonly Preset[] {
   }
 }
 
-/** Keeps the request under a name, without what the document calls writeOnly: passwords do not belong into a browser's storage. */
-export function keepPreset(name: string, request: Body, { properties = {} }: JsonSchema): void {
-  const harmless = Object.entries(request).filter(([field]) => properties[field]?.writeOnly !== true);
-  storePresets([...presets.value.filter((each) => each.name !== name), { name, body: Object.fromEntries(harmless) }]);
+/** Keeps the request under a name, without fields that the schema calls writeOnly: the browser's storage is not for passwords. */
+export function keepPreset(name: string, request: Body, schema: JsonSchema): void {
+  const others = presets.value.filter((each) => each.name !== name);
+  storePresets([...others, { name, body: withoutSecrets(request, schema) }]);
 }
 
 export function removePreset(name: string): void {

@@ -51,6 +51,19 @@ export function isFound(name: string, schema: JsonSchema, search: string): boole
   );
 }
 
+/** A body without the fields that its schema calls writeOnly, at any depth. */
+export function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): Body {
+  const kept = Object.entries(fields).filter(([name]) => properties[name]?.writeOnly !== true);
+  return Object.fromEntries(
+    kept.map(([name, value]) => {
+      const inner = properties[name];
+      return [name, inner?.properties && isObject(value) ? withoutSecrets(value, inner) : value];
+    }),
+  );
+}
+
+const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
+
 /** Checks a body by the schema that the service validates with; the messages stand under the keys of their paths. */
 export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<string, string> {
   // It interprets the schema: the policy of the page allows no code that is made of text.

@@ -3,7 +3,18 @@ import type { Body } from './schema.ts';
 
 /** The options of a request that no link can have. */
 export function optionsWithoutLink(request: Body): readonly string[] {
-  return Object.keys(request).filter((name) => linkRefusals.has(name));
+  return [...linkRefusals.keys()].filter((name) => isGiven(request, name.split('.')));
+}
+
+/** Whether an object has something at a path. */
+function isGiven(value: unknown, [field, ...rest]: readonly string[]): boolean {
+  if (field === undefined) return true;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, field) &&
+    isGiven(Reflect.get(value, field), rest)
+  );
 }
 
 /**

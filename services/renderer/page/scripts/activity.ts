@@ -3,14 +3,18 @@
 /** What every script of this folder finds under the name `activity`: see {@link readActivity}. */
 export type PageActivity = ReturnType<typeof readActivity>;
 
-/** Callbacks that the page's scripts have put off with the same function and the same delay. */
+/**
+ * Callbacks that the page's scripts have put off with the same function and the same delay, a navigation that has begun, the answer of a worker
+ * (`worker`), or what may follow that (`answer`).
+ */
 export interface DueCallbacks {
+  /** The name of the function, or one of these. */
   readonly kind: string;
   /** In milliseconds; 0 for frames and idle time. */
   readonly delay: number;
   /** Milliseconds until the first of them is due; below 0 where it is late. */
   readonly inMs: number;
-  /** How many have run since the document began. */
+  /** How many have run, or answers have come, since the document began. */
   readonly ran: number;
 }
 

@@ -37,12 +37,67 @@ export function finishAnimations(): number {
 }
 
 /**
+ * Shows texts and pictures that an animation without an end leaves less than half as visible as it makes them: the animation moves on to the
+ * first time at which they are most visible, and pauses. Animations of siblings with the same name move together, until the most visible
+ * sibling is there: of words that take turns, one is visible.
+ */
+export function showPulsing(): void {
+  /** Of the opacity that an animation makes: above it, a text can be read. */
+  const minShare = 0.5;
+  /** Number of times at which a round is looked at. */
+  const looks = 20;
+  /** Each row costs up to `looks` calculations of styles. */
+  const maxRows = 30;
+  const opacityOf = (element: Element) => Number(getComputedStyle(element).opacity);
+  const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
+    const { effect, timeline, playState, currentTime } = animation;
+    if (playState !== 'running' || !(timeline instanceof DocumentTimeline) || typeof currentTime !== 'number')
+      return [];
+    if (!(effect instanceof KeyframeEffect) || effect.pseudoElement !== null || effect.target === null) return [];
+    const { target } = effect;
+    const { endTime, duration, delay = 0 } = effect.getComputedTiming();
+    if (endTime !== Number.POSITIVE_INFINITY || typeof duration !== 'number') return [];
+    if (!effect.getKeyframes().some((frame) => 'opacity' in frame)) return [];
+    const hasText = (own(target).textContent ?? '').trim() !== '';
+    if (!hasText && !own(target).matches('img, :has(img), svg, :has(svg), svg *')) return [];
+    const name = animation instanceof CSSAnimation ? animation.animationName : '';
+    return [{ animation, target, name, currentTime, duration, delay }];
+  });
+  const families = [...Map.groupBy(pulses, ({ target }) => own(target).parentNode).values()];
+  const rows = families.flatMap((family) => [...Map.groupBy(family, ({ name }) => name).values()]);
+  for (const row of rows.slice(0, maxRows)) {
+    const [first] = row.toSorted((a, b) => opacityOf(b.target) - opacityOf(a.target));
+    const before = first === undefined ? 1 : opacityOf(first.target);
+    // No opacity is greater than 1.
+    if (first === undefined || before >= minShare) continue;
+    const { animation, target, currentTime, duration, delay } = first;
+    const begin = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
+    // At its end, a round is already at the beginning of the next one.
+    const times = Array.from({ length: looks }, (_, look) => begin + ((look + 1) / looks) * duration - 1);
+    const opacities = times.map((time) => {
+      animation.currentTime = time;
+      return opacityOf(target);
+    });
+    const most = Math.max(...opacities);
+    const best = times[opacities.indexOf(most)] ?? currentTime;
+    animation.currentTime = currentTime;
+    if (before >= most * minShare) continue;
+    for (const each of row) {
+      each.animation.pause();
+      each.animation.currentTime = each.currentTime + best - currentTime;
+    }
+  }
+}
+
+/**
  * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
  * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
  * where they are at the top of the page.
  */
 export async function holdScrollAnimations(): Promise<void> {
+  /** An animation is placed with the next frame; on a busy machine some frames later. */
   const maxFrames = 5;
+  /** For a page that is not drawn. */
   const frameMs = 100;
   const page = document.scrollingElement ?? document.documentElement;
   const scrollers: (Element | null | undefined)[] = [page, pageState.webcaptureScroller?.scrolled];
@@ -128,6 +183,7 @@ export function watchMotion(): void {
  * @param mayBeStill where the scripts have ended, nothing is waited for
  */
 export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
+  /** About a frame. */
   const pollIntervalMs = 20;
   /** Without a change in so many polls and frames it is over: a busy machine is late with these as it is with the changes. */
   const restPolls = 5;
@@ -186,7 +242,9 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
  * @returns how many came in
  */
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
+  /** About two frames. */
   const pollIntervalMs = 30;
+  /** Looking at more would take longer than the wait is worth. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';

@@ -29,7 +29,8 @@ export interface ImageCounts {
 
 /** What has become of the `<img>` of the document so far, for pages in which nothing can be waited for. */
 export function countImages(): ImageCounts {
-  const images = [...document.images].filter((image) => image.currentSrc !== '' || image.src !== '');
+  // An image with only `srcset` or a `<source>` has no `currentSrc` while it loads.
+  const images = [...document.images].filter((image) => image.currentSrc !== '' || image.src !== '' || !image.complete);
   const complete = images.filter((image) => image.complete);
   const loaded = complete.filter((image) => image.naturalWidth > 0 || image.naturalHeight > 0).length;
   return { loaded, failed: complete.length - loaded, pending: images.length - complete.length };
@@ -143,7 +144,9 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
         const { contentDocument } = own(element as HTMLIFrameElement);
         if (contentDocument && counts(element)) visit(contentDocument);
         const image = own(element).localName === 'img' ? (element as HTMLImageElement) : undefined;
-        if (image && (image.currentSrc !== '' || image.src !== '') && counts(image)) images.add(image);
+        // An image with only `srcset` or a `<source>` has no `currentSrc` while it loads.
+        const hasSource = image && (image.currentSrc !== '' || image.src !== '' || !image.complete);
+        if (hasSource && counts(image)) images.add(image);
         for (const probed of probesOf(element)) images.add(probed);
       }
     };

@@ -9,6 +9,7 @@ declare const pageState: PageState;
 
 /** A number that tells two drawings of a canvas apart; 0 for an empty one. One that cannot be read has always the same. */
 export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
+  /** In pixels. Reading a larger picture takes longer, at each look. */
   const side = 96;
   const unreadable = -1;
   if (canvas.width === 0 || canvas.height === 0) return unreadable;

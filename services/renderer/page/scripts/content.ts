@@ -12,6 +12,7 @@ declare const own: typeof Own;
  * {@link waitForContent}: on a busy machine that may be looked at later. Runs before the page's own scripts.
  */
 export function watchFirstContent(): void {
+  /** A page with more elements is not empty. */
   const maxElements = 50;
   const note = () => {
     const { body } = document;
@@ -37,6 +38,7 @@ export function watchFirstContent(): void {
  * @param moreMs for what follows it, as long as something comes every `stepMs`
  */
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
+  /** About two frames. */
   const pollIntervalMs = 30;
   /** What is there by then is what a page shows at first. */
   const firstLookMs = 150;

@@ -47,6 +47,7 @@ export function openBoxes({ document: shown, target }: Level): boolean {
 export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {
   /** Looking at more would take seconds. */
   const maxElements = 20_000;
+  /** Places in an element that are looked at, a viewport apart. */
   const maxViews = 60;
   const hide = (other: Element, property: string, value: string) => {
     const { style } = own(other as Partial<HTMLElement>);

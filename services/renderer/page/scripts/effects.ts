@@ -68,6 +68,7 @@ function isNotable(share: number): boolean {
 async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   /** One change may have come by itself; those of an effect come at each place. */
   const minStations = 2;
+  /** Each one is measured at up to 40 places. */
   const maxElements = 300;
   /** Of the viewport: what scenes cover together, in a page that is shown by them. */
   const minFilmShare = 0.25;
@@ -218,7 +219,9 @@ export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, mi
  * @returns how many elements were changed
  */
 export async function holdScrollEffects(budgetMs: number): Promise<number> {
+  /** Each takes a few frames, and all of them at most the 10 s of the budget. */
   const maxStations = 40;
+  /** A page with more doubtful places moves by itself. */
   const maxRevisits = 8;
   /** At all places together. */
   const patience: Patience = { lagMs: 3000, tweenMs: 6000 };

@@ -7,6 +7,7 @@ import type {
   levelsOf as LevelsOf,
   scrollToBox as ScrollToBox,
 } from './boxes.ts';
+import type { measurePage as MeasurePage } from './measures.ts';
 import type { clearView as ClearView, openBoxes as OpenBoxes } from './covers.ts';
 import type { selectAll as SelectAll } from './selecting.ts';
 import type { PageState } from './state.ts';
@@ -22,6 +23,7 @@ declare const boxOf: typeof BoxOf;
 declare const clearView: typeof ClearView;
 declare const isVisible: typeof IsVisible;
 declare const levelsOf: typeof LevelsOf;
+declare const measurePage: typeof MeasurePage;
 declare const openBoxes: typeof OpenBoxes;
 declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;
@@ -41,7 +43,9 @@ export interface Box {
  * @returns whether it is larger than the viewport
  */
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
+  /** For a page that is not drawn. */
   const observeTimeoutMs = 300;
+  /** A viewport apart: what is further down in an element is taken as it is. */
   const maxSteps = 40;
   const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
@@ -90,10 +94,15 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   const isTall = height > innerHeight || width > innerWidth;
   if (!isTall) return false;
   scrollTo('start');
-  const top = scrollY;
-  for (let step = 1; step <= maxSteps && step * innerHeight < height; step += 1) {
+  const [left, top] = [scrollX, scrollY];
+  const { writingMode } = getComputedStyle(document.body ?? document.documentElement);
+  const isVertical = writingMode !== 'horizontal-tb';
+  const [length, view] = isVertical ? [width, innerWidth] : [height, innerHeight];
+  const sense = writingMode.endsWith('-rl') ? -1 : 1;
+  for (let step = 1; step <= maxSteps && step * view < length; step += 1) {
     await waits.untilObserved(observeTimeoutMs);
-    window.scrollTo({ top: top + step * innerHeight, behavior: 'instant' });
+    const by = step * view;
+    window.scrollTo({ ...(isVertical ? { left: left + sense * by } : { top: top + by }), behavior: 'instant' });
   }
   await waits.untilObserved(observeTimeoutMs);
   scrollTo('start');
@@ -105,10 +114,7 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
  *
  * @returns where it is, with the padding, but no further than the page goes; null where there is none
  */
-export function isolateElement(
-  parts: ParsedSelector,
-  padding: number,
-): (Box & { readonly isBeyondView: boolean }) | null {
+export function isolateElement(parts: ParsedSelector, padding: number): Box | null {
   const known = pageState.webcaptureElement;
   const element =
     known !== undefined && own(known).isConnected && isVisible(known)
@@ -122,10 +128,7 @@ export function isolateElement(
 
   const root = document.scrollingElement ?? document.documentElement;
   const box = boxesAtLevels(element, levels).at(-1) ?? boxOf(element);
-  // A document from right to left is scrolled to the left of where it begins.
-  const isFromRight = getComputedStyle(document.body ?? document.documentElement).direction === 'rtl';
-  const offset = isFromRight ? Math.max(0, own(root).scrollWidth - own(root).clientWidth) : 0;
-  const [pageX, pageY] = [scrollX + offset, scrollY];
+  const [pageX, pageY] = [scrollX + measurePage().left, scrollY];
   // What is fixed to the viewport may reach beyond the page.
   const pageRight = Math.max(own(root).scrollWidth, Math.ceil(box.right + pageX));
   const pageBottom = Math.max(own(root).scrollHeight, Math.ceil(box.bottom + pageY));
@@ -133,7 +136,6 @@ export function isolateElement(
   const y = Math.max(0, Math.floor(box.top + pageY - padding));
   const right = Math.min(pageRight, Math.ceil(box.right + pageX + padding));
   const bottom = Math.min(pageBottom, Math.ceil(box.bottom + pageY + padding));
-  const isBeyondView = x < pageX || y < pageY || right > pageX + innerWidth || bottom > pageY + innerHeight;
   if (right <= x || bottom <= y) return null;
-  return { x, y, width: right - x, height: bottom - y, isBeyondView };
+  return { x, y, width: right - x, height: bottom - y };
 }

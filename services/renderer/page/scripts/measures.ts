@@ -32,7 +32,8 @@ export function measurePage(): PageMeasures {
     ...panes.map(({ element }) => own(element).getBoundingClientRect().bottom - rootBox.top),
   );
   const { direction, writingMode } = getComputedStyle(body ?? document.documentElement);
-  const fromRight = writingMode === 'vertical-rl' || (direction === 'rtl' && writingMode === 'horizontal-tb');
+  const fromRight =
+    ['vertical-rl', 'sideways-rl'].includes(writingMode) || (direction === 'rtl' && writingMode === 'horizontal-tb');
   return {
     height: Math.ceil(Math.max(own(root).scrollHeight, own(document.documentElement).scrollHeight, scrollerHeight)),
     width: Math.max(own(root).scrollWidth, own(document.documentElement).scrollWidth),
@@ -41,6 +42,11 @@ export function measurePage(): PageMeasures {
     viewHeight: innerHeight,
     contentHeight: Math.ceil(Math.max(rootBox.height, bodyHeight, scrollerHeight)),
   };
+}
+
+/** Returns the height of all that a document can be scrolled to, in CSS pixels. */
+export function readContentHeight(): number {
+  return own(document.scrollingElement ?? document.documentElement).scrollHeight;
 }
 
 /** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */

@@ -39,9 +39,9 @@ export function interceptResizes(): void {
   });
 }
 
-/** Keeps `resize` from the page, or no longer: a person who looks at it never resizes the window. */
-export function hideResizes(hide: boolean): void {
-  pageState.webcaptureHidesResizes = hide;
+/** Keeps `resize` from the page from now on: a person who looks at it never resizes the window. */
+export function hideResizes(): void {
+  pageState.webcaptureHidesResizes = true;
 }
 
 /**

@@ -14,6 +14,7 @@ declare const fingerprintCanvas: typeof FingerprintCanvas;
 
 /** Notes from now on what scripts change in the document, for {@link untilNothingIsDue}. A second call starts the time anew: it returns that time. */
 export function watchChanges(): number {
+  /** Added nodes of one parent that are looked at. */
   const maxPlaces = 20;
   const now = performance.now();
   if (pageState.webcaptureChanges) {
@@ -92,26 +93,39 @@ export async function untilNothingIsDue(
   maxProgressMs: number,
   { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
 ): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
-  /** Callbacks that have changed nothing in view for this time are not waited for. */
+  /** Callbacks that have changed nothing in view for this time are not waited for: a chart that begins 300 ms after load is. */
   const quietMs = 500;
-  /** Minimum number of their runs in that time. */
+  /** Minimum number of their runs in that time: a busy machine runs few. */
   const quietRuns = 3;
+  /** Minimum number of frames in that time, as for other callbacks. */
   const quietFrames = 8;
-  /** Where nothing is known of what is due, a change comes within this after load, or after the last one. */
+  /** Where nothing is known of what is due, the first change comes within this after load: content is 30 to 300 ms away in public reports. */
   const firstChangeMs = 400;
+  /** Where nothing is known of what is due, the next change comes within this. */
   const nextChangeMs = 250;
-  /** What comes at this distance is given one turn, and an interval of the second distance is a clock or a row of slides. */
+  /** Timers of this delay or more are given one turn: a row of shorter ones may be one motion. */
   const longDelayMs = 250;
+  /** An interval of this delay or more is a clock or a row of slides. */
   const slowIntervalMs = 1000;
-  /** A node that has changed for this time without a pause has an endless motion. */
+  /** A node that has changed for this time without a pause has an endless motion: fades and charts take up to 1 s. */
   const endlessMs = 1500;
-  /** A longer pause ends a motion, if this number of looks found no change: a busy machine draws few frames. */
+  /** A longer pause ends a motion. */
   const maxPauseMs = 250;
+  /** A pause is one only if this number of looks found no change: a busy machine draws few frames. */
   const maxPauseLooks = 5;
   /** The browser reports a navigation that has begun within this time. */
   const navigationMs = 700;
+  /** For the answer of a worker, as for that of a server. */
+  const workerMs = 1500;
+  /** Between answers that belong together, as for messages of a server. */
+  const nextAnswerMs = 250;
+  /** A worker that has sent this number of answers sends them without an end, as for messages of a server. */
+  const manyAnswers = 10;
+  /** A frame. */
   const pollIntervalMs = 16;
+  /** For a page that is not drawn. */
   const frameMs = 50;
+  /** Changed nodes that one look asks for their place. */
   const maxLooks = 200;
 
   const watch = pageState.webcaptureChanges;
@@ -191,6 +205,8 @@ export async function untilNothingIsDue(
   const isAwaited = (callbacks: DueCallbacks, now: number, end: number): boolean => {
     const { kind, delay, inMs } = callbacks;
     if (kind === 'navigation') return -inMs < navigationMs;
+    if (kind === 'worker') return -inMs < workerMs;
+    if (kind === 'answer') return -inMs < nextAnswerMs && callbacks.ran < manyAnswers;
     const sinceChange = runsSince(runsAtChange, callbacks);
     const sinceGrowth = runsSince(runsAtGrowth, callbacks);
     if (inMs > end - now || (kind === 'setInterval' && delay >= slowIntervalMs)) return false;
@@ -232,7 +248,7 @@ export async function untilNothingIsDue(
         ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
     // At the end, what is due all the same was not waited for.
-    repeats = due?.some(({ inMs }) => inMs < nextChangeMs) === true;
+    repeats = due?.some(({ kind, inMs }) => kind !== 'answer' && inMs < nextChangeMs) === true;
     const refresh = refreshAt();
     const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;
     if (isLate || !(awaited || isLeaving)) break;

@@ -12,6 +12,7 @@ declare const mayStyle: typeof MayStyle;
 
 /** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
 export function rememberRevealed(): void {
+  /** Reading the styles of more takes too long. */
   const maxElements = 5000;
   if (document.scripts.length === 0) return;
   finishAnimations();
@@ -79,6 +80,7 @@ export function keepRevealed(): void {
 
 /** Counts texts and pictures that have their place in the page, and that no script has shown although they are in sight. */
 export function countUnseen(): number {
+  /** Reading the styles of more takes too long. */
   const maxElements = 5000;
   if (document.scripts.length === 0 || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
   const hidden = new Set<Element>();

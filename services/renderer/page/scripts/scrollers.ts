@@ -5,12 +5,35 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
-/** A helper of the call of {@link findScroller}. */
+/** A helper of the calls from another file. */
 declare const everyElement: typeof EveryElement;
+
+/** Whether the page has a frame of another origin that is large enough to be one of the boxes that {@link findScroller} looks for. */
+export function hasLargeForeignFrame(): boolean {
+  /** Of the viewport's height and width, as for other boxes. */
+  const minHeightShare = 0.25;
+  const minWidthShare = 0.1;
+  return everyElement().some((element) => {
+    if (!(element instanceof HTMLIFrameElement) || element.contentDocument !== null) return false;
+    const { width, height } = own(element).getBoundingClientRect();
+    return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
+  });
+}
+
+/** Notes how tall the content of a frame is, in CSS pixels. */
+export function noteFrameHeight(frame: HTMLIFrameElement, height: number): void {
+  (pageState.webcaptureFrameHeights ??= new Map()).set(frame, height);
+}
+
+/** By how much the content of a frame of another origin is taller than the frame. */
+export function foreignExcess(frame: HTMLIFrameElement): number {
+  const height = pageState.webcaptureFrameHeights?.get(frame);
+  return height === undefined ? 0 : height - frame.clientHeight;
+}
 
 /**
  * Looks for the boxes that scroll the page's content where the document itself does not: an app shell, a body that scrolls by itself, panes
- * that are side by side. Frames of the same origin count as such boxes. Remembers them for {@link growScroller}.
+ * that are side by side. Frames count as such boxes. Remembers them for {@link growScroller}.
  *
  * @returns by how much the content of the one with the most content is taller than that box, or null when there is no such box
  */
@@ -31,7 +54,7 @@ export function findScroller(): number | null {
   const excessOf = (element: Element): number => {
     if (element instanceof HTMLIFrameElement) {
       const inner = rootOf(element);
-      return inner === null ? 0 : inner.scrollHeight - inner.clientHeight;
+      return inner === null ? foreignExcess(element) : inner.scrollHeight - inner.clientHeight;
     }
     return own(element).scrollHeight - own(element).clientHeight;
   };
@@ -99,7 +122,8 @@ export function growScroller(): void {
   };
   const heightOf = (element: Element) => own(element).getBoundingClientRect().height;
   for (const { element: pane, scrolled, chain } of pageState.webcaptureScroller?.panes ?? []) {
-    const by = own(scrolled).scrollHeight - own(scrolled).clientHeight;
+    const isForeign = pane instanceof HTMLIFrameElement && scrolled === pane;
+    const by = isForeign ? foreignExcess(pane) : own(scrolled).scrollHeight - own(scrolled).clientHeight;
     if (by <= 0) continue;
     const { top, bottom } = own(pane).getBoundingClientRect();
     const others = chain

@@ -48,7 +48,7 @@ export async function scrollThrough(
   const scripted = document.scripts.length > 0 || document.querySelector('[onscroll]') !== null;
   const at = (reachedEnd: boolean) => ({ reachedEnd, height: own(target).scrollHeight, scripted });
   const end = performance.now() + budgetMs;
-  // Observers hear of each station by itself, since many look at the first of several messages only.
+  /** For a page that is not drawn. Observers hear of each station by itself, since many look at the first of several entries only. */
   const observeTimeoutMs = 300;
   const { webcaptureEffects } = pageState;
   /** Elements whose style has changed since the last station, once each. */
@@ -85,6 +85,7 @@ export async function scrollThrough(
 export async function scrollAsWheel(budgetMs: number): Promise<void> {
   /** In CSS pixels: about what smooth scrolling moves between two frames. */
   const stepHeight = 50;
+  /** For a page that is not drawn. */
   const observeTimeoutMs = 300;
   const page = document.scrollingElement ?? document.documentElement;
   pageState.webcaptureLeaving?.observer.disconnect();

@@ -14,6 +14,8 @@ export interface PageState {
       readonly chain: readonly HTMLElement[];
     }[];
   };
+  /** How tall the contents of frames are, in CSS pixels: see `PageFrames.noteHeights`. */
+  webcaptureFrameHeights?: Map<Element, number>;
   webcaptureMotion?: {
     /** What we change ourselves is to be taken from it. */
     readonly observer: MutationObserver;

@@ -46,7 +46,9 @@ export function prepareTiles(): void {
  * @param restMs for what moves
  */
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
+  /** Of the viewport's height: what is fixed and as tall as this is a background. */
   const minBackdrop = 0.9;
+  /** Of the viewport: what comes in later and covers less is a button, and is left out. */
   const minLate = 0.02;
   /** A page that is not drawn has no frames; a busy machine is late with them. */
   const frameTimeoutMs = 1000;

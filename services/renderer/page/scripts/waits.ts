@@ -38,6 +38,24 @@ export function untilObserved(timeoutMs: number): Promise<void> {
   });
 }
 
+/** Returns whether a frame can be seen, and anything may change it. Runs in the document of the frame. */
+export async function isLiveFrame(): Promise<boolean> {
+  /** For a frame out of sight, which the browser may not draw. */
+  const observeTimeoutMs = 100;
+  if (innerWidth <= 1 || innerHeight <= 1) return false;
+  if (document.scripts.length === 0 && document.getAnimations().length === 0) return false;
+  return new Promise((resolve) => {
+    const done = (isSeen: boolean) => {
+      observer.disconnect();
+      clearTimeout(timer);
+      resolve(isSeen);
+    };
+    const observer = new IntersectionObserver((entries) => done(entries.some(({ isIntersecting }) => isIntersecting)));
+    const timer = setTimeout(() => done(false), observeTimeoutMs);
+    observer.observe(document.documentElement);
+  });
+}
+
 /** What every script of this folder finds under the name `waits` when it runs in the page; it cannot import anything there. */
 export const waits = { sleep, untilFrame, untilObserved } as const;
 export type PageWaits = typeof waits;

@@ -13,6 +13,7 @@ declare const own: typeof Own;
  * @returns those that are held
  */
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
+  /** Each is scrolled to, which takes a few frames. */
   const maxWindows = 20;
   /** In viewports: what is taller clips a whole page, and is no window in it. */
   const maxHeight = 2;

@@ -181,6 +181,8 @@ describe('a link cannot have', () => {
       (name) => [name, 'x', `${name} cannot be in a link: a link is public, and would show it`] as const,
     ),
     ['auth.password', 'x', 'auth cannot be in a link'],
+    ['pdf.encryption.userPassword', 'x', 'pdf.encryption cannot be in a link: a link is public, and would show it'],
+    ['pdf.encryption', '{"userPassword":"x"}', 'pdf.encryption cannot be in a link'],
     ['responseCache.enabled', 'false', 'responseCache.enabled cannot be false in a link'],
     ['responseCache', '{"enabled":false}', 'responseCache.enabled cannot be false in a link'],
     ['viewport.width', '800px', 'viewport.width must be an integer from 16 to 7680, not "800px"'],

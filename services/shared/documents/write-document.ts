@@ -1,0 +1,54 @@
+import { fileURLToPath } from 'node:url';
+import { runConfined } from '../runtime/confined-process.ts';
+import { type DocumentChanges, unreadableCode } from './document-changes.ts';
+
+/** Includes 512 MiB of address space that V8 reserves for machine code. A document of 12,000 links with tags takes 400 MiB of memory (measured). */
+const maxDataKiB = 1024 * 1024;
+const maxHeapMiB = 384;
+
+/** That document takes 4 s, and 7 s with encryption. */
+const maxCpuSeconds = 30;
+
+const maxOutputBytes = 256 * 1024 * 1024;
+
+const packages = fileURLToPath(new URL('../../../node_modules/', import.meta.url));
+const own = fileURLToPath(new URL('../', import.meta.url));
+
+/** The process and its limits. */
+export const documentScript = {
+  path: fileURLToPath(new URL('./document-process.ts', import.meta.url)),
+  // The process may read only its code, write no file, and start no process, thread or add-on.
+  nodeOptions: [
+    '--permission',
+    `--allow-fs-read=${own}`,
+    `--allow-fs-read=${packages}`,
+    '--no-warnings',
+    `--max-old-space-size=${maxHeapMiB}`,
+  ],
+  maxDataKiB,
+  maxCpuSeconds,
+  maxOutputBytes,
+} as const;
+
+/** The bytes are not a PDF, or changing it takes more time or memory than the process has. */
+export class UnreadableDocumentError extends Error {}
+
+/**
+ * Returns a PDF with the changes. A confined process makes them, because the printed page may be hostile.
+ *
+ * @param signal ends the process
+ * @throws UnreadableDocumentError; the reason of `signal` when that aborts; Error when the process cannot work
+ */
+export async function writeDocument(file: Buffer, changes: DocumentChanges, signal: AbortSignal): Promise<Buffer> {
+  signal.throwIfAborted();
+  const header = Buffer.from(JSON.stringify(changes));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(header.length);
+  const { code, output, reason, failure } = await runConfined(documentScript, [length, header, file], signal);
+  signal.throwIfAborted();
+  if (failure !== undefined) throw failure;
+  // Null: the process crashed or reached a limit. Node.js aborts when the heap is full.
+  if (code === unreadableCode || code === null) throw new UnreadableDocumentError(reason);
+  if (code !== 0 || output.length === 0) throw new Error(`the process that writes PDFs ended with ${code}: ${reason}`);
+  return output;
+}

@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+/** A script of Node.js that reads hostile bytes from stdin and writes its result to stdout. */
+export interface ConfinedScript {
+  readonly path: string;
+  readonly args?: readonly string[];
+  /** Options of Node.js itself. */
+  readonly nodeOptions: readonly string[];
+  /** Data of the process, Node's 50 MiB included. */
+  readonly maxDataKiB: number;
+  /** Seconds of processor time. */
+  readonly maxCpuSeconds: number;
+  /** A process that writes more is killed. */
+  readonly maxOutputBytes: number;
+}
+
+/** How a confined process ended. */
+export interface ProcessEnd {
+  /** Null: a signal ended the process, because it crashed, reached a limit or was killed. */
+  readonly code: number | null;
+  readonly output: Buffer;
+  /** The end of what the process wrote to stderr. */
+  readonly reason: string;
+  /** Set if the process could not be started. */
+  readonly failure?: Error;
+}
+
+const maxReasonLength = 500;
+
+/**
+ * Runs a script in a separate process. A crash of the script, or a decompression bomb in its input, ends the process and does not affect the
+ * service. The process has no environment, hence no credentials, and inherits no connections. It has the same user as the service:
+ * the sandbox of the pod has to hold against code that is taken over (docs/security.md).
+ *
+ * @param input bytes for stdin; the caller handles errors of it
+ * @param signal kills the process when it aborts
+ * @returns the end of the process, whatever the end is; does not throw
+ */
+export async function runConfined(
+  { path, args = [], nodeOptions, maxDataKiB, maxCpuSeconds, maxOutputBytes }: ConfinedScript,
+  input: Readable | AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  signal: AbortSignal,
+): Promise<ProcessEnd> {
+  const limits = `ulimit -c 0; ulimit -d ${maxDataKiB}; ulimit -t ${maxCpuSeconds}; exec "$0" "$@"`;
+  const child = spawn('/bin/sh', ['-c', limits, process.execPath, ...nodeOptions, path, ...args], {
+    env: {},
+    signal,
+    killSignal: 'SIGKILL',
+  });
+  const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
+    // A killed process emits this event, too, but its memory is free only when it emits `close`.
+    child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
+    child.once('close', (code) => resolve({ code }));
+  });
+  let reason = '';
+  child.stderr.on('data', (part: Buffer) => (reason = (reason + part.toString()).slice(-maxReasonLength)));
+  // A script may end before it has read all of its input.
+  pipeline(input, child.stdin).catch(() => undefined);
+  const parts: Buffer[] = [];
+  let size = 0;
+  child.stdout.on('data', (part: Buffer) => {
+    parts.push(part);
+    size += part.length;
+    if (size > maxOutputBytes) child.kill('SIGKILL');
+  });
+  return { ...(await ended), output: Buffer.concat(parts), reason };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { captureRequestSchema } from '../../../services/shared/api/capture-request.ts';
+import type { JsonSchema } from '../../../services/shared/api/describe-schema.ts';
+import { withoutSecrets } from '../../../services/dashboard/pages/playground/schema.ts';
+import { optionsWithoutLink } from '../../../services/dashboard/pages/playground/signed-link.ts';
+
+const schema = captureRequestSchema as unknown as JsonSchema;
+const url = 'https://example.com/';
+const pdf = { metadata: { title: 'A title' }, margin: { top: '1cm' }, attachments: [{ name: 'a', content: 'b' }] };
+
+test.each<[object, object]>([
+  [
+    { url, css: 'a', hide: ['.a'], auth: { username: 'a' } },
+    { url, hide: ['.a'] },
+  ],
+  [{ pdf: { ...pdf, encryption: { userPassword: 'a' } } }, { pdf }],
+  // The service has not checked a request that is being written.
+  [
+    { pdf: null, viewport: 'a', block: 1 },
+    { pdf: null, viewport: 'a', block: 1 },
+  ],
+])('of %j a preset keeps %j', (request, kept) => {
+  expect(withoutSecrets({ ...request }, schema)).toEqual(kept);
+});
+
+test.each<[object, readonly string[]]>([
+  [{ url, format: 'pdf', pdf: { outline: true, metadata: { title: 'a' } } }, []],
+  [{ html: 'a', pdf: { encryption: { userPassword: 'a' } } }, ['html', 'pdf.encryption']],
+  [{ url, auth: {}, encryption: {}, pdf: 'encryption' }, ['auth']],
+])('the options of %j that no link has are %j', (request, names) => {
+  expect(optionsWithoutLink({ ...request })).toEqual(names);
+});

@@ -1,0 +1,26 @@
+import { PDFContext, PDFCrossRefStream, PDFRef } from '@cantoo/pdf-lib';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addEntriesInOrder } from '@webcapture/shared/documents/cross-references.ts';
+
+const library = PDFCrossRefStream.prototype as unknown as { appendEntry: unknown; entries: { ref: PDFRef }[] };
+const { appendEntry } = library;
+beforeAll(addEntriesInOrder);
+afterAll(() => {
+  library.appendEntry = appendEntry;
+});
+
+const streamOf = (numbers: Iterable<number>) => {
+  const stream = PDFCrossRefStream.create(PDFContext.create().obj({}));
+  for (const number of numbers) stream.addUncompressedEntry(PDFRef.of(number), 0);
+  return (stream as unknown as typeof library).entries.map(({ ref }) => ref.objectNumber);
+};
+
+test('entries are in the order of their numbers, however they are added', () => {
+  expect(streamOf([1, 2, 5, 3, 9, 9, 4])).toEqual([0, 1, 2, 3, 4, 5, 9, 9]);
+});
+
+test('40,000 entries in order take no search for each', () => {
+  const startedAt = performance.now();
+  expect(streamOf(Array(40_000).keys())).toHaveLength(40_001);
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+});
