@@ -25,7 +25,11 @@ export async function readDiagnostics(
   name: string,
   limits: CallLimits,
 ): Promise<ReadDiagnostics> {
-  const sizes = { maxStoredBytes: maxDiagnosticsBytes, maxJsonBytes: maxDiagnosticsJsonBytes };
+  const sizes = {
+    what: 'diagnostics',
+    maxStoredBytes: maxDiagnosticsBytes,
+    maxJsonBytes: maxDiagnosticsJsonBytes,
+  };
   return parseDiagnostics(await readPackedJson(store, name, sizes, limits));
 }
 

@@ -16,7 +16,7 @@ export async function readExtracted(
   fileName: string,
   limits: CallLimits,
 ): Promise<Extracted> {
-  const sizes = { maxStoredBytes, maxJsonBytes };
+  const sizes = { what: 'extracted parts', maxStoredBytes, maxJsonBytes };
   const stored = ((await readPackedJson(store, extractedName(fileName), sizes, limits)) ?? {}) as Partial<
     Record<(typeof fields)[number], unknown>
   >;

@@ -22,8 +22,10 @@ beforeAll(async () => {
     </script>`),
     '/throwing': html(`<p>text<script>
       console.log('before', 1, [2]);
-      setTimeout(() => { throw new TypeError('the chart has no data') });
-      fetch('/missing.json');
+      fetch('/missing.json').then((answer) => answer.text()).then(() => setTimeout(() => {
+        document.body.id = 'done';
+        throw new TypeError('the chart has no data');
+      }));
     </script>`),
     '/missing-selector': html('<h1 style="background: red; height: 300px">There is no chart</h1>'),
     '/busy': html('<h1>text</h1><script>setTimeout(() => { for (;;); }, 50)</script>'),
@@ -64,14 +66,15 @@ test('a request that hangs is listed without an end, with the wait that it let d
 });
 
 test('a script error, what was logged before, and a missing resource are listed', async () => {
-  const { diagnostics } = await failed('/throwing', { failOn: { consoleErrors: true } });
+  const waitFor = { selector: '#done', state: 'attached', timeout: 10_000, required: true } as const;
+  const { diagnostics } = await failed('/throwing', { failOn: { consoleErrors: true }, waitFor });
   const { console, requests } = diagnostics;
   expect(console).toContainEqual(
     expect.objectContaining({
       level: 'exception',
       text: 'TypeError: the chart has no data',
       url: site.url('/throwing'),
-      line: 3,
+      line: 5,
     }),
   );
   expect(console[0]).toMatchObject({ level: 'log', text: 'before 1 Array(1)' });
