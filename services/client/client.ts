@@ -1,6 +1,7 @@
 import { Admin } from './admin.ts';
-import { CaptureFailedError, errorOfResponse, NetworkError, NotFoundError, RequestTimeoutError } from './errors.ts';
-import { dataOfEvents, type EventsOptions, readEvents, type ServerEvent } from './event-stream.ts';
+import { blobOrNull, fileOf, hasEnded, orNull, parsed, resultOfEvents, statusOf } from './answers.ts';
+import { CaptureFailedError, errorOfResponse, RequestTimeoutError } from './errors.ts';
+import { dataOfEvents, type EventsOptions, readEvents } from './event-stream.ts';
 import {
   createRawClient,
   dataOf,
@@ -10,7 +11,7 @@ import {
   type RawAnswer,
   type RawClient,
 } from './requests.ts';
-import { send, sleep, type TransportOptions } from './transport.ts';
+import { absoluteUrl, send, sleep, type TransportOptions } from './transport.ts';
 import type {
   ApiKey,
   Capture,
@@ -26,6 +27,7 @@ import type {
   CreateKey,
   Delivery,
   Device,
+  Diagnostics,
   EndedCapture,
   NewApiKey,
   Page,
@@ -228,6 +230,27 @@ export class Webcapture {
   }
 
   /**
+   * The console messages, requests, steps and waits of a capture that failed, or that asked for them.
+   *
+   * @returns null when there are none
+   */
+  getDiagnostics(uuid: string, { signal = null }: CallOptions = {}): Promise<Diagnostics | null> {
+    return orNull(dataOf(this.raw.GET('/captures/{uuid}/diagnostics', { params: { path: { uuid } }, signal })));
+  }
+
+  /** The requests of the diagnostics as a HAR file, for the developer tools of a browser; null when there are none. */
+  async getHar(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
+    const params = { path: { uuid }, query: { format: 'har' } } as const;
+    return blobOrNull(await this.raw.GET('/captures/{uuid}/diagnostics', { params, signal, parseAs: 'blob' }));
+  }
+
+  /** What the page showed when its capture failed, as a JPEG file; null when there is no picture. */
+  async getLastPicture(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
+    const params = { path: { uuid } };
+    return blobOrNull(await this.raw.GET('/captures/{uuid}/diagnostics/picture', { params, signal, parseAs: 'blob' }));
+  }
+
+  /**
    * A small WebP of a capture; of a tall picture, its top.
    *
    * @param options `width`: at most so many pixels, 32 to 1568; default 320
@@ -238,15 +261,7 @@ export class Webcapture {
     { width, signal = null }: CallOptions & { readonly width?: number | undefined } = {},
   ): Promise<Blob | null> {
     const params = { path: { uuid }, query: given({ width }) };
-    const { data, error, response } = await this.raw.GET('/captures/{uuid}/thumbnail', {
-      params,
-      signal,
-      parseAs: 'blob',
-    });
-    if (data !== undefined) return data;
-    const failure = errorOfResponse(response, error);
-    if (failure instanceof NotFoundError && failure.code === 'NOT_FOUND') return null;
-    throw failure;
+    return blobOrNull(await this.raw.GET('/captures/{uuid}/thumbnail', { params, signal, parseAs: 'blob' }));
   }
 
   /**
@@ -376,54 +391,5 @@ export class Webcapture {
   /** Sends a signed event `webhook.test` once. Its result is among the deliveries; `id` is the header `webhook-id`. */
   sendTestEvent(body: TestEvent, { signal = null }: CallOptions = {}): Promise<{ readonly id: string }> {
     return dataOf(this.raw.POST('/webhooks/test', { body, signal }));
-  }
-}
-
-async function resultOfEvents(
-  events: AsyncIterable<ServerEvent>,
-  onProgress: (progress: CaptureProgress) => void,
-): Promise<CaptureResult | PendingCapture> {
-  for await (const { event, data } of events) {
-    if (event === 'progress') onProgress(JSON.parse(data) as CaptureProgress);
-    if (event === 'result') return (JSON.parse(data) as { data: CaptureResult | PendingCapture }).data;
-  }
-  throw new NetworkError('NETWORK_ERROR', 'The connection ended before the capture had.');
-}
-
-/** Without slashes at its end. In a browser it may be relative to the page. */
-function absoluteUrl(url: string): string {
-  const page = (globalThis as { location?: { href: string } }).location?.href;
-  const absolute = URL.canParse(url, page) ? new URL(url, page) : null;
-  if (absolute === null || !/^https?:$/.test(absolute.protocol)) {
-    throw new TypeError(`url must be the http or https address of a webcapture service, not ${JSON.stringify(url)}`);
-  }
-  return absolute.href.replace(/\/+$/, '');
-}
-
-function hasEnded(state: Capture): state is EndedCapture {
-  if (state.status === 'queued' || state.status === 'rendering') return false;
-  const refresh = 'refresh' in state ? state.refresh?.state : undefined;
-  return state.status !== 'completed' || (refresh !== 'queued' && refresh !== 'rendering');
-}
-
-function fileOf({ headers, body }: Response): CapturedFile {
-  const size = headers.get('content-length');
-  return {
-    contentType: headers.get('content-type') ?? 'application/octet-stream',
-    size: size === null ? null : Number(size),
-    stream: body ?? new ReadableStream({ start: (controller) => controller.close() }),
-  };
-}
-
-function statusOf<T extends object>(body: T | undefined, response: Response): T {
-  if (typeof body !== 'object' || !('lastCheckedAt' in body)) throw errorOfResponse(response, body);
-  return body;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
   }
 }

@@ -133,6 +133,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/captures/{uuid}/diagnostics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the diagnostics of a capture
+         * @description Requires the scope read. Returns what the latest rendering of the capture left: console messages, requests, steps and waits. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.
+         */
+        get: operations["getDiagnostics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/captures/{uuid}/diagnostics/picture": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the last picture of a failed capture
+         * @description Requires the scope read. Returns what the page showed when its capture failed: a JPEG of at most 1280 pixels on a side. Returns 404 when diagnostics.picture is null.
+         */
+        get: operations["getLastPicture"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/files/{name}": {
         parameters: {
             query?: never;
@@ -898,6 +938,15 @@ export interface components {
              */
             cookieBanners?: boolean;
         };
+        BlockedRequest: {
+            /** @description URL without credentials and secrets. */
+            url: string;
+            /** @description Type of the resource. */
+            type: string;
+            /** @description ads, trackers, cookieBanners or media: the option of block. egressPolicy: the policy of the operator. */
+            rule: string;
+            filter: string | null;
+        };
         Capture: components["schemas"]["CaptureResult"] | components["schemas"]["PendingCapture"] | components["schemas"]["FailedCapture"] | components["schemas"]["DeletedCapture"];
         CaptureError: {
             /** @enum {string} */
@@ -1127,6 +1176,8 @@ export interface components {
             headersFor?: string[];
             /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
+            /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+            diagnostics?: boolean;
             /**
              * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
              * @example de-DE
@@ -1184,6 +1235,8 @@ export interface components {
             region: "us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast";
             metadata: components["schemas"]["CaptureMetadata"];
             report: components["schemas"]["CaptureReport"];
+            /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
+            hasDiagnostics?: boolean;
             /** @description With `extract`, in the responses of POST /capture and GET /captures/{uuid} only: the parts of the page; null if the page did not answer, or the file is gone. Lists and webhooks do not contain it. */
             extracted?: components["schemas"]["Extracted"] | null;
             refresh?: components["schemas"]["Refresh"];
@@ -1250,6 +1303,16 @@ export interface components {
             message?: string;
             /** Format: date-time */
             lastCheckedAt: string;
+        };
+        ConsoleMessage: {
+            /** @description Level of the message, such as error, warning or log; exception for an uncaught error. */
+            level: string;
+            /** @description Text of the message. */
+            text: string;
+            url: string | null;
+            line: number | null;
+            /** @description Milliseconds after the start of the rendering. */
+            atMs: number;
         };
         Cookie: {
             name: string;
@@ -1408,6 +1471,100 @@ export interface components {
             isMobile: boolean;
             userAgent: string;
         };
+        /** Diagnostics */
+        Diagnostics: {
+            /** Format: uuid */
+            uuid: string;
+            /** @description Number of the refresh that they are about; 0: the capture itself. */
+            refresh: number;
+            /**
+             * Format: date-time
+             * @description When the diagnostics are removed.
+             */
+            expiresAt: string;
+            /**
+             * Format: date-time
+             * @description When the rendering began.
+             */
+            startedAt: string;
+            /** @description Milliseconds. */
+            durationMs: number;
+            error: {
+                /** @description Code of the error. */
+                code: string;
+                message: string;
+            } | null;
+            /** @description URL of the page at the end. */
+            pageUrl: string;
+            steps: components["schemas"]["DiagnosticsStep"][];
+            /** @description Waits that took at least 100 ms or timed out. They overlap. */
+            waits: components["schemas"]["DiagnosticsWait"][];
+            /** @description Latest messages and uncaught errors of the last document of the page, oldest first. */
+            console: components["schemas"]["ConsoleMessage"][];
+            /** @description Requests that failed or did not end, then the slowest, in the order of their start. */
+            requests: components["schemas"]["DiagnosticsRequest"][];
+            /** @description Number of all requests of the page. */
+            requestCount: number;
+            blocked: components["schemas"]["BlockedRequest"][];
+            /** @description What was still loading or moving at the end. Null: the page did not answer. */
+            moving: {
+                /** @description readyState of the document. */
+                readyState: string;
+                images: string[];
+                fonts: string[];
+                animations: {
+                    /** @description Name of the CSS animation, or its type. */
+                    name: string;
+                    /** @description Element that it moves. */
+                    element: string;
+                }[];
+            } | null;
+            /** @description Last picture of the page of a failed capture: a JPEG file at /captures/{uuid}/diagnostics/picture. Null: there is none. */
+            picture: {
+                /** @description Pixels. */
+                width: number;
+                /** @description Pixels. */
+                height: number;
+                /** @description Size of the JPEG file. */
+                bytes: number;
+            } | null;
+        };
+        DiagnosticsRequest: {
+            /** @description URL without credentials and secrets. */
+            url: string;
+            /** @description HTTP method. */
+            method: string;
+            /** @description Type of the resource, such as document, script or image. */
+            type: string;
+            status: number | null;
+            error: string | null;
+            mimeType: string | null;
+            bytes: number | null;
+            /** @description Milliseconds after the start of the rendering. */
+            startMs: number;
+            waitMs: number | null;
+            durationMs: number | null;
+        };
+        DiagnosticsStep: {
+            /** @description setUp, navigation, script, click, waitFor, settle, extract or picture. */
+            name: string;
+            /** @description Milliseconds after the start of the rendering. */
+            startMs: number;
+            /** @description Milliseconds. */
+            durationMs: number;
+            /** @description Whether the capture failed in this step. */
+            failed: boolean;
+        };
+        DiagnosticsWait: {
+            /** @description What the capture waited for. */
+            what: string;
+            /** @description Milliseconds after the start of the rendering. */
+            startMs: number;
+            /** @description Milliseconds. */
+            durationMs: number;
+            /** @description Whether the wait ended because its time was over. */
+            timedOut: boolean;
+        };
         Error: {
             /** @enum {string} */
             code: "VALIDATION_ERROR" | "URL_BLOCKED" | "UNAUTHORIZED" | "API_KEY_EXPIRED" | "API_KEY_REVOKED" | "QUOTA_EXCEEDED" | "FORBIDDEN" | "NOT_FOUND" | "CAPTURE_NOT_FOUND" | "CONFLICT" | "RATE_LIMIT_EXCEEDED" | "QUEUE_FULL" | "NAVIGATION_FAILED" | "CAPTURE_TIMEOUT" | "CAPTURE_FAILED" | "PAGE_TOO_LARGE" | "REGION_UNAVAILABLE" | "STORAGE_FAILED" | "INTERNAL_ERROR";
@@ -1480,6 +1637,8 @@ export interface components {
              */
             acceptedAt: string;
             error: components["schemas"]["CaptureError"];
+            /** @description Present and true if GET /captures/{uuid}/diagnostics explains the capture. */
+            hasDiagnostics?: boolean;
             metadata: components["schemas"]["RequestMetadata"];
             webhook?: components["schemas"]["CaptureWebhook"];
         };
@@ -2289,6 +2448,8 @@ export interface operations {
                 "failOn.challenge"?: boolean;
                 /** @description A script of the page writes an error to the console, or does not catch an exception. */
                 "failOn.consoleErrors"?: boolean;
+                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+                diagnostics?: boolean;
                 /**
                  * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
                  * @example de-DE
@@ -2794,6 +2955,8 @@ export interface operations {
                 "failOn.challenge"?: boolean;
                 /** @description A script of the page writes an error to the console, or does not catch an exception. */
                 "failOn.consoleErrors"?: boolean;
+                /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
+                diagnostics?: boolean;
                 /**
                  * @description Language of the visitor, a BCP 47 language tag without extensions: decides Accept-Language, navigator.language and how Intl formats numbers and dates.
                  * @example de-DE
@@ -3549,6 +3712,202 @@ export interface operations {
                     "x-request-id"?: string;
                     /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
                     "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getDiagnostics: {
+        parameters: {
+            query?: {
+                /** @description har: the requests as an HTTP Archive (HAR 1.2). */
+                format?: "json" | "har";
+            };
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The diagnostics. */
+            200: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        error: null;
+                        data: components["schemas"]["Diagnostics"];
+                    };
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND, NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, STORAGE_FAILED. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+        };
+    };
+    getLastPicture: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description UUID of the capture. */
+                uuid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The picture. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "image/jpeg": string;
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key lacks the required scope, or the account is suspended. Codes: FORBIDDEN. */
+            403: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND, NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: INTERNAL_ERROR, STORAGE_FAILED. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
                     [name: string]: unknown;
                 };
                 content: {

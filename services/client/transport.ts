@@ -121,3 +121,13 @@ function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== '' ? cause.message : message;
 }
+
+/** Returns the address of a service without slashes at its end. In a browser it may be relative to the page. */
+export function absoluteUrl(url: string): string {
+  const page = (globalThis as { location?: { href: string } }).location?.href;
+  const absolute = URL.canParse(url, page) ? new URL(url, page) : null;
+  if (absolute === null || !/^https?:$/.test(absolute.protocol)) {
+    throw new TypeError(`url must be the http or https address of a webcapture service, not ${JSON.stringify(url)}`);
+  }
+  return absolute.href.replace(/\/+$/, '');
+}

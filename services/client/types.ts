@@ -47,6 +47,8 @@ export interface CapturedFile {
 
 /** The refreshes of a capture, and the deliveries of its events. */
 export type CaptureHistory = Schemas['CaptureHistory'];
+/** What explains a capture: console messages, requests, steps and waits. */
+export type Diagnostics = Schemas['Diagnostics'];
 /** A change of a capture: what it is now. */
 export interface CaptureEvent {
   readonly uuid: string;

@@ -9,6 +9,7 @@ import { type CaptureBodyDeps, maxOpenBytes, readCaptureBodies } from './api/cap
 import { captureLinkRoute, type CaptureLinkDeps, queryOf } from './api/capture-link.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
 import { capturesRoutes, type CapturesDeps } from './api/captures.ts';
+import { diagnosticsRoutes } from './api/diagnostics.ts';
 import { filesRoutes, type FilesDeps } from './api/files.ts';
 import { parseJson } from './validation/input.ts';
 import { dashboardRoutes, type DashboardDeps } from './api/dashboard.ts';
@@ -137,6 +138,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   });
   captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });
   capturesRoutes(app, deps.captures);
+  diagnosticsRoutes(app, deps.captures);
   filesRoutes(app, deps.files);
   keysRoutes(app, deps.keys);
   signingSecretRoute(app, deps.signingSecrets);

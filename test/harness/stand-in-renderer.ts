@@ -1,7 +1,7 @@
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { CaptureReport } from '@webcapture/shared/api/capture.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
-import { extractedType, mimeTypes, type Format } from '@webcapture/shared/api/formats.ts';
+import { diagnosticsType, extractedType, mimeTypes, type Format } from '@webcapture/shared/api/formats.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -17,7 +17,8 @@ import { causeOf } from '@webcapture/shared/runtime/errors.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
-import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import { extractedName, newDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
+import { packDiagnostics, type StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { JobSource } from '../../services/renderer/worker/job-source.ts';
 import { ResultPublisher, type DeliveredJob } from '../../services/renderer/worker/publish-result.ts';
@@ -54,6 +55,10 @@ export class StandInRenderer {
   extracted: Extracted | null = null;
   /** What it stores of that. */
   pack: (extracted: Extracted) => Promise<Buffer> = packExtracted;
+  /** What it stores as diagnostics, of captures that ask for them or fail; null: nothing. */
+  diagnostics: StoredDiagnostics | null = null;
+  /** How it stores them. */
+  packNoted: (stored: StoredDiagnostics) => Promise<Buffer> = packDiagnostics;
   /** Changes what it says of its files. */
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
   /** What it says of itself. */
@@ -156,6 +161,14 @@ export class StandInRenderer {
     return { extracted: { upload, parts: partsOf(this.extracted) } };
   }
 
+  /** What a result says of the diagnostics of the job. */
+  async uploadDiagnostics(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'failed' }>, 'diagnostics'>> {
+    if (this.diagnostics === null) return {};
+    const name = newDiagnosticsName(job.file.object);
+    const bytes = await this.packNoted(this.diagnostics);
+    return { diagnostics: { name, upload: await this.#store(job, name, { bytes, contentType: diagnosticsType }) } };
+  }
+
   #store(job: CaptureJob, object: string, file: Pick<NewFile, 'bytes' | 'contentType'>): Promise<Upload> {
     const { viewport } = job.options;
     const { lifetimeMs, expiresAt, cacheSeconds } = job.file;
@@ -174,14 +187,16 @@ export class StandInRenderer {
   /** Uploads the file and publishes the result; with `silently`, the reply to the front that waits gets lost. */
   async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
     const upload = await this.upload(job);
-    const beside = await this.uploadExtracted(job);
+    const noted = job.options.diagnostics === true ? await this.uploadDiagnostics(job) : {};
+    const beside = { ...(await this.uploadExtracted(job)), ...noted };
     const outcome = { kind: 'completed', upload, ...beside, report: this.reportOf(job), ageMs: 1 } as const;
     if (!silently) this.tell(job, outcome);
     await this.publish(job, outcome);
   }
 
   async fail(job: CaptureJob, code: RenderFailure, message: string): Promise<void> {
-    await this.publish(job, { kind: 'failed', code, message, cause: causeOf(code, undefined) });
+    const noted = await this.uploadDiagnostics(job);
+    await this.publish(job, { kind: 'failed', code, message, cause: causeOf(code, undefined), ...noted });
   }
 
   /** The reply to the front that waits, with the file where it is wanted. */

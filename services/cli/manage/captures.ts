@@ -5,10 +5,11 @@ import { remarks, saveFile } from '../capture/command.ts';
 import { addConnectionFlags, type ConnectionFlags, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { checkOutput } from '../files.ts';
+import { checkOutput, checkWritable, writeAtomically } from '../files.ts';
 import { json } from '../json.ts';
 import { facts, table } from '../text.ts';
 import { integer } from '../flag-values.ts';
+import { describeDiagnostics } from './diagnostics.ts';
 
 interface ListFlags extends ConnectionFlags {
   readonly status?: CaptureStatus;
@@ -21,6 +22,12 @@ interface OneFlags extends ConnectionFlags {
   readonly json?: boolean;
 }
 
+interface GetFlags extends OneFlags {
+  readonly diagnostics?: boolean;
+  readonly har?: string;
+  readonly lastPicture?: string;
+}
+
 export function capturesCommand(context: Context): Command {
   const list = new Command('list')
     .description('List captures, newest first.')
@@ -29,11 +36,15 @@ export function capturesCommand(context: Context): Command {
     .option('--json', 'print a JSON array')
     .action((flags: ListFlags) => listCaptures(context, flags));
   const get = new Command('get')
+    .alias('show')
     .description('Show a capture, or write its file.')
     .argument('<uuid>')
     .option('-o, --output <file>', 'where to write the file; - is standard output')
+    .option('--diagnostics', 'show why it failed, or looks odd: console messages, requests, steps and waits')
+    .option('--har <file>', 'where to write the requests of its diagnostics as a HAR file')
+    .option('--last-picture <file>', 'where to write the last picture of a failed capture, a JPEG file')
     .option('--json', 'print JSON')
-    .action((uuid: string, flags: OneFlags) => getCapture(context, uuid, flags));
+    .action((uuid: string, flags: GetFlags) => getCapture(context, uuid, flags));
   const remove = new Command('delete')
     .description('Delete the file of a capture, or cancel a queued one.')
     .argument('<uuid>')
@@ -80,11 +91,18 @@ async function listCaptures(context: Context, { status, limit, ...flags }: ListF
   terminal.stdout.write(table(['UUID', 'STATUS', 'FORMAT', 'TIME', 'URL'], rows, terminal.stdout.columns));
 }
 
-async function getCapture(context: Context, uuid: string, flags: OneFlags): Promise<void> {
+async function getCapture(context: Context, uuid: string, flags: GetFlags): Promise<void> {
   const { terminal, signal } = context;
   if (flags.output !== undefined) await checkOutput(terminal, flags.output);
+  for (const path of [flags.har, flags.lastPicture]) if (path !== undefined) await checkWritable(path);
   const { client } = await connect(context, flags);
   const capture = await client.getCapture(uuid, { signal });
+  if (flags.har !== undefined) {
+    await saveBlob(flags.har, await existing(uuid, 'diagnostics', client.getHar(uuid, { signal })));
+  }
+  if (flags.lastPicture !== undefined) {
+    await saveBlob(flags.lastPicture, await existing(uuid, 'last picture', client.getLastPicture(uuid, { signal })));
+  }
   if (flags.output !== undefined) {
     if (!('fileUrl' in capture) || capture.status !== 'completed') {
       throw new CliError('notFound', `The capture ${uuid} has no file: it is ${capture.status}.`);
@@ -92,7 +110,23 @@ async function getCapture(context: Context, uuid: string, flags: OneFlags): Prom
     await saveFile(context, client, capture, flags.output);
     if (flags.output === '-') return;
   }
-  terminal.stdout.write(flags.json === true ? json(capture) : facts(factsOf(capture)));
+  if (flags.diagnostics !== true) {
+    terminal.stdout.write(flags.json === true ? json(capture) : facts(factsOf(capture)));
+    return;
+  }
+  const diagnostics = await existing(uuid, 'diagnostics', client.getDiagnostics(uuid, { signal }));
+  if (flags.json === true) terminal.stdout.write(json(diagnostics));
+  else terminal.stdout.write(facts(factsOf(capture)) + describeDiagnostics(diagnostics, terminal.stdout.columns));
+}
+
+const saveBlob = async (path: string, blob: Blob) => writeAtomically(path, await blob.bytes());
+
+/** @throws CliError `notFound` for null */
+async function existing<T>(uuid: string, what: string, get: Promise<T | null>): Promise<T> {
+  const found = await get;
+  if (found !== null) return found;
+  const hint = 'A capture has diagnostics if it failed in the browser, or if it was captured with --diagnostics.';
+  throw new CliError('notFound', `The capture ${uuid} has no ${what}. ${hint}`);
 }
 
 function factsOf(capture: Capture): (readonly [string, string | number | undefined])[] {

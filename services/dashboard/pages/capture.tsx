@@ -17,6 +17,7 @@ import { Facts } from './captures/facts.tsx';
 import { type Picture, type Pictures, usePictures } from './captures/picture.ts';
 import { StatusBadge } from './captures/status-badge.tsx';
 import { Deliveries, Redeliver } from '../views/deliveries.tsx';
+import { Diagnostics } from '../views/diagnostics.tsx';
 import { Extracted } from '../views/extracted.tsx';
 import { Report } from '../views/report.tsx';
 import { useObjectUrl } from '../widgets/blob-image.tsx';
@@ -186,6 +187,10 @@ function Details({
         <Comparison before={before} after={current} />
       )}
       {'report' in capture && <Report capture={capture} />}
+      {'hasDiagnostics' in capture && capture.hasDiagnostics && (
+        // A refresh may replace them.
+        <Diagnostics key={'refresh' in capture ? capture.refresh?.endedAt : ''} uuid={capture.uuid} />
+      )}
       {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}
       <History capture={capture} history={history} onChanged={onChanged} />
     </>

@@ -30,6 +30,7 @@ import {
   sentTestSchema,
   testWebhookSchema,
 } from '@webcapture/shared/api/delivery.ts';
+import { diagnosticsSchema, renderDiagnosticsSchema } from '@webcapture/shared/api/diagnostics.ts';
 import { extractedSchema } from '@webcapture/shared/api/extracted.ts';
 import { newSigningSecretSchema, rotateSigningSecretSchema } from '@webcapture/shared/api/signing-secret.ts';
 import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
@@ -40,6 +41,7 @@ import { errorCodes } from '@webcapture/shared/runtime/errors.ts';
 import { deviceSchema } from './devices.ts';
 
 const { properties: options } = captureRequestSchema;
+const { properties: diagnostics } = renderDiagnosticsSchema;
 const [, , failedCaptureSchema, deletedCaptureSchema] = captureStateSchema.anyOf;
 
 /**
@@ -75,6 +77,12 @@ export const components: Readonly<Record<string, object>> = {
   Refresh: captureResultSchema.properties.refresh,
   CaptureWebhook: webhookViewSchema,
   Extracted: extractedSchema,
+  Diagnostics: diagnosticsSchema,
+  DiagnosticsStep: diagnostics.steps.items,
+  DiagnosticsWait: diagnostics.waits.items,
+  ConsoleMessage: diagnostics.console.items,
+  DiagnosticsRequest: diagnostics.requests.items,
+  BlockedRequest: diagnostics.blocked.items,
   CaptureHistory: captureHistorySchema,
   PastRefresh: captureHistorySchema.properties.refreshes.items,
   Delivery: deliverySchema,

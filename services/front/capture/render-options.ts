@@ -29,8 +29,16 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
 /** Those that were asked for: one that is absent must not be there as undefined, since it would change the cache key. */
 function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
   const added = Object.fromEntries(
-    addedOptionNames.filter((name) => request[name] !== undefined).map((name) => [name, request[name]]),
+    addedOptionNames.filter((name) => isAskedFor(name, request)).map((name) => [name, request[name]]),
   );
-  // In whatever order they are asked for.
-  return request.extract === undefined ? added : { ...added, extract: request.extract.toSorted() };
+  return {
+    ...added,
+    // Sorted: the order of the parts does not make another capture.
+    ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
+  };
+}
+
+/** `diagnostics: false` means the same as no value. */
+function isAskedFor(name: (typeof addedOptionNames)[number], request: CaptureRequest): boolean {
+  return name === 'diagnostics' ? request.diagnostics === true : request[name] !== undefined;
 }

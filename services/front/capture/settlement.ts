@@ -10,7 +10,7 @@ import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { bytesAdded } from '@webcapture/shared/captures/usage.ts';
 import { complete, fail, failureOf, isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
-import { maxStoredBytes, storedNamesOf } from '@webcapture/shared/files/extracted-file.ts';
+import { maxStoredBytes, removableNamesOf } from '@webcapture/shared/files/extracted-file.ts';
 import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import type { ExpectedUpload, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { UploadRejectedError } from '@webcapture/shared/files/upload.ts';
@@ -23,6 +23,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { RareLog } from '../rare-log.ts';
+import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 
 /** What became of a result, for the metrics. */
 export const settlementOutcomes = [
@@ -197,6 +198,8 @@ export class Settlements {
         ? ({ outcome: 'unknown', record: null } as const)
         : await this.#end(draft === undefined ? ticket : { ...ticket, draft }, found, result, context);
     if (outcome.kind === 'completed') await this.#removeCaptureFiles(ticket, settlement, outcome);
+    const given = 'diagnostics' in outcome ? outcome.diagnostics : undefined;
+    await removeDiagnostics(ticket, { before: found, after: settlement.record, given }, this.#deps);
     return settlement;
   }
 
@@ -209,10 +212,14 @@ export class Settlements {
     if (!isOpen(found, ticket.revision)) return settledBefore(found, ticket, outcome);
     if (outcome.kind === 'failed') {
       const { code, message, cause } = outcome;
-      return this.#write(ticket, result, fail(ticket.revision, { code, message, cause }));
+      const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
+      return withRoomFor(ticket, found, diagnostics, this.#deps, (stored) =>
+        this.#write(ticket, result, fail(ticket.revision, { code, message, cause }, stored)),
+      );
     }
     if (outcome.kind !== 'completed') return { outcome: 'malformed', record: null };
-    const size = outcome.upload.size + (outcome.extracted?.upload.size ?? 0);
+    const { upload, extracted, diagnostics } = outcome;
+    const size = upload.size + (extracted?.upload.size ?? 0) + (diagnostics?.upload.size ?? 0);
     const room = await this.#deps.byteQuota.reserve(ticket, bytesAdded(found, size));
     if (room.exceeded !== null) return this.#refuse(ticket, result, room.exceeded);
     let settlement: Settlement | undefined;
@@ -256,6 +263,7 @@ export class Settlements {
       const expected = { ...picture, contentType: mimeType, wantsBytes };
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
       const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
+      const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
         region: ticket.region,
@@ -269,7 +277,7 @@ export class Settlements {
         ...beside,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
-      const completed = complete(ticket.revision, shown, file.expiresAt);
+      const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);
       return { ...(await this.#write(ticket, result, this.#resealing(completed))), file, bytes };
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
@@ -361,7 +369,7 @@ export class Settlements {
       await store.discard(fileName, upload);
       if (extracted !== undefined) await store.discard(extractedName(fileName), extracted.upload);
       if (record?.status === 'completed') return;
-      const names = record === null ? [fileName, extractedName(fileName)] : storedNamesOf(record);
+      const names = record === null ? [fileName, extractedName(fileName)] : removableNamesOf(record);
       for (const name of names) await store.remove(name);
     } catch (error) {
       log.debug({ err: error, uuid: ticket.uuid }, 'a file that belongs to no capture could not be removed');

@@ -1,4 +1,6 @@
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
+import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import type { Page } from 'playwright';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Blocker } from './blocker.ts';
@@ -59,6 +61,16 @@ export class BlockingSession {
   /** Requests kept from loading so far. */
   blockedRequests(): number {
     return this.#guard.blocked;
+  }
+
+  /** Describes the first requests that were blocked. @param shown returns a URL without its secrets */
+  describeBlocked(shown: (url: string) => string): RenderDiagnostics['blocked'] {
+    return this.#guard.describeBlocked().map(({ url, resourceType, option, filter }) => ({
+      url: shown(url),
+      type: resourceType.toLowerCase(),
+      rule: option,
+      filter: filter?.slice(0, diagnosticsLimits.text) ?? null,
+    }));
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Request, type FiltersEngine, type RequestType } from '@ghostery/adblocker';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
+import { diagnosticsLimits } from '@webcapture/shared/api/diagnostics-limits.ts';
 import type { Blocker } from './blocker.ts';
 import type { ListKind } from './filter-set.ts';
 import type { Target, TargetEvents } from '../browser/target-tree.ts';
@@ -23,6 +24,7 @@ export class RequestGuard {
   readonly #documents = new Map<string, string>();
   readonly #images = new Set<string>();
   readonly #frames = new Set<string>();
+  readonly #remembered: BlockedRequest[] = [];
   #mainFrameId: string | undefined;
   #blocked = 0;
   #consentScriptSeen = false;
@@ -41,6 +43,16 @@ export class RequestGuard {
   /** Addresses of the images, and ids of the frames, that were blocked: what is left of them is to be hidden. */
   get remains(): { readonly images: readonly string[]; readonly frames: readonly string[] } {
     return { images: [...this.#images], frames: [...this.#frames] };
+  }
+
+  /** The first requests that were blocked, with the filter that each of them matched; null for media, which no filter decides. */
+  describeBlocked(): readonly (BlockedRequest & { readonly filter: string | null })[] {
+    const { engines } = this.#blocker;
+    return this.#remembered.map((request) => {
+      if (request.option === 'media') return { ...request, filter: null };
+      const { filter } = engines[listOf[request.option]].match(detailsOf(request));
+      return { ...request, filter: filter?.toString() ?? null };
+    });
   }
 
   /** A script that looks like a consent manager's was let through: its dialog may come late. */
@@ -78,9 +90,10 @@ export class RequestGuard {
   #decide(target: Target, paused: PausedRequest): void {
     const { requestId } = paused;
     // Rejections: the page, the frame or the request went away meanwhile.
-    if (this.#isBlocked(paused)) {
+    const blocked = this.#judge(paused);
+    if (blocked !== null) {
       this.#blocked += 1;
-      this.#remember(paused);
+      this.#remember(blocked, paused.frameId);
       target.send('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' }).catch(() => undefined);
     } else {
       if (paused.resourceType === 'Document') this.#frames.delete(paused.frameId);
@@ -89,34 +102,41 @@ export class RequestGuard {
     }
   }
 
-  #isBlocked({ request, frameId, resourceType, ...paused }: PausedRequest): boolean {
-    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
-      const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
-      return isMediaContentType(contentType?.value);
-    }
+  /** Returns the request with the option that blocks it; null if it may go out. */
+  #judge({ request, frameId, resourceType, ...paused }: PausedRequest): BlockedRequest | null {
     const parentUrl = this.#documents.get(this.#mainFrameId ?? '') ?? this.#pageUrl();
     const isDocument = resourceType === 'Document';
-    const isMainDocument = isDocument && frameId === this.#mainFrameId;
     const documentUrl = isDocument ? parentUrl : (this.#documents.get(frameId) ?? parentUrl);
+    const isMainDocument = isDocument && frameId === this.#mainFrameId;
+    const asked = { url: request.url, resourceType, documentUrl, isMainDocument };
+    if (paused.responseStatusCode !== undefined || paused.responseErrorReason !== undefined) {
+      const contentType = paused.responseHeaders?.find(({ name }) => name.toLowerCase() === 'content-type');
+      return isMediaContentType(contentType?.value) ? { ...asked, option: 'media' } : null;
+    }
     if (isDocument) this.#documents.set(frameId, request.url);
     const { engines, log } = this.#blocker;
     try {
-      return (
-        judgeRequest({ url: request.url, resourceType, documentUrl, isMainDocument }, this.#block, engines) !== null
-      );
+      const option = judgeRequest(asked, this.#block, engines);
+      return option === null ? null : { ...asked, option };
     } catch (error) {
       log.warn(
         { err: error, url: request.url },
         'matching a request against the filter lists failed; letting it through',
       );
-      return false;
+      return null;
     }
   }
 
-  #remember({ request, frameId, resourceType }: PausedRequest): void {
-    if (resourceType === 'Document') this.#frames.add(frameId);
-    else if (resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(request.url);
+  #remember(blocked: BlockedRequest, frameId: string): void {
+    if (this.#remembered.length < diagnosticsLimits.blocked) this.#remembered.push(blocked);
+    if (blocked.resourceType === 'Document') this.#frames.add(frameId);
+    else if (blocked.resourceType === 'Image' && this.#images.size < maxImages) this.#images.add(blocked.url);
   }
+}
+
+/** A request that was blocked, and the option that did so. */
+interface BlockedRequest extends PageRequest {
+  readonly option: keyof RenderOptions['block'];
 }
 
 /** A request that a page wants to make. */
@@ -161,16 +181,18 @@ export function judgeRequest(
     if (mediaCarriers.has(request.resourceType) && isMediaUrl(request.url)) return 'media';
   }
   if (!block.ads && !block.trackers && !block.cookieBanners) return null;
-  const details = Request.fromRawDetails({
-    url: request.url,
-    sourceUrl: request.documentUrl,
-    type: typeOf[request.resourceType] ?? 'other',
-  });
+  const details = detailsOf(request);
   if (block.ads && engines.ads.match(details).match) return 'ads';
   if (block.trackers && engines.trackers.match(details).match) return 'trackers';
   if (block.cookieBanners && engines.cookies.match(details).match) return 'cookieBanners';
   return null;
 }
+
+/** The name of the engine of each option with filters. */
+const listOf = { ads: 'ads', trackers: 'trackers', cookieBanners: 'cookies' } as const;
+
+const detailsOf = ({ url, documentUrl, resourceType }: PageRequest) =>
+  Request.fromRawDetails({ url, sourceUrl: documentUrl, type: typeOf[resourceType] ?? 'other' });
 
 const mediaPath =
   /\.(?:mp4|m4v|m4s|m4a|m4b|cmfv|cmfa|webm|weba|ogv|oga|ogg|opus|mp3|aac|flac|wav|mov|mkv|avi|wmv|mpe?g|3gp|flv|f4v|m3u8|mpd)$/i;

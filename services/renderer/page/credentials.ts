@@ -5,7 +5,8 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { BrowserContext, Cookie } from 'playwright';
 import type { LoginAnswer } from '../browser/page.ts';
 import { TargetTree, type Target, type TargetEvents } from '../browser/target-tree.ts';
-import { htmlUrl, type RenderSource } from './navigate.ts';
+import { htmlUrl } from '../html-url.ts';
+import type { RenderSource } from './navigate.ts';
 import type { OpenPage } from './open.ts';
 
 type Credentials = Pick<CaptureSecrets, 'headers' | 'cookies' | 'auth'>;

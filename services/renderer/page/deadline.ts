@@ -12,6 +12,8 @@ export class CaptureDeadline {
   readonly #release: () => void;
   /** Cause of a time-out: `service` until the navigation begins. */
   causedBy: FailureCause = 'service';
+  /** Called at the end of each wait that has a time-out besides the deadline; `startedAt` by `performance.now()`. */
+  onWait?: (what: string, startedAt: number, timedOut: boolean) => void;
 
   /** @param signal aborts when the capture is cancelled */
   constructor(timeoutMs: number, signal: AbortSignal) {
@@ -48,6 +50,8 @@ export class CaptureDeadline {
    */
   async run<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
     const { remainingMs } = this;
+    const startedAt = performance.now();
+    let timedOut = false;
     const isLast = remainingMs <= timeoutMs;
     const aborting = untilAborted(work, this.#aborted.signal);
     // A step of the work may run into a time-out of its own, which says nothing of the deadline.
@@ -56,8 +60,11 @@ export class CaptureDeadline {
     try {
       return await withDeadline(noted, Math.min(timeoutMs, remainingMs), what);
     } catch (error) {
+      timedOut = error instanceof DeadlineError;
       if (error instanceof DeadlineError && isLast && !isDone) throw this.#timedOut(error);
       throw error;
+    } finally {
+      if (Number.isFinite(timeoutMs)) this.onWait?.(what, startedAt, timedOut);
     }
   }
 

@@ -3,7 +3,7 @@ import { type ExtractName, maxExtractedBytes } from '@webcapture/shared/api/form
 import { extractTimeoutMs } from '@webcapture/shared/captures/times.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
-import { htmlUrl } from './navigate.ts';
+import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
 import { extractParts } from './scripts/extraction.ts';
 import { writeMarkdown } from './scripts/markdown.ts';

@@ -4,18 +4,13 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { errors } from 'playwright';
 import { answerRequests, attachSession } from '../browser/page.ts';
+import { htmlUrl } from '../html-url.ts';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { OpenPage } from './open.ts';
 import { untilReady } from './scripts/waits.ts';
 
 export type RenderSource =
   { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
-
-/**
- * Where supplied html renders: an origin of its own that no server can have. (`.invalid` is reserved, RFC 2606; as https
- * it has the powers of any other web page, and none of those of about:blank or file.)
- */
-export const htmlUrl = 'https://html.webcapture.invalid/';
 
 /** A page may send the browser on by itself so often. */
 const maxMoves = 10;

@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib';
 import { ptPerInch, pxPerInch } from '@webcapture/shared/api/paper.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { htmlUrl } from './navigate.ts';
+import { htmlUrl } from '../html-url.ts';
 
 /*
  * What is read and changed in a PDF as Chromium writes it: all objects are in plain text, in a single section with a table of

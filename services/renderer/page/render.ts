@@ -4,6 +4,7 @@ import type { PdfEncryption } from '@webcapture/shared/api/document-options.ts';
 import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { defaultFixed } from '@webcapture/shared/api/paper.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import type { Blocker } from '../blocking/blocker.ts';
@@ -11,7 +12,8 @@ import { BlockingSession } from '../blocking/blocking-session.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
-import { asOneCall } from '../browser/page.ts';
+import { asOneCall, BrowserLostError } from '../browser/page.ts';
+import { attachDiagnostics, RenderTrace } from '../diagnostics/trace.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
 import { clickAll } from './click.ts';
@@ -67,6 +69,8 @@ export interface Rendering {
   readonly report: RenderReport;
   /** What was asked for of the page beside its picture; absent where the page did not answer. */
   readonly extracted?: Extracted;
+  /** Absent if the capture did not ask for them. */
+  readonly diagnostics?: StoredDiagnostics;
 }
 
 export interface RenderDeps {
@@ -118,11 +122,14 @@ const maxMoves = 5;
 export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   assertWeb(request.source);
   const deadline = new CaptureDeadline(request.deadline - Date.now(), request.signal);
+  const trace = new RenderTrace(request.secrets);
+  deadline.onWait = trace.noteWait;
   let open: OpenPage | undefined;
   let failure: ServiceError | undefined;
   try {
     const opened = (open = await openPage(deps, request, deadline));
-    const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps));
+    opened.onRelease(trace.watch(opened.page));
+    const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps, trace));
     // Each step has a time-out of its own; this one is for what none of them has thought of.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
@@ -133,6 +140,9 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
         cause: new BrowserSilentError({ cause: failure }),
       });
     }
+    const isLost = failure.cause instanceof BrowserLostError;
+    const diagnostics = open && !isLost && !request.signal.aborted ? await trace.describe(open, failure) : null;
+    if (diagnostics !== null) attachDiagnostics(failure, diagnostics);
     throw failure;
   } finally {
     deadline.release();
@@ -143,13 +153,19 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   }
 }
 
-async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
+async function renderIn(
+  open: OpenPage,
+  request: RenderRequest,
+  deps: RenderDeps,
+  trace: RenderTrace,
+): Promise<Rendering> {
   const { source, secrets } = request;
   // Requests that ask for the default are without it.
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
   const elapsed = stopwatch();
   const blocking = Object.values(options.block).some(Boolean) ? await startBlocking(open, options, deps) : undefined;
+  trace.blocking = blocking;
   const responseTimeoutMs = deps.responseTimeoutMs ?? responseShare * options.timeout;
   const stalls = watchStalls(open.page, open.proxySession, { responseTimeoutMs, navigationTimeoutMs: options.timeout });
   open.onRelease(() => stalls.stop());
@@ -163,14 +179,23 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   open.deadline.causedBy = 'page';
+  trace.begin('navigation');
   const late = await navigate(open, source, options);
   // It was reached, but only because something was given up.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
   const loaded = late.length === 0;
+  if (secrets?.script !== undefined) trace.begin('script');
   const scriptError = secrets?.script === undefined ? undefined : await runScript(open, secrets.script, options);
-  if (options.click) await clickAll(open, options.click, options);
-  if (options.waitFor) late.push(...(await waitFor(open, options.waitFor)));
+  if (options.click) {
+    trace.begin('click');
+    await clickAll(open, options.click, options);
+  }
+  if (options.waitFor) {
+    trace.begin('waitFor');
+    late.push(...(await waitFor(open, options.waitFor)));
+  }
+  trace.begin('settle');
   const settled = await settleWhereItEnds(open, options, {
     blocking,
     style,
@@ -179,9 +204,11 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
   });
   const settleMs = elapsed();
 
+  if (options.extract !== undefined) trace.begin('extract');
   // Before the picture, whose time it would take: the page stands still while it is read.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
   const unread = extracted === null ? (['extract'] as const) : [];
+  trace.begin('picture');
   const described = describePage(open);
   // Whatever fails first is thrown; the other one is not to be left without a listener.
   described.catch(() => undefined);
@@ -190,7 +217,10 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
     : takePicture(open, asLaidOut(open, options), settled));
   const page = await described;
   if (options.failOn) assertWanted(options.failOn, { ...page, blank: picture.blank, format: options.format }, errors);
+  const shootMs = elapsed();
+  const diagnostics = options.diagnostics === true ? await trace.describe(open) : null;
   return {
+    ...(diagnostics === null ? {} : { diagnostics }),
     bytes: picture.bytes,
     mimeType: mimeTypes[options.format],
     width: picture.width,
@@ -207,7 +237,7 @@ async function renderIn(open: OpenPage, request: RenderRequest, deps: RenderDeps
       ...(scriptError === undefined ? {} : { scriptError }),
       truncated: settled.whole?.truncated ?? false,
       blank: picture.blank,
-      timings: { navigateMs, settleMs, shootMs: elapsed() },
+      timings: { navigateMs, settleMs, shootMs },
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.ts';
 import type { DocumentAnswer } from './main-document.ts';
-import { htmlUrl } from './navigate.ts';
+import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
 import { readPageFacts } from './scripts/measures.ts';
 

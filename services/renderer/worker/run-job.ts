@@ -1,9 +1,6 @@
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import { type SecretsKeys, SecretsLockedError } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { deadlineOf, maxStoreRetryMs } from '@webcapture/shared/captures/times.ts';
-import { extractedType } from '@webcapture/shared/api/formats.ts';
-import { packExtracted, partsOf } from '@webcapture/shared/files/extracted-file.ts';
-import { extractedName } from '@webcapture/shared/files/file-name.ts';
 import { type FileUploader, StoreUnavailableError } from '@webcapture/shared/files/file-store.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import { jobMaxDeliveries, jobProgressIntervalMs } from '@webcapture/shared/nats/streams.ts';
@@ -25,9 +22,11 @@ import {
 } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { BrowserLostError } from '../browser/page.ts';
+import { diagnosticsOf } from '../diagnostics/trace.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
+import { uploadFailure, uploadFiles, type Uploads } from './upload-files.ts';
 
 /** After a lost browser the next renderer may have the job at once. */
 const nakDelayMs = 10;
@@ -168,7 +167,9 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
       message.nak(nakDelayMs);
       return;
     }
-    outcome = failureOf(thrown);
+    const found = diagnosticsOf(thrown);
+    const diagnostics = found && (await uploadFailure(found, job, deps));
+    outcome = { ...failureOf(thrown), ...(diagnostics === undefined ? {} : { diagnostics }) };
     log.warn(
       { err: thrown, code: outcome.code, cause: outcome.cause, delivery: message.delivery, queueMs: limits.queueMs },
       'a capture failed',
@@ -213,7 +214,7 @@ async function capture(
     onRendered();
     results.reply(delivered, { kind: 'rendered' });
     latest = setTimeout(answered.resolve, maxPageOpenMs);
-    const { sent, stored } = upload(rendering, job, deadline, deps);
+    const { sent, stored } = uploadFiles(rendering, job, deadline, deps);
     const completed = (uploads: Uploads) => {
       const ageMs = performance.now() - capturedAt;
       const report = reportOf(rendering, queueMs, ageMs);
@@ -305,46 +306,6 @@ function limitsOf(
     queueMs: Math.max(0, (now ?? message.timestamp) - acceptedAt),
     isLate: now !== null && now > (message.delivery === 1 ? startBy : deadline),
   };
-}
-
-/** What a result tells of the files that were created. */
-type Uploads = Pick<Extract<JobOutcome, { kind: 'completed' }>, 'upload' | 'extracted'>;
-
-/** Creates the file, and what was extracted from the page beside it. */
-function upload(
-  { bytes, mimeType, width, height, extracted }: Rendering,
-  job: CaptureJob,
-  deadline: number,
-  { uploader, clock }: JobDeps,
-): { readonly sent: Promise<Uploads>; readonly stored: Promise<Uploads> } {
-  const { object, lifetimeMs, expiresAt, cacheSeconds } = job.file;
-  const both = {
-    region: job.region,
-    account: job.account,
-    expiresAt: expiresAt ?? clock.now() + lifetimeMs,
-    width,
-    height,
-    ...(cacheSeconds === undefined ? {} : { cacheSeconds }),
-    deadline: clock.now() + (deadline - Date.now()),
-  };
-  const picture = uploader.upload({ ...both, object, bytes, contentType: mimeType });
-  const beside = extracted && {
-    parts: partsOf(extracted),
-    uploading: packExtracted(extracted).then((packed) =>
-      uploader.upload({ ...both, object: extractedName(object), bytes: packed, contentType: extractedType }),
-    ),
-  };
-  const until = async (point: 'sent' | 'stored'): Promise<Uploads> => {
-    const [first, second] = await Promise.all([
-      picture[point],
-      beside?.uploading.then((uploading) => uploading[point]),
-    ]);
-    return { upload: first, ...(beside && second ? { extracted: { upload: second, parts: beside.parts } } : {}) };
-  };
-  const [sent, stored] = [until('sent'), until('stored')];
-  // Whoever hears that it was not sent does not wait for more.
-  stored.catch(() => undefined);
-  return { sent, stored };
 }
 
 function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {

@@ -142,6 +142,10 @@ export type WebhookView = Static<typeof webhookViewSchema>;
 export const captureStatuses = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'] as const;
 export type CaptureStatus = (typeof captureStatuses)[number];
 
+const hasDiagnosticsSchema = Type.Optional(
+  Type.Boolean({ description: 'Present and true if GET /captures/{uuid}/diagnostics explains the capture.' }),
+);
+
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
 export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
@@ -187,6 +191,7 @@ export const captureResultSchema = Type.Object({
     expiresAt: Type.String({ format: 'date-time', description: 'Time at which the file expires.' }),
   }),
   report: reportSchema,
+  hasDiagnostics: hasDiagnosticsSchema,
   extracted: Type.Optional(
     Type.Union([extractedSchema, Type.Null()], {
       description:
@@ -248,6 +253,7 @@ const failedCaptureSchema = Type.Object(
     }),
     acceptedAt: Type.String({ format: 'date-time', description: 'Time at which the request was accepted.' }),
     error: errorSchema,
+    hasDiagnostics: hasDiagnosticsSchema,
     metadata: askedSchema,
     webhook: Type.Optional(webhookViewSchema),
   },

@@ -22,6 +22,9 @@ export const maxExtractedBytes = 1024 * 1024;
 /** Of what was extracted from a page, which is stored beside its file: JSON, compressed. */
 export const extractedType = 'application/gzip' as const;
 
+/** Type of stored diagnostics: JSON, compressed, like the extracted parts. */
+export const diagnosticsType: typeof extractedType = 'application/gzip';
+
 /** The type of anything that is stored of a capture. */
 export type StoredType = MimeType | typeof extractedType;
 

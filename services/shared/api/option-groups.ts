@@ -22,7 +22,7 @@ export const optionGroups = [
   { title: 'Visitor', options: ['region', 'antiBot', 'locale', 'timezone', 'geolocation', 'userAgent'] },
   { title: 'Credentials', options: ['headers', 'headersFor', 'cookies', 'auth'] },
   { title: 'Cache and storage', options: ['responseCache', 'cdnTtl', 'persistence'] },
-  { title: 'Delivery', options: ['background', 'webhook', 'failOn'] },
+  { title: 'Delivery', options: ['background', 'webhook', 'failOn', 'diagnostics'] },
 ] as const satisfies readonly OptionGroup[];
 
 /** What the source, the output and the form of the answer decide: options of no group. */

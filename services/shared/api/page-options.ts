@@ -1,4 +1,5 @@
 import { type Static, type TProperties, Type } from 'typebox';
+import { diagnosticsOption } from './diagnostics.ts';
 import { extractOption } from './extracted.ts';
 import { oneOf } from './one-of.ts';
 
@@ -162,4 +163,5 @@ export const pageOptions = {
     }),
   ),
   extract: extractOption,
+  diagnostics: diagnosticsOption,
 } as const;

@@ -15,6 +15,18 @@ export interface CacheKey {
   readonly ttl: number;
 }
 
+/** Where the diagnostics of the latest rendering that has any are stored. */
+export interface DiagnosticsFile {
+  readonly name: string;
+  readonly bytes: number;
+  /** The rendering: 0 is the capture itself, another number is that of the refresh. */
+  readonly revision: number;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+  /** True once the diagnostics of a failed capture have expired. Those of a completed capture end with its file. */
+  readonly isExpired?: true;
+}
+
 /** The renderer's facts about a finished capture. */
 export interface CaptureOutcome {
   readonly region: Region;
@@ -178,4 +190,6 @@ export interface CaptureRecord {
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
   readonly failure?: RecordedFailure;
+  /** Stays after the diagnostics were removed. Absent: there never were any. */
+  readonly diagnostics?: DiagnosticsFile;
 }

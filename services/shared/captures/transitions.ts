@@ -6,6 +6,7 @@ import type {
   CaptureRecord,
   CaptureRefresh,
   DeliveryEntry,
+  DiagnosticsFile,
   RecordedFailure,
   WebhookDelivery,
 } from './capture-record.ts';
@@ -57,11 +58,20 @@ export const requeue =
 export const attemptOf = (record: CaptureRecord, refreshNumber: number): number =>
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
-/** The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. */
-export function complete(refreshNumber: number, outcome: CaptureOutcome, expiresAt: number): Transition {
+/**
+ * The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. `diagnostics` replaces
+ * those of an earlier rendering.
+ */
+export function complete(
+  refreshNumber: number,
+  outcome: CaptureOutcome,
+  expiresAt: number,
+  diagnostics?: DiagnosticsFile,
+): Transition {
   return (record, now) => {
     if (!isOpen(record, refreshNumber)) return null;
-    const shown = { ...record, outcome, expiresAt };
+    const { diagnostics: _former, ...before } = record;
+    const shown = { ...before, outcome, expiresAt, ...(diagnostics === undefined ? {} : { diagnostics }) };
     if (refreshNumber === 0) {
       const interval = record.persistence?.refreshIntervalMs ?? 0;
       return {
@@ -82,8 +92,12 @@ export function complete(refreshNumber: number, outcome: CaptureOutcome, expires
 }
 
 /** It ends without a file, or, of a refresh, without a new one; uncharged. */
-export function fail(refreshNumber: number, failure: CaptureFailure): Transition {
-  return (record, now) => (isOpen(record, refreshNumber) ? failed(record, refreshNumber, failure, now) : null);
+export function fail(refreshNumber: number, failure: CaptureFailure, diagnostics?: DiagnosticsFile): Transition {
+  return (record, now) => {
+    if (!isOpen(record, refreshNumber)) return null;
+    const end = failed(record, refreshNumber, failure, now);
+    return diagnostics === undefined ? end : { ...end, diagnostics };
+  };
 }
 
 /** Like {@link fail}, but only while rendering has not started. */
@@ -139,9 +153,13 @@ export function isRefreshable(record: CaptureRecord): boolean {
   return record.status === 'completed' && !isOpen(record, record.refresh?.revision ?? -1);
 }
 
-/** The time of its file is over. */
-export const expire: Transition = (record, now) =>
-  record.status === 'completed' && record.expiresAt <= now ? ended(record, 'expired', now) : null;
+/** The file of a completed capture has expired, or the diagnostics of a failed one have. */
+export const expire: Transition = (record, now) => {
+  const { status, expiresAt, diagnostics } = record;
+  if (status === 'completed' && expiresAt <= now) return ended(record, 'expired', now);
+  if (status !== 'failed' || diagnostics === undefined || diagnostics.isExpired === true) return null;
+  return diagnostics.expiresAt <= now ? { ...record, diagnostics: { ...diagnostics, isExpired: true } } : null;
+};
 
 /** The account holder does not want it any more: cancelled when it is queued; one that is being rendered ends first. */
 export const remove: Transition = (record, now) => {

@@ -44,9 +44,12 @@ const byteNames = Object.keys(noBytes) as readonly (keyof StoredBytes)[];
 
 /** Null: none. */
 function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {
-  const { status, lane, outcome, htmlBytes = 0 } = record;
+  const { status, lane, outcome, htmlBytes = 0, diagnostics } = record;
   if (status === 'completed' && outcome !== undefined) {
-    return bytesWithFile(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0));
+    return bytesWithFile(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + (diagnostics?.bytes ?? 0));
+  }
+  if (status === 'failed' && diagnostics !== undefined && diagnostics.isExpired !== true) {
+    return { storedBytes: diagnostics.bytes };
   }
   return lane === 'background' && isOpen(record) && htmlBytes > 0 ? { queuedBytes: htmlBytes } : null;
 }
@@ -65,6 +68,13 @@ export function bytesAdded(record: CaptureRecord, fileBytes: number): StoredByte
     -1,
   );
   return { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes };
+}
+
+/** Returns the bytes that the diagnostics of a failed capture, or of its failed refresh, add. */
+export function bytesAddedByDiagnostics(record: CaptureRecord, bytes: number): StoredBytes {
+  const { status, outcome } = record;
+  if (status !== 'completed' || outcome === undefined) return { ...noBytes, storedBytes: bytes };
+  return bytesAdded(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + bytes);
 }
 
 /**

@@ -28,7 +28,7 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
     case 'rendering':
       return pendingView(record, options);
     case 'failed':
-      return failedView(record);
+      return failedView(record, options);
     case 'completed':
     case 'expired':
       return resultView(record, options);
@@ -41,6 +41,15 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
 export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
   return status === 'completed' && expiresAt <= now ? 'expired' : status;
 }
+
+/** Whether a capture has diagnostics that have not expired. @param now Unix milliseconds */
+export function hasDiagnostics({ status, diagnostics, expiresAt }: CaptureRecord, now: number): boolean {
+  if (diagnostics === undefined || diagnostics.isExpired === true) return false;
+  return (status === 'completed' && expiresAt > now) || (status === 'failed' && diagnostics.expiresAt > now);
+}
+
+const diagnosticsView = (record: CaptureRecord, now: number) =>
+  hasDiagnostics(record, now) ? ({ hasDiagnostics: true } as const) : {};
 
 /** The `data` of a capture that has completed; `expired` once its file is gone. */
 export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
@@ -73,6 +82,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
       expiresAt: new Date(record.expiresAt).toISOString(),
     },
     report: outcome.report,
+    ...diagnosticsView(record, now),
     ...refreshView(record),
     ...webhookView(record),
   };
@@ -98,13 +108,14 @@ export const failureView = ({ code, message, cause }: RecordedFailure): FailedCa
 
 const unknownFailure = { code: 'INTERNAL_ERROR', message: 'The capture failed.', cause: 'service' } as const;
 
-function failedView(record: CaptureRecord): FailedCapture {
+function failedView(record: CaptureRecord, { now }: Pick<ViewOptions, 'now'>): FailedCapture {
   return {
     ...withoutResult(record),
     status: 'failed',
     tokenCost: 0,
     processingTimeMs: processingTime(record),
     error: failureView(record.failure ?? unknownFailure),
+    ...diagnosticsView(record, now),
     ...webhookView(record),
   };
 }

@@ -11,9 +11,23 @@ export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536
 /** What cannot be compressed grows a little. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** All names under which a capture has stored files: its file, and the extracted parts next to it. */
-export const storedNamesOf = ({ fileName, options }: Pick<CaptureRecord, 'fileName' | 'options'>): readonly string[] =>
-  options.extract === undefined ? [fileName] : [fileName, extractedName(fileName)];
+/** All names under which a capture has stored files: its file, the extracted parts next to it, and its diagnostics. */
+export const storedNamesOf = ({
+  fileName,
+  options,
+  diagnostics,
+}: Pick<CaptureRecord, 'fileName' | 'options' | 'diagnostics'>): readonly string[] => [
+  fileName,
+  ...(options.extract === undefined ? [] : [extractedName(fileName)]),
+  ...(diagnostics === undefined ? [] : [diagnostics.name]),
+];
+
+/** The names of {@link storedNamesOf} that a capture without a file does not need. Diagnostics of a failed capture stay until they expire. */
+export function removableNamesOf(record: CaptureRecord): readonly string[] {
+  const { status, diagnostics } = record;
+  const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
+  return storedNamesOf(record).filter((name) => name !== kept);
+}
 
 /** The names of the parts that there are. */
 export const partsOf = (extracted: Extracted): ExtractName[] =>

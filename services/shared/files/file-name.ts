@@ -30,9 +30,24 @@ const extractedSuffix = '.extracted';
 /** Name under which the extracted parts of a page are stored, next to its file. */
 export const extractedName = (name: string): string => name + extractedSuffix;
 
-/** Whether a name has the form of a file or of extracted parts. */
-export const isStoredName = (name: string): boolean =>
-  isFileName(name.endsWith(extractedSuffix) ? name.slice(0, -extractedSuffix.length) : name);
+const diagnosticsSuffix = /\.diagnostics-[0-9a-f]{32}$/;
+
+/**
+ * Returns a new name for the diagnostics of a rendering, next to the object of that name. It cannot be derived from the name of the file:
+ * diagnostics are for the account alone, and a bucket may serve files to everyone who knows their names.
+ */
+export const newDiagnosticsName = (object: string): string =>
+  `${object}.diagnostics-${randomBytes(16).toString('hex')}`;
+
+/** Whether a name is that of diagnostics next to the object of that name. */
+export const isDiagnosticsName = (name: string, object: string): boolean =>
+  diagnosticsSuffix.test(name) && name.replace(diagnosticsSuffix, '') === object;
+
+/** Whether a name has the form of a file, of extracted parts or of diagnostics. */
+export function isStoredName(name: string): boolean {
+  if (name.endsWith(extractedSuffix)) return isFileName(name.slice(0, -extractedSuffix.length));
+  return isFileName(name.replace(diagnosticsSuffix, ''));
+}
 
 /** The uuid of the capture that a name of ours belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);

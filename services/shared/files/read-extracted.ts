@@ -1,11 +1,9 @@
-import { buffer } from 'node:stream/consumers';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import { type Extracted, extractedSchema } from '../api/extracted.ts';
 import { extractNames, maxExtractedBytes } from '../api/formats.ts';
 import { maxJsonBytes, maxStoredBytes, partsOf } from './extracted-file.ts';
 import { extractedName } from './file-name.ts';
-import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
+import type { CallLimits, FileStore } from './file-store.ts';
+import { readPackedJson } from './read-packed.ts';
 
 /**
  * Reads the extracted parts of the file with that name. A renderer wrote them, so they are decompressed only up to a limit, and validated
@@ -18,9 +16,10 @@ export async function readExtracted(
   fileName: string,
   limits: CallLimits,
 ): Promise<Extracted> {
-  const packed = await readPacked(store, extractedName(fileName), limits);
-  const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
-  const stored = (JSON.parse(json.toString('utf8')) ?? {}) as Partial<Record<(typeof fields)[number], unknown>>;
+  const sizes = { what: 'extracted parts', maxStoredBytes, maxJsonBytes };
+  const stored = ((await readPackedJson(store, extractedName(fileName), sizes, limits)) ?? {}) as Partial<
+    Record<(typeof fields)[number], unknown>
+  >;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
   if (large !== undefined) throw new RangeError(`${large} is too large`);
   // Each part is small enough now to be looked at. What else there is, is left out.
@@ -32,17 +31,6 @@ export async function readExtracted(
     throw new TypeError('the object of the extracted parts has another form');
   }
   return extracted;
-}
-
-function readPacked(store: Pick<FileStore, 'stat' | 'read'>, name: string, limits: CallLimits): Promise<Buffer> {
-  return lookAgain(async () => {
-    const file = await store.stat(name, limits);
-    if (file === null) throw new Error('the object of the extracted parts does not exist');
-    if (file.size > maxStoredBytes) {
-      throw new RangeError(`the object of the extracted parts has ${file.size} bytes, which is too large`);
-    }
-    return buffer(store.read(file, undefined, limits));
-  });
 }
 
 const fields = [...extractNames, 'truncated'] as const;

@@ -1,7 +1,7 @@
 import type { Cache } from '../captures/cache.ts';
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import type { ExpiryIndex } from '../captures/expiry-index.ts';
-import { storedNamesOf } from '../files/extracted-file.ts';
+import { removableNamesOf } from '../files/extracted-file.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { type DeliveryTask, receiverOf, type Tasks } from './tasks.ts';
 
@@ -27,6 +27,9 @@ export class FollowUps {
     // each refresh, a page that is kept for ten years would gather thousands.
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
+    }
+    if (record.status === 'failed' && record.diagnostics !== undefined) {
+      arranging.push(this.#expiryIndex.add(capture, record.diagnostics.expiresAt));
     }
     if (record.status === 'completed' && nextRefreshAt !== undefined) {
       arranging.push(this.#tasks.schedule({ kind: 'refresh', ...capture }, nextRefreshAt));
@@ -67,7 +70,7 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
 
 /**
  * Removes everything of a capture except its record. The cache entry goes first, so that no request is redirected to a
- * removed file.
+ * removed file. Diagnostics of a failed capture stay until they expire.
  */
 export async function removeCaptureFiles(
   record: CaptureRecord,
@@ -79,6 +82,6 @@ export async function removeCaptureFiles(
 ): Promise<void> {
   const { account, uuid, cache: cacheEntry, html } = record;
   if (cacheEntry !== undefined) await deps.cache.drop(account, cacheEntry.name, uuid);
-  await Promise.all(storedNamesOf(record).map((name) => deps.store.remove(name)));
+  await Promise.all(removableNamesOf(record).map((name) => deps.store.remove(name)));
   if (html !== undefined) await deps.removeHtml(html);
 }

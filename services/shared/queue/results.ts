@@ -26,6 +26,12 @@ const extractedUploadSchema = Type.Object({
   parts: Type.Array(enumOf(extractNames), { maxItems: extractNames.length }),
 });
 
+/** The object with the diagnostics of the rendering. */
+const diagnosticsUploadSchema = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 256 }),
+  upload: uploadSchema,
+});
+
 /** What a renderer publishes about a job. It runs other people's pages: nothing of this is believed before it was checked. */
 const jobResultSchema = Type.Object({
   /** Of the job: proves that the renderer was given it. */
@@ -44,8 +50,10 @@ const jobResultSchema = Type.Object({
       upload: uploadSchema,
       /** Of a capture that asked for it, where the page answered. */
       extracted: Type.Optional(extractedUploadSchema),
-      /** Of a pdf. Absent in results of version 0.1. */
+      /** Of a pdf. */
       pages: Type.Optional(Type.Integer({ minimum: 1, maximum: maxPixels })),
+      /** Absent if the capture did not ask for them. */
+      diagnostics: Type.Optional(diagnosticsUploadSchema),
       report: reportSchema,
       /** From the picture to this result. */
       ageMs: Type.Number({ minimum: 0, maximum: maxMs }),
@@ -56,6 +64,7 @@ const jobResultSchema = Type.Object({
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
       /** As the renderer states it; `parseResult` checks it. Absent in results of version 0.1. */
       cause: Type.Optional(Type.Unknown()),
+      diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
     Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),
   ]),

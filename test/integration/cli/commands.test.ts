@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
 import { plainReport } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { type CliAccount, useCli } from './test-cli.ts';
@@ -221,6 +222,38 @@ describe('what an account has', () => {
     });
     expect(await own('captures', 'delete', uuid)).toMatchObject({ code: 0 });
     expect((await own('captures', 'list', '--status', 'deleted')).stdout.toString()).toContain(uuid);
+  });
+
+  test('why its captures failed: as text, as JSON, as HAR and in a last picture', async () => {
+    const { renderer } = cli().front;
+    const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
+    const message = {
+      ...diagnostics.console[0],
+      level: 'error',
+      text: '\u001B[2Jboom',
+      url: null,
+      line: null,
+      atMs: 610,
+    };
+    const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0]);
+    renderer.diagnostics = { diagnostics: { ...diagnostics, console: [message] }, picture: jpeg.toString('base64') };
+    renderer.behaviour = (job) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
+    expect(await run(['capture', page, '--json'])).toMatchObject({ code: expect.any(Number) });
+    const { uuid } = lastJob();
+    const shown = await run(['captures', 'show', uuid, '--diagnostics', '--har', 'a.har', '--last-picture', 'a.jpg']);
+    const text = shown.stdout.toString();
+    expect(text).toMatch(/^0\.66 s +5\.65 s +settle \(failed\)$/m);
+    expect(text).toMatch(/^0\.48 s +0\.10 s +500 +41 +fetch +GET +https:\/\/example\.com\/data\.json$/m);
+    // Nothing of a page reaches the terminal as it is.
+    expect(text).toMatch(/^0\.61 s +error +- +\\u\{1b\}\[2Jboom$/m);
+    expect(JSON.parse(await readFile(join(cli().folder, 'a.har'), 'utf8'))).toMatchObject({ log: { version: '1.2' } });
+    expect(await readFile(join(cli().folder, 'a.jpg'))).toEqual(jpeg);
+    const asked = await run(['captures', 'get', uuid, '--diagnostics', '--json']);
+    expect(JSON.parse(asked.stdout.toString())).toMatchObject({ uuid, requestCount: 7 });
+    renderer.diagnostics = null;
+    await run(['capture', page, '--json']);
+    const { code, stderr } = await run(['captures', 'show', lastJob().uuid, '--diagnostics']);
+    expect([code, stderr]).toEqual([9, expect.stringContaining('has no diagnostics')]);
   });
 
   test('its keys: created, used, rotated, revoked', async () => {

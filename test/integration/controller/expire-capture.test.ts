@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { streamNames, taskDurable } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
-import { begin, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { begin, fail, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { parseTask } from '@webcapture/shared/queue/tasks.ts';
-import { extractedType } from '@webcapture/shared/api/formats.ts';
-import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import { diagnosticsType, extractedType } from '@webcapture/shared/api/formats.ts';
+import { extractedName, newDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { expireCapture } from '../../../services/controller/jobs/expiry.ts';
 import { pullOne } from '../../harness/pull-one.ts';
@@ -92,6 +93,29 @@ describe('expiry', () => {
     expect(await store.stat(name)).not.toBeNull();
     await run();
     expect(await store.stat(name)).toBeNull();
+  });
+
+  test('the diagnostics of a failed capture stay until their time, and are no stored bytes any more', async () => {
+    const { deps, store, stored } = tasking(on());
+    const record = newRecord({ account: 'expiry', lane: 'background' });
+    await deps.captures.create(record);
+    const { account, fileName } = record;
+    const name = newDiagnosticsName(fileName);
+    await store.create(newFile(64, { name, account, contentType: diagnosticsType }));
+    const failure = { code: 'CAPTURE_FAILED', message: 'it fails', cause: 'page' } as const;
+    const diagnostics = { name, bytes: 64, revision: 0, expiresAt: Date.now() + hour };
+    const failed = await deps.captures.change(record, fail(0, failure, diagnostics));
+    if (failed === null) throw new Error('there is no record');
+    await new FollowUps(deps.tasks, deps.expiryIndex).arrange(failed);
+    expect(await expiriesOf(on().session, record.uuid)).toEqual([diagnostics.expiresAt]);
+    // The task of every failed capture.
+    await expireCapture(record, deps);
+    expect(await store.stat(name)).not.toBeNull();
+    expect((await stored(record))?.bytes).toEqual({ storedBytes: 64 });
+    await deps.captures.change(record, (at) => ({ ...at, diagnostics: { ...diagnostics, expiresAt: Date.now() - 1 } }));
+    await expireCapture(record, deps);
+    expect(await store.stat(name)).toBeNull();
+    expect(await stored(record)).not.toHaveProperty('bytes');
   });
 
   test('a controller that died before it had cleared away leaves the rest to the next one', async () => {

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import type { CaptureState } from '@webcapture/shared/api/capture.ts';
 import {
@@ -9,6 +10,7 @@ import {
   untilLive,
   useDashboard,
 } from '../../harness/dashboard.ts';
+import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
 import { until } from '../../harness/until.ts';
 import { site, useService } from './service.ts';
 
@@ -94,6 +96,37 @@ test('a refresh is shown beside what it replaced, and a deleted capture says so'
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('It was deleted.').waitFor();
   expect(await statusOf(uuid)).toBe('deleted');
+});
+
+test('the diagnostics of a failed capture are shown with its last picture, and stay text', async () => {
+  const { api, renderer } = service();
+  const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
+  const [message] = diagnostics.console;
+  if (message === undefined) throw new Error('the example has no message');
+  const picture = await sharp({ create: { width: 64, height: 36, channels: 3, background: 'red' } })
+    .jpeg()
+    .toBuffer();
+  const text = '<img src=x onerror=alert(1)>';
+  const console = [{ ...message, text }];
+  renderer.diagnostics = { diagnostics: { ...diagnostics, console }, picture: picture.toString('base64') };
+  const { uuid } = await api.call<CaptureState>('POST', '/capture', {
+    body: { url: `${site}/unreachable`, background: true },
+  });
+  await until('the failure', async () => (await statusOf(uuid)) === 'failed');
+  renderer.diagnostics = null;
+  const page = await open(`/captures/${uuid}`);
+  const shown = page.getByRole('img', { name: 'The page when the capture failed' });
+  await until('the picture', () => shown.evaluate((image) => (image as HTMLImageElement).naturalWidth === 64));
+  await page.getByRole('cell', { name: text }).waitFor();
+  expect(await page.locator('img[src="x"]').count()).toBe(0);
+  await page.getByText('Requests (1 of 7)').click();
+  await page.getByRole('cell', { name: 'https://example.com/data.json' }).waitFor();
+  const [har] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download HAR' }).click(),
+  ]);
+  expect(JSON.parse(await readFile(await har.path(), 'utf8'))).toMatchObject({ log: { entries: [{}] } });
+  await expectAccessible(page);
 });
 
 test('a hostile title stays text, and all of it can be read', async () => {

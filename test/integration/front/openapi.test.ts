@@ -83,6 +83,8 @@ test('it has every route', () => {
     'delete /captures/{uuid}',
     'get /captures/{uuid}/history',
     'post /captures/{uuid}/refresh',
+    'get /captures/{uuid}/diagnostics',
+    'get /captures/{uuid}/diagnostics/picture',
     'get /files/{name}',
     'head /files/{name}',
     'get /keys',

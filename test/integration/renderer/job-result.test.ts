@@ -4,11 +4,14 @@ import { describe, expect, test, vi } from 'vitest';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
+import { isDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import { storeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import { causeOf, type ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { diagnosticsExample } from '../../../services/front/api/diagnostics-example.ts';
+import { attachDiagnostics } from '../../../services/renderer/diagnostics/trace.ts';
 import type { RenderEngine } from '../../../services/renderer/page/engine.ts';
 import { createRendererMetrics } from '../../../services/renderer/worker/metrics.ts';
 import { ResultPublisher } from '../../../services/renderer/worker/publish-result.ts';
@@ -63,6 +66,45 @@ test('what was extracted is stored beside the file, under a name that follows fr
     upload: { contentType: 'application/gzip', width: 1280, expiresAt: outcome.upload.expiresAt },
   });
   expect(outcome.extracted?.upload.object).toContain(`/${file.object}.extracted/`);
+});
+
+test('diagnostics are stored beside the file, of a job that completes or fails, and decide nothing', async () => {
+  const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
+  const failure = new ServiceError('CAPTURE_FAILED', 'it fails', { causedBy: 'page' });
+  attachDiagnostics(failure, { diagnostics });
+  const ends: readonly RenderEngine['render'][] = [
+    async () => ({ ...picture(), diagnostics: { diagnostics } }),
+    failing(failure),
+  ];
+  const session = await connect();
+  const real = new EmbeddedUploader(session);
+  let isFull = false;
+  let queueCount = 0;
+  const uploader = {
+    upload: (file: NewFile) => {
+      if (!isFull || !file.object.includes('diagnostics')) return real.upload(file);
+      const refused = Promise.reject(new ServiceError('STORAGE_FAILED'));
+      return { sent: refused, stored: refused };
+    },
+  };
+  await start({ uploader, render: (request) => (ends[queueCount++ % 2] ?? failing(failure))(request) }, session);
+  const longest = { lifetimeMs: 400 * 86_400_000 };
+  const jobs = [await queue().publish(), await queue().publish(longest)];
+  const outcomes = await settled(2);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(['completed', 'failed']);
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.kind !== 'completed' && outcome.kind !== 'failed') throw new Error('another end');
+    expect(isDiagnosticsName(outcome.diagnostics?.name ?? '', jobs[index]?.file.object ?? '')).toBe(true);
+  }
+  // Without a file there is nothing that they could be kept as long as: 30 days.
+  const { expiresAt = 0 } = outcomes[1]?.kind === 'failed' ? (outcomes[1].diagnostics?.upload ?? {}) : {};
+  expect(Math.abs(expiresAt - Date.now() - 30 * 86_400_000)).toBeLessThan(60_000);
+  isFull = true;
+  await queue().publish();
+  await queue().publish();
+  const later = (await settled(4)).slice(2);
+  expect(later.map(({ kind }) => kind)).toEqual(['completed', 'failed']);
+  for (const outcome of later) expect(outcome).not.toHaveProperty('diagnostics');
 });
 
 test('the file of a refresh is for the time that the record says', async () => {

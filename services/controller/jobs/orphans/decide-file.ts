@@ -44,6 +44,10 @@ export function decideFile(file: ListedFile, record: CaptureRecord | null, now: 
   // A refresh has separate objects until its result is settled.
   if (!isOwn && isOpen(record, record.refresh?.revision ?? -1)) return keep('open');
   if (!isOwn) return removeAfter(file.storedAt + graceMs, 'other_file');
-  if (record.status !== 'completed') return removeAfter(file.storedAt + graceMs, 'ended');
+  const { status, diagnostics } = record;
+  if (status === 'failed' && file.name === diagnostics?.name && now <= diagnostics.expiresAt + graceMs) {
+    return keep('in_use');
+  }
+  if (status !== 'completed') return removeAfter(file.storedAt + graceMs, 'ended');
   return now <= record.expiresAt ? keep('in_use') : removeAfter(record.expiresAt + graceMs, 'overdue');
 }

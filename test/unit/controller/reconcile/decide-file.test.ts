@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { extractedName } from '@webcapture/shared/files/file-name.ts';
+import { extractedName, newDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
 import type { ListedFile } from '@webcapture/shared/files/file-store.ts';
 import { decideFile } from '../../../../services/controller/jobs/orphans/decide-file.ts';
 import { isDoubtful } from '../../../../services/controller/jobs/orphans/pass.ts';
@@ -67,6 +67,26 @@ test.each([
 ])('what was extracted %s', (_, changes, decision) => {
   const file = { ...fileOf(5 * hour), name: extractedName(record.fileName) };
   const { act, why } = decideFile(file, { ...record, ...changes }, now);
+  expect(`${act} ${why}`).toBe(decision);
+});
+
+const noted = { name: newDiagnosticsName(record.fileName), bytes: 10, revision: 0, expiresAt: now };
+test.each([
+  ['of a capture that failed', { status: 'failed', diagnostics: noted }, 'keep in_use'],
+  [
+    'of one that failed, after their time',
+    { status: 'failed', diagnostics: { ...noted, expiresAt: now - 2 * hour } },
+    'remove ended',
+  ],
+  ['of a capture that completed', { diagnostics: noted }, 'keep in_use'],
+  [
+    'of a former rendering',
+    { diagnostics: { ...noted, name: newDiagnosticsName(record.fileName) } },
+    'remove other_file',
+  ],
+  ['of a deleted capture', { status: 'deleted', diagnostics: noted }, 'remove ended'],
+] as const)('diagnostics %s', (_, changes, decision) => {
+  const { act, why } = decideFile({ ...fileOf(5 * hour), name: noted.name }, { ...record, ...changes }, now);
   expect(`${act} ${why}`).toBe(decision);
 });
 

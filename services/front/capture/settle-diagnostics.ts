@@ -1,0 +1,116 @@
+import type { CaptureRecord, DiagnosticsFile } from '@webcapture/shared/captures/capture-record.ts';
+import { bytesAddedByDiagnostics } from '@webcapture/shared/captures/usage.ts';
+import { diagnosticsType } from '@webcapture/shared/api/formats.ts';
+import { maxDiagnosticsBytes, maxDiagnosticsLifetimeMs } from '@webcapture/shared/files/diagnostics-file.ts';
+import { isDiagnosticsName } from '@webcapture/shared/files/file-name.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
+import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
+import type { Ticket } from '@webcapture/shared/queue/tickets.ts';
+import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { ByteQuota } from '../byte-quota.ts';
+
+interface SettleDiagnosticsDeps {
+  readonly store: Pick<FileStore, 'accept' | 'discard' | 'remove'>;
+  readonly byteQuota: Pick<ByteQuota, 'reserve'>;
+  readonly log: Logger;
+}
+
+/** A slow store delays the end of a capture by no more than this for its diagnostics. */
+const acceptTimeoutMs = 3000;
+
+type Ended = Extract<JobOutcome, { kind: 'completed' | 'failed' }>;
+
+/**
+ * Verifies the diagnostics of a result and puts them in place. Returns undefined if there are none, or if they cannot be accepted: they
+ * never decide how a capture ends.
+ *
+ * @param context when the result arrived, and the deadline of its settlement; Unix milliseconds
+ */
+export async function acceptDiagnostics(
+  { account, region, object, revision }: Ticket,
+  found: CaptureRecord,
+  outcome: Ended,
+  context: { readonly at: number; readonly deadline: number },
+  { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
+): Promise<DiagnosticsFile | undefined> {
+  const { kind, diagnostics } = outcome;
+  if (diagnostics === undefined || !isDiagnosticsName(diagnostics.name, object)) return undefined;
+  if (kind === 'completed' && found.options.diagnostics !== true) return undefined;
+  const { name, upload } = diagnostics;
+  const expected = {
+    name,
+    object: name,
+    account,
+    region,
+    contentType: diagnosticsType,
+    expiresAt: expiryOf(found, outcome, revision, context.at),
+    isRefresh: false,
+    maxBytes: maxDiagnosticsBytes,
+  };
+  try {
+    const accepting = store.accept(upload, expected, { deadline: context.deadline });
+    const { file } = await withDeadline(accepting, acceptTimeoutMs, 'storing diagnostics');
+    return { name, bytes: file.size, revision, expiresAt: file.expiresAt };
+  } catch (error) {
+    log.warn({ err: error, uuid: found.uuid }, 'the diagnostics of a capture could not be stored');
+    return undefined;
+  }
+}
+
+/** Diagnostics expire with the file. Without a file, they expire when it would have expired, after 30 days at the latest. */
+function expiryOf(found: CaptureRecord, outcome: Ended, revision: number, now: number): number {
+  if (revision > 0) return found.expiresAt;
+  if (outcome.kind === 'completed') return now - outcome.ageMs + found.lifetimeMs;
+  return now + Math.min(found.lifetimeMs, maxDiagnosticsLifetimeMs);
+}
+
+/**
+ * Reserves room for the diagnostics of a rendering that failed while `end` writes its record. If the account has no room for them, `end`
+ * is called without diagnostics.
+ */
+export async function withRoomFor<T>(
+  ticket: Ticket,
+  found: CaptureRecord,
+  diagnostics: DiagnosticsFile | undefined,
+  { byteQuota }: Pick<SettleDiagnosticsDeps, 'byteQuota'>,
+  end: (stored: DiagnosticsFile | undefined) => Promise<T>,
+): Promise<T> {
+  if (diagnostics === undefined) return end(undefined);
+  const room = await byteQuota.reserve(ticket, bytesAddedByDiagnostics(found, diagnostics.bytes));
+  if (room.exceeded !== null) return end(undefined);
+  let isStored = false;
+  try {
+    const ended = await end(diagnostics);
+    isStored = true;
+    return ended;
+  } finally {
+    room.release(isStored);
+  }
+}
+
+/** The record before and after a result was settled, and the diagnostics of that result. */
+interface SettledDiagnostics {
+  readonly before: CaptureRecord | null;
+  readonly after: CaptureRecord | null;
+  readonly given: Ended['diagnostics'];
+}
+
+/** Removes diagnostics that the record does not name. If this fails, the search for orphans removes them. */
+export async function removeDiagnostics(
+  { object, uuid }: Ticket,
+  { before, after, given }: SettledDiagnostics,
+  { store, log }: Pick<SettleDiagnosticsDeps, 'store' | 'log'>,
+): Promise<void> {
+  const kept = after?.diagnostics?.name;
+  const former = before?.diagnostics?.name;
+  try {
+    if (given !== undefined && given.name !== kept && isDiagnosticsName(given.name, object)) {
+      await store.discard(given.name, given.upload);
+      await store.remove(given.name);
+    }
+    if (former !== undefined && former !== kept && after !== null) await store.remove(former);
+  } catch (error) {
+    log.debug({ err: error, uuid }, 'diagnostics that belong to no capture could not be removed');
+  }
+}

@@ -1,0 +1,58 @@
+import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-limits.ts';
+import type { RenderDiagnostics } from '@webcapture/shared/api/diagnostics.ts';
+import { callExpression, evaluate, openIsolatedWorld } from '../browser/isolated-world.ts';
+import type { PageSession } from '../browser/page.ts';
+import type { Redactor } from './redact.ts';
+
+type Moving = NonNullable<RenderDiagnostics['moving']>;
+
+const worldName = 'webcapture-diagnostics';
+
+/** Maximum characters of a text that the page sends. More than is kept, so that no cut splits a secret before it is removed. */
+const maxSent = 65_536;
+
+/** Reads what has not loaded and what moves in the document of a page. */
+export async function readMoving(
+  { cdp, frameId }: { readonly cdp: PageSession; readonly frameId: string },
+  redactor: Redactor,
+): Promise<Moving> {
+  const contextId = await openIsolatedWorld(cdp, frameId, worldName);
+  const expression = callExpression(listMoving, [limits.moving, maxSent]);
+  const { readyState, images, fonts, animations } = (await evaluate(cdp, { contextId, expression })) as Moving;
+  const name = (text: string) => redactor.text(text, limits.name);
+  return {
+    readyState,
+    images: images.map((url) => redactor.url(url)),
+    fonts: fonts.map(name),
+    animations: animations.map((animation) => ({ name: name(animation.name), element: name(animation.element) })),
+  };
+}
+
+/** Runs in the page. */
+function listMoving(maxItems: number, maxLength: number): Moving {
+  const nameOf = (element: Element | null | undefined) => {
+    if (!element) return '';
+    const { id, classList } = element;
+    return `${element.localName}${id ? `#${id}` : ''}${[...classList].map((name) => `.${name}`).join('')}`;
+  };
+  const running = document.getAnimations().filter(({ playState }) => playState === 'running');
+  return {
+    readyState: document.readyState,
+    images: [...document.images]
+      .filter((image) => image.currentSrc !== '' && !image.complete)
+      .slice(0, maxItems)
+      .map((image) => image.currentSrc.slice(0, maxLength)),
+    fonts: [...document.fonts]
+      .filter(({ status }) => status === 'loading')
+      .slice(0, maxItems)
+      .map(({ family }) => family.slice(0, maxLength)),
+    animations: running.slice(0, maxItems).map((animation) => {
+      const { animationName, transitionProperty } = animation as Partial<CSSAnimation & CSSTransition>;
+      const { target } = (animation.effect ?? {}) as Partial<KeyframeEffect>;
+      return {
+        name: String(animationName ?? transitionProperty ?? animation.id).slice(0, maxLength),
+        element: nameOf(target).slice(0, maxLength),
+      };
+    }),
+  };
+}

@@ -1,0 +1,85 @@
+import { diagnosticsLimits as limits } from '@webcapture/shared/api/diagnostics-limits.ts';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import { htmlUrl } from '../html-url.ts';
+
+/** Removes secrets from the texts and addresses of diagnostics. */
+export interface Redactor {
+  /** Returns a text without secrets, of at most `maxLength` characters. */
+  readonly text: (value: string, maxLength?: number) => string;
+  /** Returns an address without credentials, fragment and secrets. */
+  readonly url: (value: string) => string;
+}
+
+const mark = '[redacted]';
+
+/** Shorter values occur in too many words: removing them would make texts unreadable. */
+const minSecretLength = 3;
+
+/** Names of query parameters whose values give access to something. */
+const secretParameter =
+  /token|secret|passw|pwd|session|sid$|api[-_]?key|^key$|auth|signature|^sig$|credential|^code$|jwt/i;
+
+/** An address in a text. */
+const address = /\bhttps?:\/\/[^\s"'<>`)\]}]+/gi;
+
+/** Returns what removes the secrets of one capture. */
+export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
+  const values = secretValuesOf(secrets);
+  const userName = userNameOf(secrets);
+  const withoutSecrets = (text: string) => {
+    const rest = values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
+    return userName === null ? rest : rest.replace(userName, mark);
+  };
+  // A page decides the length of a text, so only its beginning is examined. The cut may split a secret or an address: what it may have
+  // split is left out.
+  const margin = limits.url + Math.max(0, ...values.map(({ length }) => length));
+  return {
+    url: (value) => withoutSecrets(withoutCredentials(value)).slice(0, limits.url),
+    text: (value, maxLength = limits.text) => {
+      const examined = value.slice(0, maxLength + margin);
+      const clean = withoutSecrets(examined.replace(address, withoutCredentials));
+      return (examined === value ? clean : clean.slice(0, -margin)).slice(0, maxLength);
+    },
+  };
+}
+
+/** Returns the secret values of a request in the forms in which pages show them. The longest comes first, because it may contain another. */
+function secretValuesOf({ headers = {}, cookies = [], auth, css, script, pdfEncryption }: CaptureSecrets): string[] {
+  const login = auth && Buffer.from(`${auth.username}:${auth.password}`, 'utf8').toString('base64');
+  const plain = [
+    // A page may know only the second part of "Bearer abc".
+    ...Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/)]),
+    ...cookies.map(({ value }) => value),
+    auth?.password,
+    login,
+    css,
+    script,
+    pdfEncryption?.userPassword,
+    pdfEncryption?.ownerPassword,
+  ].filter((value) => value !== undefined && value.length >= minSecretLength) as string[];
+  const forms = plain.flatMap((value) => [value, encodeURIComponent(value.toWellFormed()), inJson(value)]);
+  return [...new Set(forms)].toSorted((a, b) => b.length - a.length);
+}
+
+const inJson = (value: string) => JSON.stringify(value).slice(1, -1);
+
+/** Matches the user name only as a whole word: "ann" is also part of "cannot". */
+function userNameOf({ auth }: CaptureSecrets): RegExp | null {
+  if (auth === undefined || auth.username.length < minSecretLength) return null;
+  const escaped = auth.username.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
+  return new RegExp(String.raw`(?<![\p{L}\p{N}])${escaped}(?![\p{L}\p{N}])`, 'gu');
+}
+
+function withoutCredentials(value: string): string {
+  if (value.startsWith('data:')) return `${value.slice(0, 50)}…`;
+  const url = URL.parse(value);
+  if (url === null) return value;
+  if (value.startsWith(htmlUrl)) return 'about:blank';
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  for (const name of new Set(url.searchParams.keys())) {
+    if (secretParameter.test(name)) url.searchParams.set(name, mark);
+  }
+  return url.href.replaceAll(encodeURIComponent(mark), mark);
+}

@@ -1,0 +1,56 @@
+import { renderDiagnosticsSchema } from '../api/diagnostics.ts';
+import {
+  maxDiagnosticsBytes,
+  maxDiagnosticsJsonBytes,
+  maxLastPictureBytes,
+  type StoredDiagnostics,
+} from './diagnostics-file.ts';
+import type { CallLimits, FileStore } from './file-store.ts';
+import { readPackedJson } from './read-packed.ts';
+import { hasSignature } from './upload.ts';
+
+interface ReadDiagnostics {
+  readonly diagnostics: StoredDiagnostics['diagnostics'];
+  /** A JPEG file. */
+  readonly picture: Buffer | null;
+}
+
+/**
+ * Reads the diagnostics in the object of that name.
+ *
+ * @throws Error when they are missing or damaged
+ */
+export async function readDiagnostics(
+  store: Pick<FileStore, 'stat' | 'read'>,
+  name: string,
+  limits: CallLimits,
+): Promise<ReadDiagnostics> {
+  const sizes = {
+    what: 'diagnostics',
+    maxStoredBytes: maxDiagnosticsBytes,
+    maxJsonBytes: maxDiagnosticsJsonBytes,
+  };
+  return parseDiagnostics(await readPackedJson(store, name, sizes, limits));
+}
+
+/**
+ * Validates what a renderer has stored as diagnostics, and drops fields that are not in the schema.
+ *
+ * @throws TypeError when it has another form
+ */
+export async function parseDiagnostics(json: unknown): Promise<ReadDiagnostics> {
+  const stored = (json ?? {}) as Partial<Record<keyof StoredDiagnostics, unknown>>;
+  // Loaded at the first use: it takes 150 modules.
+  const { Value } = await import('typebox/value');
+  const diagnostics = Value.Clean(renderDiagnosticsSchema, stored.diagnostics);
+  if (!Value.Check(renderDiagnosticsSchema, diagnostics)) throw new TypeError('the diagnostics have another form');
+  return { diagnostics, picture: diagnostics.picture === null ? null : pictureOf(stored.picture) };
+}
+
+function pictureOf(base64: unknown): Buffer {
+  const picture = Buffer.from(String(base64), 'base64');
+  if (picture.length > maxLastPictureBytes || !hasSignature('image/jpeg', picture)) {
+    throw new TypeError('the last picture is not a JPEG file, or it is too large');
+  }
+  return picture;
+}

@@ -1,0 +1,34 @@
+import { buffer } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
+
+interface PackedLimits {
+  /** What the object contains, for error messages. */
+  readonly what: string;
+  readonly maxStoredBytes: number;
+  readonly maxJsonBytes: number;
+}
+
+/**
+ * Reads the JSON of an object that a renderer has stored compressed. It is read and decompressed only up to a limit.
+ *
+ * @throws Error when it is missing, too large or damaged
+ */
+export async function readPackedJson(
+  store: Pick<FileStore, 'stat' | 'read'>,
+  name: string,
+  { what, maxStoredBytes, maxJsonBytes }: PackedLimits,
+  limits: CallLimits,
+): Promise<unknown> {
+  const packed = await lookAgain(async () => {
+    const file = await store.stat(name, limits);
+    if (file === null) throw new Error(`the object of the ${what} does not exist`);
+    if (file.size > maxStoredBytes) {
+      throw new RangeError(`the object of the ${what} has ${file.size} bytes, which is too large`);
+    }
+    return buffer(store.read(file, undefined, limits));
+  });
+  const json = await promisify(gunzip)(packed, { maxOutputLength: maxJsonBytes });
+  return JSON.parse(json.toString('utf8'));
+}

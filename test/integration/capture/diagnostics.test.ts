@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
+import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
+import { parseDiagnostics } from '@webcapture/shared/files/read-diagnostics.ts';
+import { diagnosticsOf } from '../../../services/renderer/diagnostics/trace.ts';
+import { html, listedHosts, sharedEngine, type ShotOptions, TestSite } from '../../harness/engine.ts';
+
+const engine = await sharedEngine();
+
+const secrets: CaptureSecrets = {
+  headers: { 'X-Secret': 'header-secret-1' },
+  cookies: [{ name: 'session', value: 'cookie-secret-2' }],
+};
+
+let site: TestSite;
+beforeAll(async () => {
+  site = await TestSite.start({
+    // Never answers.
+    '/hang.json': () => undefined,
+    '/hanging': html(`<h1>Loading…</h1><script>
+      fetch('/hang.json?token=abc-token').then(() => { document.body.textContent = 'Loaded' });
+    </script>`),
+    '/throwing': html(`<p>text<script>
+      console.log('before', 1, [2]);
+      fetch('/missing.json').then((answer) => answer.text()).then(() => setTimeout(() => {
+        document.body.id = 'done';
+        throw new TypeError('the chart has no data');
+      }));
+    </script>`),
+    '/missing-selector': html('<h1 style="background: red; height: 300px">There is no chart</h1>'),
+    '/busy': html('<h1>text</h1><script>setTimeout(() => { for (;;); }, 50)</script>'),
+    '/telling': html(`<p>text<script>
+      console.warn('cookie', document.cookie);
+      console.error('http://user:pass@example.com/?token=address-secret-3#fragment');
+      fetch('/echo?value=' + encodeURIComponent(document.cookie.split('=')[1]));
+    </script>
+    <script src="http://${listedHosts.ads}/tag/js/gpt.js"></script>
+    <img src="http://10.0.0.1/private.png">`),
+    '/echo': 'echo',
+  });
+});
+afterAll(() => site.close());
+
+async function failed(path: string, options: ShotOptions): Promise<StoredDiagnostics> {
+  const thrown: unknown = await engine.render(site.url(path), options).then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const stored = diagnosticsOf(thrown);
+  if (stored === undefined) throw new Error('it has no diagnostics', { cause: thrown });
+  // The front accepts all of it.
+  expect((await parseDiagnostics(structuredClone(stored))).diagnostics).toEqual(stored.diagnostics);
+  return stored;
+}
+
+test('a request that hangs is listed without an end, with the wait that it let down', async () => {
+  const waitFor = { text: 'Loaded', state: 'visible', timeout: 1000, required: true } as const;
+  const { diagnostics } = await failed('/hanging', { waitFor });
+  expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'waitFor', failed: true });
+  expect(diagnostics.requests.find(({ url }) => url.includes('/hang.json'))).toMatchObject({
+    url: site.url('/hang.json?token=[redacted]'),
+    type: 'fetch',
+    status: null,
+    durationMs: null,
+  });
+});
+
+test('a script error, what was logged before, and a missing resource are listed', async () => {
+  const waitFor = { selector: '#done', state: 'attached', timeout: 10_000, required: true } as const;
+  const { diagnostics } = await failed('/throwing', { failOn: { consoleErrors: true }, waitFor });
+  const { console, requests } = diagnostics;
+  expect(console).toContainEqual(
+    expect.objectContaining({
+      level: 'exception',
+      text: 'TypeError: the chart has no data',
+      url: site.url('/throwing'),
+      line: 5,
+    }),
+  );
+  expect(console[0]).toMatchObject({ level: 'log', text: 'before 1 Array(1)' });
+  expect(requests.find(({ url }) => url.endsWith('/missing.json'))).toMatchObject({
+    status: 404,
+    error: null,
+    bytes: expect.any(Number),
+  });
+});
+
+test('a selector that is missing has the wait for it, and a picture of what was there in its place', async () => {
+  const { diagnostics, picture } = await failed('/missing-selector', { selector: '#chart' });
+  expect(diagnostics.error?.message).toContain('#chart');
+  expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'settle', failed: true });
+  expect(diagnostics.picture).toMatchObject({ width: 640, height: 480 });
+  const jpeg = Buffer.from(picture ?? '', 'base64');
+  expect(jpeg.length).toBe(diagnostics.picture?.bytes);
+  expect(jpeg.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]));
+});
+
+test('on request a capture that completes has them, without its secrets, with what was blocked by which rule', async () => {
+  const request = { secrets };
+  const { diagnostics: stored } = await engine.render(
+    site.url('/telling'),
+    { diagnostics: true, block: { ads: true, trackers: false, media: false, cookieBanners: false } },
+    request,
+  );
+  const { error, console, requests, blocked, picture, requestCount } = stored?.diagnostics ?? {};
+  expect([error, picture, stored?.picture]).toEqual([null, null, undefined]);
+  expect(console).toContainEqual(expect.objectContaining({ level: 'warning', text: 'cookie session=[redacted]' }));
+  expect(console).toContainEqual(expect.objectContaining({ text: 'http://example.com/?token=[redacted]' }));
+  expect(requests?.map(({ url }) => url)).toContain(site.url('/echo?value=[redacted]'));
+  expect(requestCount).toBeGreaterThanOrEqual(requests?.length ?? 0);
+  expect(blocked?.find(({ rule }) => rule === 'ads')).toMatchObject({
+    url: `http://${listedHosts.ads}/tag/js/gpt.js`,
+    type: 'script',
+    filter: expect.stringContaining('doubleclick'),
+  });
+  expect(blocked?.find(({ rule }) => rule === 'egressPolicy')?.url).toBe('http://10.0.0.1/private.png');
+  expect(JSON.stringify(stored)).not.toMatch(/secret-[123]|user:pass/);
+});
+
+test('a capture that completes and does not ask for them has none', async () => {
+  expect(await engine.render(site.url('/missing-selector'))).not.toHaveProperty('diagnostics');
+});
