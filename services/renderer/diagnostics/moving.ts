@@ -35,13 +35,18 @@ function listMoving(maxItems: number, maxLength: number): Moving {
     const { id, classList } = element;
     return `${element.localName}${id ? `#${id}` : ''}${[...classList].map((name) => `.${name}`).join('')}`;
   };
+  // An image has no `currentSrc` while it loads.
+  const sourceOf = (image: HTMLImageElement) => {
+    const { srcset = image.srcset } = image.closest('picture')?.querySelector('source') ?? {};
+    return image.currentSrc || image.src || (srcset.trim().split(/[\s,]/, 1)[0] ?? '');
+  };
   const running = document.getAnimations().filter(({ playState }) => playState === 'running');
   return {
     readyState: document.readyState,
     images: [...document.images]
-      .filter((image) => image.currentSrc !== '' && !image.complete)
+      .filter((image) => !image.complete)
       .slice(0, maxItems)
-      .map((image) => image.currentSrc.slice(0, maxLength)),
+      .map((image) => sourceOf(image).slice(0, maxLength)),
     fonts: [...document.fonts]
       .filter(({ status }) => status === 'loading')
       .slice(0, maxItems)

@@ -27,6 +27,8 @@ beforeAll(async () => {
         throw new TypeError('the chart has no data');
       }));
     </script>`),
+    '/hanging-images': html(`<img src="/hang.json?src"><img srcset="/hang.json?srcset 1x">
+      <picture><source srcset="/hang.json?source 1x"><img></picture>`),
     '/missing-selector': html('<h1 style="background: red; height: 300px">There is no chart</h1>'),
     '/busy': html('<h1>text</h1><script>setTimeout(() => { for (;;); }, 50)</script>'),
     '/telling': html(`<p>text<script>
@@ -63,6 +65,12 @@ test('a request that hangs is listed without an end, with the wait that it let d
     status: null,
     durationMs: null,
   });
+});
+
+test('images that hang are listed by their src, srcset or source', async () => {
+  const waitFor = { selector: '#nothing', state: 'attached', timeout: 300, required: true } as const;
+  const { diagnostics } = await failed('/hanging-images', { waitFor, waitUntil: 'domcontentloaded' });
+  expect(diagnostics.moving?.images).toEqual([site.url('/hang.json?src'), '/hang.json?srcset', '/hang.json?source']);
 });
 
 test('a script error, what was logged before, and a missing resource are listed', async () => {
