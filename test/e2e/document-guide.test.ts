@@ -44,7 +44,7 @@ test('the letter has its letterhead once, and wide margins from the second page 
 });
 
 test('the report of about 300 pages has numbers, bookmarks and all of its chapters', async () => {
-  const { pdf } = await fleet().api.pdf({ ...exampleOf('report.html'), timeout: 60_000 });
+  const { pdf } = await fleet().api.pdf(exampleOf('report.html'));
   expect(pdf.pages.length).toBeGreaterThanOrEqual(200);
   expect(pdf.outline.filter((title) => /^Chapter \d+$/.test(title))).toHaveLength(100);
   for (const [index, { text }] of pdf.pages.entries()) {

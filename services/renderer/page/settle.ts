@@ -19,7 +19,7 @@ import { loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
-import { findScroller, unrollScroller } from './scripts/scrollers.ts';
+import { findScroller, foreignExcess, unrollScroller } from './scripts/scrollers.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
@@ -201,12 +201,15 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
     if (inert) return true;
   }
   const first = [step(untilFrames, 2), step(loadEagerly), step(findScroller), step(watchScrollEffects)] as const;
-  await world.callEach(first, limit('frames'), [everyElement]);
+  await world.callEach(first, limit('frames'), [everyElement, foreignExcess]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
   await holdEffects(open);
   const unrolled = [step(findScroller), step(unrollScroller), step(measurePage)] as const;
-  const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [everyElement]);
+  const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [
+    everyElement,
+    foreignExcess,
+  ]);
   if (height <= viewHeight) return false;
   await emulation.grow(Math.min(height, maxViewHeight));
   await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));
