@@ -25,7 +25,7 @@ const keptPageDefaults = {
   maxCaptures: 50,
   /** Maximum time that a page is kept without work. */
   idleTimeoutMs: 60_000,
-  /** After this time since its last capture, a kept page may be replaced by a fresh page if the pool has none. */
+  /** When a kept page has been unused for this time, the pool may replace it by a fresh page if it has no other. */
   giveWayMs: 1000,
   checkIntervalMs: 1000,
 };

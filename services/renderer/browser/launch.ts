@@ -36,7 +36,7 @@ const closeTimeoutMs = 5000;
  */
 const maxTempPathLength = 62;
 
-/** The environment of the browser's processes. It holds none of the secrets in this process's environment. */
+/** The environment of the browser's processes. It excludes the secrets in this process's environment. */
 const environment = (temp: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: homedir(),

@@ -86,7 +86,8 @@ export class PageTraces {
  *
  * @param browserSession a session with the whole browser
  * @param undo removes the settings of the capture that Playwright keeps for the page
- * @returns the page with a new session and its proxy session paused; otherwise the reason, in which case the caller must close the page
+ * @returns the outcome and, if wiped, the page with a new session and its proxy session paused; otherwise the caller must close
+ *   the page
  */
 export async function wipePage(
   page: WipeablePage,
