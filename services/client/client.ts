@@ -353,10 +353,7 @@ export class Webcapture {
     return dataOf(this.raw.DELETE('/keys/{id}', { params: { path: { id }, query }, signal }));
   }
 
-  /**
-   * Creates the signing secret of a key's links. Links with earlier secrets remain valid for `graceSeconds` (default one
-   * day).
-   */
+  /** Creates the signing secret of a key's links. Earlier links remain valid for `graceSeconds` (default one day). */
   rotateSigningSecret(
     id: string,
     body: RotateSigningSecret = {},
@@ -386,10 +383,7 @@ export class Webcapture {
     return deliveries;
   }
 
-  /**
-   * Sends the latest event of a capture again. Rejects with a ConflictError if there is no event, or its delivery is in
-   * progress.
-   */
+  /** Sends the latest event of a capture again. Rejects with a ConflictError if none exists or it is being delivered. */
   redeliverWebhook(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureWebhook> {
     return dataOf(this.raw.POST('/captures/{uuid}/webhook/redeliver', { params: { path: { uuid } }, signal }));
   }

@@ -36,7 +36,7 @@ export class WebcaptureError extends Error {
   readonly retryable: boolean;
   /** ID of the request, with which operators find the request in the logs. */
   readonly requestId: string | null;
-  /** Milliseconds until the next attempt, from the service; null if the response has none. */
+  /** Milliseconds until the next attempt, from the service; null if the response does not contain it. */
   readonly retryAfterMs: number | null;
   /** UUID of the capture that the error concerns, if any. */
   readonly captureUuid: string | null;
