@@ -60,7 +60,10 @@ export function applyHiding(
     if ('style' in element) own(element as HTMLElement).style.setProperty('display', 'none', 'important');
   };
 
-  /** Parses selectors separately: one that the browser does not support would invalidate its whole list or the rules after it. */
+  /**
+   * Parses a style sheet. One selector that the browser does not support invalidates its whole list, or even the rules after it. The
+   * selectors are then parsed separately.
+   */
   const parse = (text: string): CSSStyleSheet => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(text);
