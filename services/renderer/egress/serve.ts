@@ -37,7 +37,7 @@ export interface ServingSession {
 /** Maximum number of 1xx responses before the response itself: a server could send them without end. */
 const maxInterim = 20;
 
-/** The maximum of browsers. */
+/** Maximum size of headers in bytes; browsers have the same limit. */
 export const maxHeaderSize = 256 * 1024;
 
 /**
