@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** An advisory that somebody has looked at: it stands in `judged.json`. */
+/** A reviewed advisory in `judged.json`. */
 export interface JudgedAdvisory {
-  /** As in `https://github.com/advisories/<id>`. */
+  /** ID in `https://github.com/advisories/<id>`. */
   readonly id: string;
   readonly package: string;
-  /** Why it does no harm here, in a sentence. */
+  /** Why the advisory is harmless here, in one sentence. */
   readonly reason: string;
-  /** The day until which that holds, `2027-01-31`: then it has to be judged again. */
+  /** Last day on which the review is valid, such as `2027-01-31`; then the advisory must be reviewed again. */
   readonly until: string;
 }
 
-/** What `npm audit` finds wrong with one package. */
+/** An advisory of `npm audit` for one package. */
 interface Advisory {
   readonly id: string;
   readonly package: string;
@@ -21,16 +21,16 @@ interface Advisory {
   readonly range: string;
 }
 
-/** `problems` are lines for a person; `skipped` says why nothing is known. */
+/** `problems` are lines for the user; `skipped` is the reason why the audit has no result. */
 export type Verdict = { readonly problems: readonly string[] } | { readonly skipped: string };
 
 /**
- * Asks the registry for advisories about the packages in package-lock.json, those for development too. What was judged
- * is no problem until its day; a judgement that no advisory needs is one, like any dead code.
+ * Requests advisories for the packages in package-lock.json, including development packages. A reviewed advisory is not a problem until its
+ * date. A review without an advisory is a problem, because it is dead code.
  *
  * @param options.root the folder of package-lock.json
  * @param options.today `2026-11-22`
- * @param options.signal ends the wait for the registry; npm itself has a limit for each request only
+ * @param options.signal ends the wait for the registry; npm limits only each request
  */
 export async function audit(options: {
   readonly root: string;
@@ -40,7 +40,7 @@ export async function audit(options: {
   readonly env?: NodeJS.ProcessEnv;
 }): Promise<Verdict> {
   const { root, judged, today, signal, env = process.env } = options;
-  // npm waits for 10 s before a retry unless told otherwise.
+  // By default npm waits 10 s before a retry.
   const args = ['audit', '--json', '--package-lock-only', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
   const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], signal });
   const failed = new Promise<never>((_, reject) => npm.once('error', reject));
@@ -60,7 +60,7 @@ export async function audit(options: {
 
 interface AuditReport {
   readonly message?: string;
-  /** With a code when npm itself cannot audit; without one when the registry does not answer. */
+  /** Has a code if npm cannot audit, but not if the registry does not answer. */
   readonly error?: { readonly code?: string };
   readonly vulnerabilities?: Readonly<Record<string, { readonly via: readonly (string | Via)[] }>>;
 }
@@ -73,7 +73,7 @@ interface Via {
   readonly range: string;
 }
 
-/** Null when it is none. */
+/** Returns null if the output is not a report. */
 export function parseReport(output: string): { advisories: readonly Advisory[] } | { skipped: string } | null {
   let report: AuditReport;
   try {
@@ -94,10 +94,13 @@ export function parseReport(output: string): { advisories: readonly Advisory[] }
   return { skipped: skipReason(report.message ?? '') };
 }
 
-/** Statuses of a registry that has no advisories at all. */
+/** Statuses of a registry without advisories. */
 const withoutAdvisories = new Set(['404', '405', '501']);
 
-/** npm's message, as `405 Method Not Allowed - POST https://…` or `request to https://… failed, reason: … ECONNREFUSED …`, without the address. */
+/**
+ * Returns npm's message without the address. It has the form `405 Method Not Allowed - POST https://…` or `request to https://… failed,
+ * reason: … ECONNREFUSED …`.
+ */
 function skipReason(message: string): string {
   const status = /^(\d{3}) /.exec(message)?.[1];
   if (status !== undefined) {
@@ -110,7 +113,7 @@ function skipReason(message: string): string {
   return `the registry cannot be reached${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** What is wrong, a line each; nothing when all is well. */
+/** Returns the problems, one line each; empty if there are no problems. */
 export function compare(
   advisories: readonly Advisory[],
   judged: readonly JudgedAdvisory[],

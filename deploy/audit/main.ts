@@ -1,10 +1,10 @@
-// Part of `npm run check`: known vulnerabilities of the packages, but for those that were judged.
+// Part of `npm run check`: reports known vulnerabilities of the packages that have not been reviewed.
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { audit, type JudgedAdvisory } from './audit.ts';
 
-/** Of the environment: with `true`, as in the workflow of a release, an audit that was not made is a failure. */
+/** Environment variable: with `true`, as in the release workflow, a skipped audit is a failure. */
 const requireVariable = 'REQUIRE_AUDIT';
 const required = process.env[requireVariable] || 'false';
 

@@ -1,4 +1,4 @@
-// `npm run --silent sbom > sbom.json`: the npm packages that the services run with, as a CycloneDX bill of materials.
+// `npm run --silent sbom > sbom.json`: the npm packages of the services as a CycloneDX bill of materials.
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ const { stdout } = await promisify(execFile)('npm', ['sbom', '--sbom-format', 'c
   maxBuffer: 64 * 1024 * 1024,
 });
 const all = JSON.parse(stdout) as Bom;
-// With `--omit dev`, npm leaves out what a service needs and the tests need too: Playwright and sharp.
+// With `--omit dev`, npm omits packages that both the services and the tests need: Playwright and sharp.
 const isForDevelopment = ({ properties = [] }: Component) =>
   properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true');
 const components = all.components.filter((component) => !isForDevelopment(component));

@@ -40,13 +40,14 @@ const seconds = values.second.map((option) => {
 
 const ofFleet = (['backup', 'controller', 'front'] as const).map((service) => ({ service }));
 const users = [
-  // Those of the main account are users of the hub; a leaf node only passes on what its renderers and satellites do.
+  // The users of the main account connect to the hub; a leaf node only forwards the messages of its renderers and
+  // satellites.
   ...(values.domain === undefined ? ofFleet : []),
   ...regions.filter(isRegion).map((region) => ({ service: 'renderer', region }) as const),
   ...values.satellite.filter(isRegion).map((region) => ({ service: 'satellite', region }) as const),
 ].map((user): NatsUser => ({ ...user, ...loginOf(nameOf(user.service, 'region' in user ? user.region : undefined)) }));
 const accounts = accountsOf(users, { domain: values.domain });
-// A second user has the rights of the first one, in the same account.
+// A second user has the same permissions as the first one, in the same account.
 const added = users.flatMap(({ service, region, user }) =>
   seconds
     .filter((second) => second.service === service)
@@ -73,12 +74,12 @@ if (values.format === 'conf') {
     variableOf(user),
     { valueFrom: { secretKeyRef: { name: values.secret, key: `${user}-password` } } },
   ]);
-  // JSON is YAML.
+  // JSON is valid YAML.
   const chart = { config: { merge: { accounts } }, container: { env: Object.fromEntries(env) as object } };
   process.stdout.write(`${JSON.stringify(chart, null, 2)}\n`);
 }
 
-/** The official chart takes the quotes off, so that the server reads a variable. */
+/** The official chart removes the quotes, so that the server reads a variable. */
 function loginOf(user: string): { readonly user: string; readonly password: string } {
   return { user, password: `<< $${variableOf(user)} >>` };
 }
@@ -87,7 +88,7 @@ function variableOf(user: string): string {
   return `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
 }
 
-/** Private exports, so that no other account of the operator can import them. */
+/** Exports are private, so that no other account of the operator can import them. */
 function nscCommands(): readonly string[] {
   const names = Object.keys(accounts);
   const shares = Object.entries(accounts).flatMap(([from, { exports }]) =>
@@ -127,7 +128,7 @@ function nscCommands(): readonly string[] {
   ];
 }
 
-/** For a shell: subjects contain `$`, `*` and `>`, and no quotes. */
+/** Quotes text for a shell: subjects contain `$`, `*` and `>`, and no quotes. */
 function quoted(text: string): string {
   return `'${text}'`;
 }

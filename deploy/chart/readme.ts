@@ -1,4 +1,4 @@
-// node deploy/chart/readme.ts: writes the table of values into the chart's VALUES.md. A test holds the two against each other.
+// node deploy/chart/readme.ts: writes the table of values into the chart's VALUES.md. A test compares the two.
 import { readFile, writeFile } from 'node:fs/promises';
 import { withValuesTable } from './with-values-table.ts';
 

@@ -5,8 +5,8 @@ interface Row {
 }
 
 /**
- * The table of a chart's values, made of the comments `# -- …` above them in values.yaml. A comment goes on over the lines below
- * it. What has no such comment of its own is told of by the one above.
+ * Returns the table of a chart's values from the comments `# -- …` in values.yaml. A comment continues on the lines below it.
+ * The comment of a value also applies to the following values without a comment.
  */
 export function valuesTable(valuesYaml: string): string {
   const lines = ['| value | default | what it is |', '| --- | --- | --- |'];
@@ -46,7 +46,7 @@ function rowsOf(lines: readonly string[]): Row[] {
   return rows;
 }
 
-/** The lines below a key in one, as far as that is short. */
+/** Joins the lines below a key, if the result is short. */
 function nested(lines: readonly string[], index: number, indent: number): string {
   const below: string[] = [];
   for (const line of lines.slice(index + 1)) {

@@ -16,7 +16,7 @@ const root = resolve(import.meta.dirname, '../..');
 const output = join(root, 'services/dashboard/dist');
 const cache = join(root, '.cache/dashboard');
 
-/** All that the built files depend on. */
+/** All files that the build depends on. */
 const sources = [
   'services/dashboard/**/*.{ts,tsx,css,html,svg}',
   'services/client/*.ts',
@@ -25,8 +25,8 @@ const sources = [
 ];
 
 /**
- * Builds the dashboard when its sources are not those that it was built from; returns in some milliseconds when they are.
- * However many processes ask at once, one of them builds.
+ * Builds the dashboard if its sources have changed; otherwise returns within milliseconds. If several processes call it
+ * at once, one of them builds.
  */
 export async function ensureDashboard({ log, signal }: EnsureDashboardOptions): Promise<void> {
   const wanted = await hashOfSources();
@@ -36,7 +36,7 @@ export async function ensureDashboard({ log, signal }: EnsureDashboardOptions): 
     if (await isBuilt(wanted)) return;
     log('dashboard: building it');
     const fresh = join(cache, 'fresh');
-    // A process of its own: Vite asks NODE_ENV what it builds for, which says something else under tests.
+    // A separate process, because Vite reads NODE_ENV, which tests set to another value.
     const env = { ...process.env, NODE_ENV: 'production' };
     await promisify(execFile)(process.execPath, [join(root, 'services/dashboard/build.ts'), fresh], { env, signal });
     await rm(output, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 // node deploy/docker/archive.ts front|renderer --rootfs FOLDER --tag NAME:TAG --out FILE.tar
-// Packs what rootfs.sh laid out into an image archive, where there is no container engine. `docker load`,
-// `kind load image-archive` and `ctr images import` take it.
+// Packs the output of rootfs.sh into an image archive without a container engine. `docker load`, `kind load
+// image-archive` and `ctr images import` can read the archive.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { access, mkdir, mkdtemp, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { runCommand } from '../tools/run-command.ts';
 import { imageConfig, isImageName } from './image-config.ts';
 
-/** Packing a gigabyte on a slow disk; nothing waits longer. */
+/** Sufficient for packing 1 GB on a slow disk, the longest step. */
 const timeoutMs = 15 * 60_000;
 
 const { positionals, values } = parseArgs({
@@ -27,7 +27,7 @@ if (!isImageName(image) || rootfs === undefined || tag === undefined || out === 
 const signal = AbortSignal.timeout(timeoutMs);
 const tar = (args: readonly string[]) => runCommand('tar', [...args], { timeoutMs, signal });
 
-/** Equal trees make equal archives, whatever the time and the order on the disk. */
+/** Packs a tree reproducibly: the archive does not depend on times or on the order of the files on disk. */
 async function packLayer(folder: string): Promise<string> {
   const path = `${folder}.tar`;
   const isThere = await access(path).then(

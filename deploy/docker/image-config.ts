@@ -13,9 +13,9 @@ const titles: Readonly<Record<ImageName, string>> = {
   renderer: 'webcapture: renderer, with Chromium and fonts',
 };
 
-/** The configuration of an image: the same that the Dockerfile gives it, which a test holds against it. */
+/** Returns the configuration of an image. It equals that of the Dockerfile; a test compares the two. */
 export function imageConfig(image: ImageName, layerDigests: readonly string[]): object {
-  // What runs by default; the chart names another service of the image where it wants one.
+  // The default command; the chart overrides it for other services of the image.
   const { options, program } = nodeArguments(image);
   return {
     architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
@@ -37,7 +37,7 @@ export function imageConfig(image: ImageName, layerDigests: readonly string[]): 
   };
 }
 
-/** /tmp is the one folder that has to be writable. */
+/** The environment of an image. Only /tmp must be writable. */
 function environment(image: ImageName): Readonly<Record<string, string>> {
   return {
     PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',

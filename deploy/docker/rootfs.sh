@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lays out the root file system of an image, a folder for each layer, the lowest first:
+# Creates the root file system of an image as one folder per layer, the lowest first:
 #
 #   rootfs.sh front|renderer FOLDER
 #
@@ -7,8 +7,8 @@
 #   FOLDER/2-node     /usr/local/bin/node
 #   FOLDER/3-app      /opt/webcapture: the services of the image, their packages, filter lists
 #
-# The Dockerfile copies these folders, and archive.ts packs them where there is no container engine: both ship the same.
-# Needs root, Node 24 or newer with npm, mmdebstrap, and the network.
+# The Dockerfile copies these folders, and archive.ts packs them without a container engine, so both images have the same content. Needs
+# root, Node 24 or newer with npm, mmdebstrap, and the network.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +17,7 @@ suite=${DEBIAN_SUITE:-bookworm}
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 security=${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security}
 
-# The user that every process of ours runs as; the chart names the same number.
+# The user of all processes; the chart contains the same number.
 uid=10001
 
 say() { printf '%s %s\n' "$(date +%T)" "$*" >&2; }
@@ -25,7 +25,8 @@ die() { say "$*"; exit 1; }
 
 packages_of() {
   case $1 in
-    # usr-is-merged stands in for usrmerge, which brings all of Perl. libstdc++6 is for Node itself; tini reaps and hands on signals as process 1.
+    # usr-is-merged replaces usrmerge, which depends on all of Perl. Node needs libstdc++6; tini reaps processes and forwards signals as
+    # process 1.
     front) echo usr-is-merged ca-certificates libstdc++6 tini ;;
     # The headless shell renders, the full browser is for antiBot; Noto covers Arabic, Indic and most other scripts.
     renderer)
@@ -42,12 +43,12 @@ services_of() {
   esac
 }
 
-# Only what Debian calls essential, and what the packages need: no apt in the image.
+# Only Debian's essential packages, and the dependencies of the listed packages: the image has no apt.
 debian_layer() { # image, folder
   local options=()
   apt-config dump | grep -E '^Acquire::(http|https)' > "$2.apt" || true
   [ -s "$2.apt" ] && options+=(--aptopt="$2.apt")
-  # Licences stay; the rest of the documentation, and translations of programs that nobody reads, do not.
+  # Keeps licences, and removes other documentation and translations.
   mmdebstrap --quiet --mode=root --variant=essential --components=main "${options[@]}" \
     --aptopt='APT::Install-Recommends "false"' \
     --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
@@ -59,14 +60,14 @@ debian_layer() { # image, folder
     --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --skip=output/dev \
     "$suite" "$2" \
     "deb $mirror $suite main" "deb $mirror $suite-updates main" "deb $security $suite-security main"
-  # No process of ours becomes another user.
+  # No process changes its user.
   find "$2" -xdev -type f -perm /6000 -exec chmod a-s {} +
-  # Nothing is mounted in it any more; a container has a /dev of its own.
+  # Nothing is mounted here at this point, and a container mounts its /dev.
   rm -rf --one-file-system "$2"/dev/*
   rm -rf "$2.apt" "$2"/var/cache/{apt,debconf} "$2"/var/lib/apt "$2"/var/log "$2"/etc/{apt,hostname,resolv.conf}
 }
 
-# The version that the project is pinned to: the one that runs this, or else npm's package of it.
+# The Node version that the project pins: the running one, or the npm package.
 node_layer() { # folder
   local version path work
   version=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).devDependencies.node' "$root/package.json")
@@ -81,7 +82,7 @@ node_layer() { # folder
   [ -z "${work:-}" ] || rm -rf "$work"
 }
 
-# The sources as they are (Node strips the types), and the packages that the lock file names for these services.
+# The unchanged sources, because Node strips the types, and the packages in the lock file for these services.
 app_layer() { # image, folder
   local app=$2/opt/webcapture service workspaces=()
   mkdir -p "$app/services"
@@ -98,18 +99,18 @@ app_layer() { # image, folder
   done
   for service in $(services_of "$1"); do cp -R "$root/services/$service" "$app/services/"; done
   if [ "$1" = front ]; then
-    # The page at /dashboard, which browsers run: its sources and packages stay behind.
+    # Builds the page at /dashboard, which runs in browsers. Its sources and packages are not copied.
     (cd "$root" && node deploy/dashboard/cli.ts >&2)
     mkdir -p "$app/services/dashboard"
     cp -R "$root/services/dashboard/dist" "$app/services/dashboard/"
   fi
-  # A quarter of the image otherwise, and nothing that runs reads them.
+  # These files are a quarter of the image, and no program reads them at run time.
   find "$app/node_modules" -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.cts' -o -name '*.d.mts' \) -delete
-  # npm notes what it has done; what it notes differs from run to run.
+  # npm writes a record of the installation, which differs from run to run.
   rm -rf "$app/node_modules/.package-lock.json" "$app/node_modules/.cache"
   if [ "$1" = renderer ]; then
     (cd "$root" && node deploy/filters/cli.ts "$app/filters" >&2)
-    # The lists were compiled; they are not ours to hand on.
+    # The services need only the compiled form, and the project does not redistribute the lists.
     rm -rf "$app/filters/lists"
   fi
   if [ "$1" = front ]; then
@@ -128,12 +129,12 @@ command -v mmdebstrap > /dev/null || die "needs mmdebstrap: apt-get install -y m
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 
-# A layer whose key is the same as last time is kept: remove the folder for newer packages of Debian.
+# Keeps a layer whose key has not changed. To get newer Debian packages, remove the folder.
 layer() { # name, key, command...
   local name=$1 key=$2; shift 2
   [ "$(cat "$out/$name.key" 2> /dev/null)" != "$key" ] || return 0
   say "$image: $name"
-  # A run that broke off may have left mounts of this machine in it.
+  # An aborted run may have left mounts of this machine in the folder.
   rm -rf --one-file-system "$out/.$name" "${out:?}/$name" "$out/$name.tar" "$out/$name.key"
   "$@" "$out/.$name"
   mv "$out/.$name" "$out/$name"

@@ -1,6 +1,6 @@
 import { devices } from 'playwright';
 
-/** The module `services/shared/api/device-list.ts`, made of the devices that the installed Playwright knows. */
+/** Returns the module `services/shared/api/device-list.ts`, generated from the devices of the installed Playwright. */
 export function deviceListModule(): string {
   const userAgents = [...new Set(Object.values(devices).map(({ userAgent }) => userAgent))];
   const rows = Object.entries(devices).map(([name, device]) => {

@@ -5,13 +5,13 @@ export interface Threshold {
   /** Path in `services/renderer/page`. */
   readonly file: string;
   readonly name: string;
-  /** As the code has it. */
+  /** The value as written in the code. */
   readonly value: string;
-  /** The comment of the constant, or of the row of constants that it is in. */
+  /** The comment of the constant, or of its group of constants. */
   readonly reason: string;
 }
 
-/** The modules that decide when a page is ready, and those of whole pages and of parts of a page. */
+/** The modules that decide when a page is ready, and those for whole pages and for regions of a page. */
 const files = [
   'frame-shots.ts',
   'frames.ts',
@@ -43,7 +43,7 @@ const files = [
 
 const folder = new URL('../../services/renderer/page/', import.meta.url);
 
-/** The constants of these modules that are numbers, but for the deadlines that only protect from a page that does not answer. */
+/** Returns the numeric constants of these modules, except timeouts that only protect against a page that does not answer. */
 export function thresholds(): readonly Threshold[] {
   return files
     .flatMap((file) => constantsOf(readFileSync(new URL(file, folder), 'utf8')).map((each) => ({ file, ...each })))
@@ -62,7 +62,7 @@ function constantsOf(source: string): Omit<Threshold, 'file'>[] {
   return constants;
 }
 
-/** docs/thresholds.md, made of the comments of the constants. */
+/** Returns docs/thresholds.md, generated from the comments of the constants. */
 export function thresholdsPage(): string {
   const rows = thresholds().map(
     ({ file, name, value, reason }) => `| ${[file, `\`${name}\``, value, reason].join(' | ')} |`,

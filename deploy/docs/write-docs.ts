@@ -1,5 +1,5 @@
-// `npm run docs`: writes what is made of code: docs/configuration.md, docs/thresholds.md, the chart's VALUES.md, the list of devices, and the
-// types of the client. Tests hold them against what they are made of.
+// `npm run docs`: writes the generated files: docs/configuration.md, docs/thresholds.md, the chart's VALUES.md, the list of devices, and
+// the types of the client. Tests compare them with their sources.
 import { writeFile } from 'node:fs/promises';
 import { clientTypes } from '../../services/client/tools/types.ts';
 import { configurationPage } from './configuration-page.ts';

@@ -1,6 +1,7 @@
-// `npm run docs:pictures`: has a running service take the pictures of its dashboard and status page that stand in the docs. The
-// service is the one of WEBCAPTURE_URL (http://127.0.0.1:3000), the account that of WEBCAPTURE_API_KEY; start it with
-// `npm start` on an empty data folder. With WEBCAPTURE_ADMIN_TOKEN, which `npm start` hands on, the operator's page is taken, too.
+// `npm run docs:pictures`: captures the pictures of the dashboard and the status page for the docs with a running service.
+// WEBCAPTURE_URL is the address of the service (http://127.0.0.1:3000), WEBCAPTURE_API_KEY selects the account; start the service
+// with `npm start` on an empty data folder. With WEBCAPTURE_ADMIN_TOKEN, which `npm start` passes on, the operator's page is
+// captured too.
 import { writeFile } from 'node:fs/promises';
 import process from 'node:process';
 import { buffer } from 'node:stream/consumers';
@@ -17,7 +18,7 @@ const client = new Webcapture({ url, apiKey, maxRetries: 0 });
 const desktop: CaptureOptions = { viewport: { width: 1280, height: 800 }, colorScheme: 'light' };
 const phone: CaptureOptions = { device: 'iPhone 14', colorScheme: 'light' };
 
-/** Signs in as a person does, then follows a link. Runs in the dashboard. */
+/** Signs in through the form and then follows a link. Runs in the dashboard. */
 const signIn = (secret: string, page: string, then = '') => `
   const pause = () => new Promise((resolve) => setTimeout(resolve, 50));
   const see = async (selector) => {
@@ -54,7 +55,7 @@ async function take(name: string, options: CaptureOptions): Promise<void> {
   process.stdout.write(`docs/images/${name}.webp: ${Math.round(bytes.length / 1000)} kB\n`);
 }
 
-/** What the lists show. */
+/** Creates the captures that the lists show. */
 async function makeSamples(): Promise<string> {
   const poster = (title: string, colours: string) =>
     `<title>${title}</title><body style="margin:0;height:100vh;display:grid;place-items:center;font:bold 12vw Georgia,serif;color:#fff;background:linear-gradient(135deg,${colours})">${title}`;

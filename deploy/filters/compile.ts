@@ -16,21 +16,21 @@ import { fetchLists } from './fetch-lists.ts';
 import { kindsOf, type ListCollection } from './filter-list.ts';
 import { readLists } from './own-lists.ts';
 
-/** To be raised when the same lists are to be compiled into something else. */
+/** Increase this number when a change compiles equal lists to another result. */
 const compilerVersion = 1;
 
 export interface CompiledFilters {
   /** The folder, for `WEBCAPTURE_FILTERS_PATH`. */
   readonly path: string;
-  /** Where the rules came from, in words. */
+  /** Descriptions of the sources of the rules. */
   readonly sources: readonly string[];
   readonly rules: number;
 }
 
 /**
- * Compiles filter lists into the folder `outDir` in a few seconds, and does nothing when it holds the same ones already.
- * The lists are those in `listsDir`, or else the official ones by download, or else those that Debian packages; the
- * project's own short list is always among them, so that it succeeds without a network too. `log` takes lines to show.
+ * Compiles filter lists into the folder `outDir` in a few seconds. Does nothing if the folder already contains the same
+ * lists. The lists are those in `listsDir`, or the downloaded official ones, or those of a Debian package. The project's
+ * short list is always included, so compiling succeeds without a network. `log` receives lines for the user.
  */
 export async function compileFilters(options: {
   readonly outDir: string;
@@ -72,7 +72,7 @@ async function textOfEachKind(collection: ListCollection | null): Promise<Texts>
   return Object.fromEntries(await Promise.all(entries)) as Texts;
 }
 
-/** Returns the number of rules. */
+/** Writes the engines and returns the number of rules. */
 async function writeEngines(outDir: string, texts: Texts): Promise<number> {
   let sum = 0;
   for (const kind of listKinds) {
@@ -100,7 +100,7 @@ async function readManifest(outDir: string): Promise<FilterManifest | null> {
   }
 }
 
-/** A reader sees the old content or the new, never a part. */
+/** Replaces a file atomically: a reader sees the old content or the new. */
 async function replaceFile(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = `${path}.${process.pid}`;
   await writeFile(temporary, content);

@@ -7,10 +7,10 @@ import type { FilterList, ListCollection } from './filter-list.ts';
 
 const run = promisify(execFile);
 
-/** The package of Debian and Ubuntu that carries filter lists; nothing of it is installed or kept but those. */
+/** The Debian and Ubuntu package with filter lists. It is not installed, and only the lists are kept. */
 const packageName = 'webext-ublock-origin-chromium';
 
-/** Files of the package that are of use here. */
+/** Files of the package that are used. */
 const wanted = new Set([
   'easylist.txt',
   'easyprivacy.txt',
@@ -22,7 +22,7 @@ const wanted = new Set([
 
 const downloadLimitMs = 60_000;
 
-/** Takes the lists out of the distribution's package; rejects where there is no apt or no such package. */
+/** Extracts the lists from the distribution's package; rejects without apt or without such a package. */
 export async function takeDebianLists(): Promise<ListCollection> {
   const folder = await mkdtemp(join(tmpdir(), 'webcapture-filters-'));
   try {
@@ -53,7 +53,7 @@ async function download(folder: string): Promise<void> {
   try {
     await run('apt-get', command, options);
   } catch (error) {
-    // A fresh machine has no package index yet, and only root can fetch one.
+    // A fresh machine has no package index, and only root can download it.
     if (process.getuid?.() !== 0) throw error;
     await run('apt-get', ['-q', 'update'], options);
     await run('apt-get', command, options);

@@ -5,10 +5,10 @@ import { keepLists, readKeptLists } from './kept-lists.ts';
 
 const day = 24 * 60 * 60 * 1000;
 
-/** Lists are fetched again after this time. */
+/** Age at which lists are fetched again. */
 const refreshMs = 7 * day;
 
-/** Where nothing could be fetched, it is tried again after this time, so that not every start waits for it. */
+/** Pause after a failed fetch, so that not every start waits for it. */
 const retryMs = day / 24;
 
 export interface WayToLists {
@@ -23,8 +23,8 @@ const allWays: readonly WayToLists[] = [
 ];
 
 /**
- * The lists kept in `folder`, fetched when there are none or they are old. Null when they cannot be had; what stood in
- * the way is told to `log`.
+ * Returns the lists in `folder`. Fetches them if the folder has no lists or they are old. Returns null if they are
+ * unavailable; `log` receives the reason.
  */
 export async function fetchLists(
   folder: string,

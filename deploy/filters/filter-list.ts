@@ -1,18 +1,21 @@
 import type { ListKind } from '../../services/renderer/blocking/filter-set.ts';
 
-/** One filter list as its authors publish it. */
+/** One filter list as published. */
 export interface FilterList {
   readonly name: string;
   readonly text: string;
 }
 
-/** Lists that belong together, and where they came from. */
+/** Lists with a common source. */
 export interface ListCollection {
   readonly source: string;
   readonly lists: readonly FilterList[];
 }
 
-/** The engines that a list goes into, by its file name: exceptions into all, what names no purpose into `ads`. */
+/**
+ * Returns the engines for a list by its file name: exceptions are part of all engines, lists without a purpose in the
+ * name part of `ads`.
+ */
 export function kindsOf(name: string): readonly ListKind[] {
   if (/unbreak|allow|exception/i.test(name)) return ['ads', 'trackers', 'cookies'];
   if (/cookie|consent|annoyance/i.test(name)) return ['cookies'];

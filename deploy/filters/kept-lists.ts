@@ -5,14 +5,14 @@ import { readLists } from './own-lists.ts';
 
 const sourceFileName = 'source.json';
 
-/** Lists that were fetched before, and when (Unix milliseconds). */
+/** Lists of an earlier fetch and its time (Unix milliseconds). */
 export interface KeptLists {
   readonly fetchedAt: number;
-  /** Null when nothing could be fetched then. */
+  /** Null if that fetch failed. */
   readonly collection: ListCollection | null;
 }
 
-/** What {@link keepLists} kept in the folder, or null. */
+/** Returns the lists that {@link keepLists} wrote into the folder, or null. */
 export async function readKeptLists(folder: string): Promise<KeptLists | null> {
   try {
     const { fetchedAt, source } = JSON.parse(await readFile(join(folder, sourceFileName), 'utf8')) as {
@@ -25,7 +25,7 @@ export async function readKeptLists(folder: string): Promise<KeptLists | null> {
   }
 }
 
-/** Replaces what the folder keeps; null notes that nothing could be fetched. */
+/** Replaces the lists in the folder; null records a failed fetch. */
 export async function keepLists(folder: string, collection: ListCollection | null): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings webcapture up on a laptop, in a cluster of its own: needs docker, kind, kubectl and helm.
+# Runs webcapture on a laptop in a new kind cluster. Needs docker, kind, kubectl and helm.
 #   deploy/kind/up.sh           builds the images, makes the cluster "webcapture" (or uses it), installs the chart, tests it
 #   deploy/kind/up.sh --down    removes the cluster and all that is in it
 set -euo pipefail
@@ -13,7 +13,7 @@ if [ "${1:-}" = --down ]; then
   exec kind delete cluster --name "$cluster"
 fi
 
-# A tag of its own: an image of an earlier run would be used again otherwise.
+# A new tag for each run, because the cluster would otherwise use the image of an earlier run.
 tag=local-$(date +%s)
 for image in front renderer; do
   docker build -f deploy/docker/Dockerfile --target "$image" -t "webcapture.local/$image:$tag" .

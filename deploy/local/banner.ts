@@ -2,15 +2,15 @@ export interface BannerOptions {
   readonly host: string;
   readonly port: number;
   readonly apiKey: string;
-  /** What signs in to the dashboard once; undefined: the key does. */
+  /** Signs in to the dashboard once; if undefined, the API key is needed. */
   readonly signInCode: string | undefined;
   readonly dataDir: string;
-  /** `gs://…` of the bucket; undefined when files are in the data folder. */
+  /** `gs://…` of the bucket; undefined if files are in the data folder. */
   readonly files: string | undefined;
   readonly regions: readonly string[];
 }
 
-/** What is printed when all is ready; the curl lines work as pasted. */
+/** Returns the text that is printed when all processes are ready; the curl lines can be pasted into a shell. */
 export function banner({ host, port, apiKey, signInCode, dataDir, files, regions }: BannerOptions): string {
   const address = `http://${reachable(host)}:${port}`;
   const curl = (body: object, file: string) =>
@@ -38,12 +38,12 @@ ${signInCode === undefined ? '  Sign in with the API key.' : '  The link signs i
 `;
 }
 
-/** One word of a POSIX shell. */
+/** Quotes an argument for a POSIX shell. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** An address to connect to, where the host to listen on means all of them. */
+/** Returns an address for connections if the host to listen on means all addresses. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

@@ -1,7 +1,7 @@
 // Runs a TypeScript file of this repository on any machine with Node 18 or newer and npm:
 //   node deploy/local/bootstrap.mjs <file.ts> [arguments]
-// It brings the packages in step with package-lock.json first, and runs the file with the Node that the project pins.
-// Nothing but Node's own modules may be imported here: the packages are not there yet.
+// Installs the packages of package-lock.json first, and runs the file with the Node version that the project pins. Imports only modules of
+// Node, because the packages may not be installed yet.
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -22,14 +22,13 @@ try {
 }
 
 /**
- * Runs the file with this process's terminal and ends as it ends. It gets a channel to this process, by which it learns
- * when this one dies.
+ * Runs the file with this process's terminal and exits with its code. The child has an IPC channel to this process, whose end it detects.
  *
  * @param {string} node
  * @param {string[]} command
  */
 function runFile(node, command) {
-  // With the code compiled once, it and all Node processes that it starts begin their work in half the time.
+  // With the compile cache, this process and all Node processes that it starts need half the time to start.
   const env = { NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'), ...process.env };
   const child = spawn(node, command, { env, stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
   child.once('error', (error) => {
@@ -37,15 +36,15 @@ function runFile(node, command) {
   });
   child.once('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal ?? 'SIGKILL']));
 
-  // Whether a signal was sent to this process alone, nobody can tell: Ctrl-C in a terminal reaches the whole group, and so the child twice.
-  // What ends in an orderly way takes what arrives together for one signal.
+  // The target of a signal is unknown: Ctrl-C in a terminal reaches the whole group, so the child receives the signal twice. Commands with
+  // an orderly stop treat signals that arrive together as one.
   for (const signal of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(signal, () => child.kill(signal));
-  // npm cannot tell us when it is killed.
+  // npm does not report when it is killed.
   if (process.env.npm_lifecycle_event !== undefined) onOrphaned(() => child.kill('SIGTERM'));
 }
 
 /**
- * Calls `act` when npm, or the shell between npm and this process, is gone: whoever loses its parent gets another one.
+ * Calls `act` when npm, or the shell between npm and this process, has exited. The parent pid of a process changes then.
  *
  * @param {() => void} act
  */

@@ -4,21 +4,21 @@ import { openBucket } from '@webcapture/shared/files/open-store.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { StartError } from './start-error.ts';
 
-/** As people write where the files are: `gs://bucket/captures/`, with the server where it is not Google's. */
+/** Returns the location of the files for messages: `gs://bucket/captures/`, with the server if it is not Google's. */
 export function bucketAddress({ bucket, prefix, endpoint }: BucketConfig): string {
   return `gs://${bucket}/${prefix}${endpoint === undefined ? '' : ` at ${endpoint}`}`;
 }
 
 /**
- * Tries the bucket before anything is started, so that what is wrong with it is said once, and waits for one that is
- * away. Throws a StartError.
+ * Checks the bucket before any process starts, so that an error is reported once. Waits while the bucket is
+ * unavailable. Throws a StartError.
  */
 export async function checkBucket(
   config: BucketConfig,
   note: (line: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  // What it would log is said by the notes and the error.
+  // The notes and the error contain the same information as the log.
   const log = createLogger({ service: 'start', pod: 'start', level: 'silent' });
   const store = await openBucket(config, { log });
   note(`files are kept in ${bucketAddress(config)}`);

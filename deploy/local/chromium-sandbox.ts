@@ -5,13 +5,13 @@ import { runCommand } from '../tools/run-command.ts';
 
 export interface SandboxChoice {
   readonly sandbox: 'on' | 'off';
-  /** Why it is off; undefined when it is on. */
+  /** Why the sandbox is off; undefined if it is on. */
   readonly reason?: string;
 }
 
 /**
- * Whether Chromium's own sandbox works on this machine: on Linux it needs user namespaces, which distributions and
- * containers switch off in several ways, so a browser is started with it to see.
+ * Checks whether Chromium's sandbox works on this machine by starting a browser with it. On Linux it needs user
+ * namespaces, which distributions and containers disable in several ways.
  */
 export async function chooseSandbox(browserPath: string, signal: AbortSignal): Promise<SandboxChoice> {
   if (process.getuid?.() === 0) return { sandbox: 'off', reason: 'it does not work for root' };

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
-/** The command line of a process; empty when there is no such process, or only its zombie. */
+/** Returns the command line of a process; empty if the process does not exist or is a zombie. */
 export async function commandOf(pid: number): Promise<string> {
   try {
     if (process.platform === 'linux')

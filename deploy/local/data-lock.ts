@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tryFileLock, type Release } from '../tools/file-lock.ts';
 import { StartError } from './start-error.ts';
 
-/** Makes this the only start that uses the data folder. Throws a {@link StartError} when there is another one. */
+/** Locks the data folder for this start. Throws a {@link StartError} if another start uses it. */
 export async function lockDataDir(dataDir: string): Promise<Release> {
   const pidPath = join(dataDir, 'pid');
   const lock = async () => {
@@ -27,8 +27,8 @@ export async function lockDataDir(dataDir: string): Promise<Release> {
 const ours = /^(?:pid|lock(?:-journal)?|demo-key|secrets-key|nats)$/;
 
 /**
- * Lets no other user of the machine look into the folder. One that also keeps other things, such as a home folder, stays as
- * it is: what is secret in it is closed by itself.
+ * Denies other users access to the folder. The mode of a folder that also contains other files, such as a home folder, is
+ * not changed: secret files in it have restrictive modes.
  */
 async function closeToOthers(dataDir: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 });

@@ -15,15 +15,15 @@ const noSpaceLine = /\[(?:ERR|FTL)\] .*(?:no space left on device|disk quota exc
 interface DiskWatchOptions {
   /** Folder on the file system that the server writes to. */
   readonly folder: string;
-  /** Gets lines for the person who runs the service. */
+  /** Receives lines for the user. */
   readonly note: (line: string) => void;
   /** Restarts the server, which cannot write until then. */
   readonly restart: () => void;
 }
 
 /**
- * Watches the disk of one life of a nats-server. After an ENOSPC, nats-server (2.14 to 2.15) refuses every write to that stream
- * until it is restarted, also when the disk has space again.
+ * Watches the disk of one run of a nats-server. After an ENOSPC, nats-server (2.14 to 2.15) refuses every write to that stream
+ * until it is restarted, even if the disk has space again.
  */
 export class DiskWatch {
   readonly #options: DiskWatchOptions;
@@ -34,12 +34,15 @@ export class DiskWatch {
     this.#options = options;
   }
 
-  /** Takes in a line that the server printed. */
+  /** Processes a line that the server printed. */
   readLine(line: string): void {
     this.#writeFailed ||= noSpaceLine.test(line);
   }
 
-  /** Takes in how many bytes are available now: warns when they become few, restarts when they suffice after a failed write. */
+  /**
+   * Processes the number of available bytes: warns when it is low, and restarts the server when it suffices after a failed
+   * write.
+   */
   check(availableBytes: number): void {
     const { folder, note, restart } = this.#options;
     if (availableBytes < lowBytes && !this.#isLow) {

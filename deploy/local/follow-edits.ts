@@ -3,16 +3,19 @@ import { sep } from 'node:path';
 import { onAbort } from '@webcapture/shared/runtime/deadline.ts';
 
 interface FollowOptions {
-  /** Watched with all folders below it. */
+  /** Watched with all its subfolders. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** Gets the paths of changed files, relative to `folder` and with slashes: those of one save, or of one checkout, together. */
+  /**
+   * Receives the paths of changed files, relative to `folder` and with slashes. The changes of one save or one checkout are in
+   * one call.
+   */
   readonly onEdit: (paths: readonly string[]) => void;
-  /** Called once if the folder cannot be watched, or no longer. */
+  /** Called once if the folder cannot be watched, or can no longer be watched. */
   readonly onError: (error: Error) => void;
 }
 
-/** An editor writes a file in several steps, and a checkout many files, within this time. */
+/** An editor writes a file in several steps, and a checkout writes many files, with shorter pauses than this. */
 const quietMs = 150;
 
 /** Reports changes below a folder until the signal aborts. */

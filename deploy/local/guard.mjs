@@ -1,6 +1,6 @@
-// Runs one command for as long as the process that started it lives. The two are joined by an IPC channel: when the
-// starter dies, in whatever way, the channel closes, and the guard ends the command and all its descendants.
-// It is plain JavaScript, so that it starts in milliseconds and on any Node. See process.ts for the other end.
+// Runs one command while the process that started the guard lives. An IPC channel connects the two. When the starter
+// exits for any reason, the channel closes, and the guard ends the command and all its descendants. The guard is plain
+// JavaScript, so that it starts in milliseconds and on any Node. See process.ts for the other side.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { Family, killLeftovers, markVariable } from './leftovers.mjs';
@@ -20,7 +20,7 @@ function start(order) {
   child = spawn(order.command, order.args, {
     env: { ...order.env, [markVariable]: marks },
     stdio: ['ignore', 'inherit', 'inherit'],
-    // A group of its own, so that all of it can be killed at once.
+    // A new process group, so that all its processes can be killed at once.
     detached: true,
   });
   if (child.pid !== undefined) family = new Family(child.pid);
@@ -30,7 +30,8 @@ function start(order) {
 }
 
 /**
- * Asks the command to end (a patient guard waits for it to end by itself), and insists after the grace.
+ * Sends SIGTERM to the command and kills it after the grace period. A patient guard sends no SIGTERM and waits for the
+ * command to exit.
  *
  * @param {number} graceMs
  */
@@ -43,7 +44,7 @@ function end(graceMs) {
 }
 
 /**
- * Hands a signal on. The command may end by it: what it has started up to now has to be known before.
+ * Forwards a signal. The command may exit because of it, so its descendants must be recorded first.
  *
  * @param {NodeJS.Signals} name
  */
@@ -53,7 +54,7 @@ function handOn(name) {
 }
 
 /**
- * The command itself is gone: nothing that it started may stay.
+ * Ends all remaining descendants after the command has exited.
  *
  * @param {object} report
  */
@@ -63,7 +64,7 @@ async function finish(report) {
 }
 
 /**
- * Without a callback, a channel that is closed already would be an uncaught error.
+ * Sends a report. Without a callback, a closed channel would cause an uncaught error.
  *
  * @param {object} report
  */
@@ -80,5 +81,5 @@ process.on('message', (order) => {
 process.on('disconnect', () => end(graceOnLossMs));
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => end(graceOnLossMs));
 process.on('uncaughtException', () => end(0));
-// The starter may have died before this line was reached.
+// The starter may have exited before this line.
 if (!process.connected) process.exit(0);

@@ -2,7 +2,7 @@ import type { Variable } from '@webcapture/shared/runtime/variables.ts';
 import { frontVariables } from '../../services/front/config.ts';
 import { startVariables } from './settings.ts';
 
-/** What people set first; docs/configuration.md has all of them. */
+/** The most important variables; docs/configuration.md has all of them. */
 const names = [
   'PORT',
   'WEBCAPTURE_HOST',
@@ -17,7 +17,7 @@ const names = [
   'WEBCAPTURE_LOG_LEVEL',
 ];
 
-/** Where `npm start` has another default than a front in a cluster. */
+/** Variables with another default for `npm start` than for a front in a cluster. */
 const ownDefaults: Readonly<Record<string, string>> = {
   WEBCAPTURE_HOST: '127.0.0.1',
   WEBCAPTURE_PUBLIC_URL: 'http://127.0.0.1:<PORT>',
@@ -26,7 +26,7 @@ const ownDefaults: Readonly<Record<string, string>> = {
   WEBCAPTURE_EGRESS_ALLOW: '127.0.0.0/8,::1/128',
 };
 
-/** What `npm start -- --help` prints. */
+/** Returns the text of `npm start -- --help`. */
 export function help(): string {
   const known = new Map([...frontVariables, ...Object.values(startVariables)].map((each) => [each.name, each]));
   const variables = names.flatMap((name) => known.get(name) ?? []);
@@ -56,7 +56,7 @@ function entry({ name, type, defaultText, meaning }: Variable): string {
   return `  ${name}\n${[facts, plain(meaning)].map((text) => wrap(text, 80, '      ')).join('\n')}`;
 }
 
-/** Without the marks of Markdown. */
+/** Removes Markdown. */
 const plain = (markdown: string) => markdown.replaceAll('`', '').replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1');
 
 function wrap(text: string, width: number, indent: string): string {

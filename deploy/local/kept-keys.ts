@@ -3,12 +3,15 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { newApiKey } from '../../services/front/auth/keys.ts';
 
-/** The key of the demo account: made at the first start, and the same at every later one in the same data folder. */
+/**
+ * Returns the API key of the demo account. The first start creates it, and later starts with the same data folder reuse
+ * it.
+ */
 export function demoKey(dataDir: string): Promise<string> {
   return kept(dataDir, 'demo-key', /^wc_live_\w{16,}$/, newApiKey);
 }
 
-/** What the secrets of captures are sealed with, likewise. */
+/** Returns the key that encrypts the secrets of captures, created and reused in the same way. */
 export function keptSecretsKey(dataDir: string): Promise<string> {
   return kept(dataDir, 'secrets-key', /^[\w-]{32,}$/, () => randomBytes(32).toString('base64url'));
 }

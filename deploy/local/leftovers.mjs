@@ -1,21 +1,23 @@
-// Finds and ends whatever a guarded command leaves behind. Its process group is no more than the beginning: a browser, for
-// one, lives in a session of its own. On Linux descendants are also known by a mark in the environment that they
-// inherit, and by having been seen below the command while it lived.
+// Finds and ends the remaining processes of a guarded command. Its process group does not contain all of them: a browser,
+// for example, creates a new session. On Linux, descendants are also identified by a mark in their inherited environment,
+// and by earlier observations of the process tree.
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** The environment variable that carries the marks of all guards above a process, separated by commas. */
+/** The environment variable with the marks of all guards above a process, separated by commas. */
 export const markVariable = 'GUARDED_BY';
 
-/** How often to look for new descendants, in milliseconds. */
+/** Interval of the search for new descendants, in milliseconds. */
 export const lookEveryMs = 1000;
 
-/** What has been killed needs a processor to end: on a busy machine that may take a while. In milliseconds. */
+/**
+ * Timeout for killed processes to end, in milliseconds. Each needs a processor to end, which takes time on a busy machine.
+ */
 export const endLimitMs = 8000;
 
 /** The descendants of a process. */
 export class Family {
-  /** When each of them was started, by pid: a pid alone may be another process by now. */
+  /** Start times by pid, because pids are reused. */
   #members = new Map();
 
   /** @param {number} root */
@@ -25,7 +27,7 @@ export class Family {
     setInterval(() => this.look(), lookEveryMs).unref();
   }
 
-  /** Learns of new members and forgets the dead; answers with the pids of the living. */
+  /** Records new descendants, removes ended ones, and returns the pids of the running ones. */
   look() {
     const known = [...this.#members.keys(), this.root];
     for (const [pid, startedAt] of this.#members) {
@@ -45,8 +47,8 @@ export class Family {
 }
 
 /**
- * Kills the process group of the family's root, the family, and every process that carries the mark; again until none
- * is left, since a dying tree may still fork.
+ * Kills the process group of the root, its descendants, and every process with the mark. Repeats until no process remains,
+ * because a process may fork while it ends.
  *
  * @param {Family} family
  * @param {string} mark
@@ -68,12 +70,13 @@ function kill(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone already.
+    // The process has already ended.
   }
 }
 
 /**
- * Zombies and processes of other users have no readable environment, so they do not count.
+ * Returns the processes with the mark. Zombies and processes of other users have no readable environment and are not
+ * included.
  *
  * @param {string} mark
  */
@@ -91,13 +94,13 @@ function childrenOf(pid) {
 }
 
 /**
- * When a process was started, in ticks since the boot; undefined for none, and for a zombie.
+ * Returns the start of a process in ticks since boot; undefined if it does not exist or is a zombie.
  *
  * @param {number} pid
  */
 function startOf(pid) {
   const stat = read(`/proc/${pid}/stat`);
-  // The second field is the program's name in parentheses, with whatever it contains.
+  // The second field is the program's name in parentheses, which may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fields[0] === 'Z' || fields.length < 20 ? undefined : fields[19];
 }

@@ -13,7 +13,7 @@ const levelStyles: Readonly<Record<string, Style>> = {
 
 const prefixStyles: readonly Style[] = ['cyan', 'magenta', 'blue', 'yellow', 'green', 'cyanBright', 'magentaBright'];
 
-/** They are in the prefix already, or say nothing to a person. */
+/** Fields that are already in the prefix, or have no use for a person. */
 const hiddenFields = new Set(['time', 'level', 'msg', 'service', 'pod', 'pid', 'hostname', 'err', 'v']);
 
 const maxFields = 6;
@@ -21,13 +21,15 @@ const maxFieldLength = 120;
 const prefixWidth = 12;
 
 export interface LogFormat {
-  /** A line that a process printed, under its name: a JSON log line is made readable, any other passes as it is. */
+  /** Formats a line that a process printed: a JSON log line is made readable, other text is unchanged. */
   readonly output: (name: string, line: string) => string;
-  /** A line of the supervisor's own. */
+  /** Formats a line of the supervisor. */
   readonly note: (name: string, text: string) => string;
 }
 
-/** Formats for a terminal (`colours`) or for a file. Names get their colours in the order in which they first appear. */
+/**
+ * Creates a format for a terminal (`colours`) or for a file. Names get their colours in the order of their first line.
+ */
 export function createLogFormat(colours: boolean): LogFormat {
   const paint = (style: Style, text: string) => (colours ? styleText(style, text, { validateStream: false }) : text);
   const seen: string[] = [];
@@ -55,7 +57,7 @@ export function createLogFormat(colours: boolean): LogFormat {
   };
 }
 
-/** Colours on a terminal, unless NO_COLOR says otherwise (https://no-color.org). */
+/** Whether to use colours: on a terminal, unless NO_COLOR is set (https://no-color.org). */
 export function wantsColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   if (env['NO_COLOR']) return false;
   return Boolean(env['FORCE_COLOR'] && env['FORCE_COLOR'] !== '0') || stream.isTTY === true;

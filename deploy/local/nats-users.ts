@@ -4,13 +4,13 @@ import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
 export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup';
 
-/** What a user of the server may do, and why; the chart makes its users of the same file. */
+/** A permission of a user of the server, with its reason; the chart creates its users from the same file. */
 interface Permission {
   readonly for: string;
   readonly subjects: readonly string[];
   /** A request to these subjects may have several responses. */
   readonly responses?: 'stream';
-  /** The service whose accounts publish these subjects; without one, the main account. */
+  /** The service whose accounts publish these subjects; the main account if undefined. */
   readonly from?: Service;
 }
 type Permissions = Readonly<
@@ -20,7 +20,7 @@ type Permissions = Readonly<
 const file = new URL('../../charts/webcapture/files/nats-permissions.json', import.meta.url);
 export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
 
-/** The account that has JetStream. Fronts, controllers and backups are users of it. */
+/** The account with JetStream. Fronts, controllers and backups are its users. */
 export const mainAccount = 'webcapture';
 
 /**
@@ -34,7 +34,7 @@ export interface NatsLogin {
   readonly password: string;
 }
 
-/** A user of a service; those of renderers and of the controllers of satellites have a region. */
+/** A user of a service; users of renderers and of the controllers of satellites have a region. */
 export interface NatsUser extends NatsLogin {
   readonly service: Service;
   readonly region?: Region;
@@ -43,7 +43,7 @@ export interface NatsUser extends NatsLogin {
 /** The users of a server: one for each service, and for each region one for renderers and one for the controller of a satellite. */
 export interface NatsUsers {
   readonly users: readonly NatsUser[];
-  /** A renderer signs in by its region, and a satellite by its first one. */
+  /** Returns the login of a service. A renderer logs in with its region, and a satellite with its first one. */
   login(service: Service, region?: Region): NatsLogin;
 }
 
@@ -71,7 +71,7 @@ export function createNatsUsers(): NatsUsers {
   };
 }
 
-/** What makes a service sign in. */
+/** Returns the variables with which a service logs in. */
 export const loginVariables = ({ user, password }: NatsLogin) => ({
   WEBCAPTURE_NATS_USER: user,
   WEBCAPTURE_NATS_PASSWORD: password,
@@ -80,7 +80,7 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
 export const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
 
 interface User extends NatsLogin {
-  /** Without, everything in the account. */
+  /** If undefined, the user may use all subjects of the account. */
   readonly permissions?: Readonly<Record<'publish' | 'subscribe', { readonly allow: readonly string[] }>>;
 }
 
@@ -101,11 +101,12 @@ interface Account {
 type Import = Readonly<Partial<Record<'service' | 'stream', { readonly account: string; readonly subject: string }>>>;
 
 /**
- * The block `accounts` of a server's configuration, with what these users may do and nothing else. A renderer or satellite imports from
- * the main account each subject that it may publish, as a service, and each that it may hear, as a stream; no other account may.
+ * Returns the block `accounts` of a server's configuration, with the minimal permissions of these users. A renderer or satellite imports
+ * from the main account each subject that it may publish, as a service, and each that it may subscribe to, as a stream; no other account
+ * may import them.
  *
  * @param options.domain the JetStream domain of the fleet, for users of a leaf node, whose main account has no streams
- * @param options.others further users of the main account, without limits
+ * @param options.others further users of the main account, without restrictions
  */
 export function accountsOf(
   users: readonly NatsUser[],
@@ -148,7 +149,8 @@ export function accountsOf(
     for (const { subject, from } of grants('subscribe')) {
       if (subject.startsWith('_INBOX.')) continue;
       if (from === undefined) share('stream', subject, mainAccount, own);
-      // What a service import has brought to the main account cannot be imported from there: it is imported where it is published.
+      // Messages that a service import brought to the main account cannot be imported from there, so they are imported from the account
+      // that publishes them.
       for (const source of users.filter((it) => it.service === from)) {
         const published = granted(source.service, 'publish', source.region, domain).filter((it) =>
           covers(subject, it.subject),
@@ -160,7 +162,7 @@ export function accountsOf(
   return accounts;
 }
 
-/** The subjects of a user, in the JetStream domain of the fleet. */
+/** Returns the subjects of a user, in the JetStream domain of the fleet. */
 function granted(service: Service, direction: 'publish' | 'subscribe', region: Region | undefined, domain?: string) {
   return permissions[service][direction].flatMap(({ subjects, responses, from }) =>
     subjects.map((subject) => ({
@@ -176,7 +178,7 @@ function inDomain(subject: string, domain: string | undefined): string {
   return subject.replace(/^\$JS\.API\.|^(?=\$KV\.)/, () => `$JS.${domain}.API.`);
 }
 
-/** Whether a pattern without `>` matches all that another pattern does. */
+/** Whether a pattern without `>` matches all subjects of another pattern. */
 function covers(pattern: string, subject: string): boolean {
   const tokens = subject.split('.');
   const wanted = pattern.split('.');

@@ -7,21 +7,21 @@ import { startProcess, type GuardedProcess } from './process.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface NatsOptions {
-  /** The server's own folder: its streams, its configuration, its pid. One server at a time. */
+  /** The data folder of the server: its streams, its configuration, its pid. Only one server may use it at once. */
   readonly dataDir: string;
   /** The nats-server binary. */
   readonly toolPath: string;
-  /** By default a free one that the server picks. */
+  /** By default the server picks a free port. */
   readonly port?: number;
-  /** How the server calls itself, by default `webcapture`. In a cluster each has a name of its own, and keeps it. */
+  /** Name of the server, by default `webcapture`. In a cluster each server needs a distinct name and must keep it. */
   readonly serverName?: string;
-  /** Further lines of its configuration, e.g. its accounts or its cluster. */
+  /** Additional lines of its configuration, for example its accounts or its cluster. */
   readonly config?: string;
-  /** The account that gets the streams which an earlier version kept in the server's default account. */
+  /** The account for streams that an earlier version stored in the server's default account. */
   readonly streamsAccount?: string;
-  /** The user of commands such as `npm run reconcile`; `runningNats` tells it to who may read the folder. */
+  /** The user of commands such as `npm run reconcile`; `runningNats` returns it to processes that may read the folder. */
   readonly operator?: NatsLogin;
-  /** Gets every line that the server prints. */
+  /** Receives every line that the server prints. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -32,25 +32,24 @@ export interface NatsServer {
   readonly process: GuardedProcess;
 }
 
-/** A server with a large store reads it first. */
+/** A server with a large store reads it before it is ready. */
 const readyDeadlineMs = 60_000;
 
 /**
- * Starts a nats-server with JetStream on loopback and waits until it serves. Streams are kept in `dataDir`: a server
- * that is started there again, after whatever end, finds them. Throws with the server's last line when it does not
- * come up.
+ * Starts a nats-server with JetStream on loopback and waits until it is ready. Streams are stored in `dataDir`, and a server that
+ * starts there later uses them, even after a crash. Throws with the server's last line if it does not start.
  */
 export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const { dataDir, log, signal } = options;
   const configPath = join(dataDir, 'nats-server.conf');
   const pidPath = join(dataDir, 'nats-server.pid');
   await mkdir(dataDir, { recursive: true });
-  // An older version left it open: the streams hold the secrets of webhooks.
+  // An older version left the folder readable, and the streams contain the secrets of webhooks.
   await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
   if (options.streamsAccount !== undefined) await moveStreams(join(dataDir, 'jetstream'), options.streamsAccount);
   await removePortsFiles(dataDir);
-  // Made anew, since a file that is there keeps its mode. They hold passwords of users.
+  // Created again, because an existing file keeps its mode. The files contain passwords of users.
   await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
   await writeFile(configPath, `${await natsConfig(options, pidPath)}${options.config ?? ''}`, { mode: 0o600 });
   if (options.operator !== undefined) {
@@ -78,7 +77,7 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   }
 }
 
-/** The server that runs on a data folder right now, and what its operator signs in with; undefined when none does. */
+/** Returns the server that runs on a data folder and its operator's login; undefined if no server runs. */
 export async function runningNats(
   dataDir: string,
 ): Promise<{ readonly url: string; readonly operator: NatsLogin | undefined } | undefined> {
@@ -123,15 +122,15 @@ jetstream {
 const gibibyte = 1024 ** 3;
 
 /**
- * Maximum bytes of all streams. The server's default is three quarters of what is free when it starts. That can be less than what
- * the streams hold, and is nothing while the disk is full: then the server refuses every write until it is restarted.
+ * Maximum bytes of all streams. The server's default is three quarters of the free space at its start. The default can be smaller
+ * than the existing streams, and it is 0 while the disk is full: then the server refuses every write until it is restarted.
  */
 async function maxFileStore(dataDir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dataDir);
   return (await bytesIn(join(dataDir, 'jetstream'))) + Math.max(gibibyte, Math.floor(0.75 * bavail * bsize));
 }
 
-/** Bytes of all files below a folder; 0 when there is none. */
+/** Returns the bytes of all files below a folder; 0 if it does not exist. */
 async function bytesIn(folder: string): Promise<number> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
   const files = entries.filter((entry) => entry.isFile());
@@ -139,10 +138,7 @@ async function bytesIn(folder: string): Promise<number> {
   return sizes.reduce((total, size) => total + size, 0);
 }
 
-/**
- * Two servers on one folder would spoil its streams. The one of a start that crashed is being ended by its guard, so
- * it is waited for.
- */
+/** Waits until the guard of a crashed start has ended its server, because two servers on one folder would corrupt its streams. */
 async function formerServerGone(pidPath: string, configPath: string, signal: AbortSignal | undefined): Promise<void> {
   const pid = Number(await readFile(pidPath, 'utf8').catch(() => ''));
   if (!Number.isInteger(pid) || pid <= 0) return;
@@ -153,7 +149,10 @@ async function formerServerGone(pidPath: string, configPath: string, signal: Abo
   });
 }
 
-/** The server keeps the streams of each account in a folder of its name, and cannot share those of its default account, `$G`. */
+/**
+ * Moves streams to another account. The server stores the streams of each account in a folder with its name, and cannot share
+ * those of its default account, `$G`.
+ */
 async function moveStreams(storeDir: string, account: string): Promise<void> {
   const [from, to] = [join(storeDir, '$G'), join(storeDir, account)];
   if (existsSync(from) && !existsSync(to)) await rename(from, to);
@@ -178,13 +177,13 @@ async function listeningPort(
   });
 }
 
-/** A server that was killed left its file, and a later one may get its pid. */
+/** A killed server leaves its file, and a later server may get its pid. */
 async function removePortsFiles(dataDir: string): Promise<void> {
   const names = await readdir(dataDir);
   await Promise.all(names.filter((name) => name.endsWith('.ports')).map((name) => rm(join(dataDir, name))));
 }
 
-/** Undefined while the file is not there, or not whole yet. */
+/** Returns undefined while the file does not exist or is incomplete. */
 function portIn(portsFile: string): number | undefined {
   const url = /"(?:nats|tls):\/\/[^"]*:(\d+)"/.exec(portsFile)?.[1];
   return url === undefined ? undefined : Number(url);

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url';
 const guard = join(dirname(fileURLToPath(import.meta.url)), 'guard.mjs');
 
 /**
- * Brings node_modules in step with package-lock.json by `npm ci`; does nothing when it is. Throws an Error with npm's
- * output and the line to run.
+ * Installs the packages of package-lock.json with `npm ci`; does nothing if node_modules is up to date. Throws an Error
+ * with npm's output and the command to run.
  *
  * @param {string} root
  */
@@ -19,7 +19,7 @@ export async function ensurePackages(root) {
     say('Installing the packages of package-lock.json (npm ci); this takes about half a minute…');
     const begin = Date.now();
     const { code, output } = await runGuarded(...npm(['ci', '--no-audit', '--no-fund', '--loglevel=error']), root);
-    // npm says first what is wrong, and then a page of general help.
+    // npm prints the error first, followed by a page of general help.
     const reason = output.split('\n').slice(0, 20).join('\n');
     if (code !== 0)
       throw new Error(`${reason}\nThe packages could not be installed. Run this line to see more:\n  npm ci`);
@@ -28,8 +28,8 @@ export async function ensurePackages(root) {
 }
 
 /**
- * Compares the lock file with the one that npm keeps inside node_modules, which it writes when an installation is
- * complete. Optional packages are for some platforms only, so they may be missing.
+ * Compares the lock file with the copy that npm writes to node_modules at the end of an installation. Optional packages
+ * may be missing, because they are for some platforms only.
  *
  * @param {string} root
  */
@@ -54,7 +54,7 @@ function lockedPackages(path) {
 }
 
 /**
- * npm itself when it runs us, so that it is the same one; else the one in PATH.
+ * Returns the npm that runs this process, so that the version is equal; otherwise the one in PATH.
  *
  * @param {string[]} args
  * @returns {[string, string[]]}
@@ -65,7 +65,7 @@ function npm(args) {
 }
 
 /**
- * Runs a command that ends when this process does, in whatever way.
+ * Runs a command that ends when this process exits for any reason.
  *
  * @param {string} command
  * @param {string[]} args
@@ -106,7 +106,7 @@ async function withLock(path, work) {
 }
 
 /**
- * Takes the lock, also from a process that died with it.
+ * Takes the lock, also from a process that exited without a release.
  *
  * @param {string} path
  */
@@ -126,7 +126,7 @@ function tryLock(path) {
 function ownerLives(path) {
   try {
     const pid = Number(readFileSync(path, 'utf8'));
-    // 0: its owner is about to write it.
+    // 0: the owner has not written its pid yet.
     if (pid > 0) process.kill(pid, 0);
     return true;
   } catch (error) {

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that operating systems give to outgoing connections (from 32768 on Linux, 49152 elsewhere): one of those could take
- * a port between the moment it was found free and the moment a service listens on it.
+ * Ports below those that operating systems assign to outgoing connections (from 32768 on Linux, 49152 elsewhere). An outgoing
+ * connection could otherwise take a free port before a service listens on it.
  */
 const range = { first: 12_000, last: 19_999 };
 
@@ -12,7 +12,7 @@ export function freePort(host = '127.0.0.1'): Promise<number> {
 }
 
 /**
- * Returns the first usable port of a range, from a random one on. Throws when no port is usable.
+ * Returns the first usable port of a range, starting at a random one. Throws if no port is usable.
  *
  * @param first of the range, which includes `last`
  */
@@ -29,7 +29,7 @@ export async function findPort(
   throw new Error(`no port from ${first} to ${last} is free`);
 }
 
-/** Whether a process already listens on the port. Throws when the port cannot be used for another reason (address, permission). */
+/** Whether a process already listens on the port. Throws if the port is unusable for another reason (address, permission). */
 export function isPortTaken(port: number, host: string): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve, reject) => {

@@ -18,22 +18,22 @@ export interface PrepareOptions {
   readonly root: string;
   readonly settings: StartSettings;
   readonly signal: AbortSignal;
-  /** Gets lines about the start itself. */
+  /** Receives lines about the start itself. */
   readonly note: (line: string) => void;
-  /** Gets the lines that the processes print. */
+  /** Receives the lines that the processes print. */
   readonly output: (name: string, line: string) => void;
-  /** What the real ones are replaced by in tests. */
+  /** Replaces the real set-up in tests. */
   readonly setUp?: typeof setUpTools;
   readonly services?: (context: ServiceContext) => readonly ProcessSpec[];
 }
 
 export interface Prepared {
   readonly processes: readonly ProcessSpec[];
-  /** To be printed when all of them are ready. */
+  /** Printed when all processes are ready. */
   readonly banner: string;
 }
 
-/** Gets everything together that the processes need. Throws a StartError when something is missing. */
+/** Prepares everything that the processes need. Throws a StartError if something is missing. */
 export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const { env, root, settings, signal, note, output } = options;
   const port = await choosePort(settings);
@@ -43,11 +43,11 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   const apiKey = settings.apiKey ?? (await demoKey(settings.dataDir));
   const secretsKey = env['WEBCAPTURE_SECRETS_KEY'] || (await keptSecretsKey(settings.dataDir));
 
-  // The front takes it from this machine only.
+  // The front accepts the code only from this machine.
   const signInCode = isOnLoopback(settings.host) ? randomBytes(24).toString('base64url') : undefined;
 
   let natsUrl = settings.natsUrl ?? '';
-  // For this start only: what was seen of an earlier one opens nothing.
+  // Created for this start only, so that a leaked password of an earlier start is useless.
   const natsUsers = tools.natsServer ? createNatsUsers() : undefined;
   const nats =
     tools.natsServer && natsUsers
@@ -96,7 +96,7 @@ export async function prepare(options: PrepareOptions): Promise<Prepared> {
   };
 }
 
-/** Whether what listens there can be reached by a loopback address. */
+/** Whether a server on the host is reachable at a loopback address. */
 function isOnLoopback(host: string): boolean {
   return ['localhost', '0.0.0.0', '::', '::1'].includes(host) || host.startsWith('127.');
 }

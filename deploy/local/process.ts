@@ -8,7 +8,7 @@ import { endLimitMs, markVariable } from './leftovers.mjs';
 export type OutputStream = 'stdout' | 'stderr';
 
 export interface ProcessOptions {
-  /** Shown by `ps` beside the guard, and in errors. */
+  /** Shown by `ps` next to the guard, and in errors. */
   readonly name: string;
   /** A path, or a name that is looked up in the PATH of `env`. */
   readonly command: string;
@@ -16,15 +16,15 @@ export interface ProcessOptions {
   /** The whole environment of the process; by default that of this one. */
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Gets every line of output, without its end; by default the output is thrown away. */
+  /** Receives every line of output, without its line break; by default output is discarded. */
   readonly onLine?: (line: string, stream: OutputStream) => void;
-  /** Milliseconds from SIGTERM to SIGKILL when this process itself dies (default 3 s); 0 kills at once. */
+  /** Milliseconds from SIGTERM to SIGKILL when this process exits (default 3 s); 0 kills at once. */
   readonly graceOnLossMs?: number;
-  /** During any grace, let the process come to its end by itself instead of sending it SIGTERM. */
+  /** Sends no SIGTERM in grace periods, so that the process ends by itself. */
   readonly patient?: boolean;
 }
 
-/** How a process ended: `code` when it exited by itself, else the signal that ended it. */
+/** How a process ended: `code` if it exited, otherwise the signal that ended it. */
 export interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -32,9 +32,9 @@ export interface ProcessExit {
 
 export interface GuardedProcess extends AsyncDisposable {
   readonly name: string;
-  /** The process itself, not its guard. */
+  /** Pid of the process, not of its guard. */
   readonly pid: number;
-  /** Resolves when the process and all its descendants are gone and its last line was delivered; never rejects. */
+  /** Resolves when the process and all its descendants have ended and its last line was delivered; never rejects. */
   readonly exited: Promise<ProcessExit>;
   /** Sends a signal to the process itself. */
   kill(signal: NodeJS.Signals): void;
@@ -49,18 +49,21 @@ type Report =
 
 const guardPath = fileURLToPath(new URL('guard.mjs', import.meta.url));
 
-/** A guard that has not killed what is left when its own limit is over is a stopped or broken one, and given up. */
+/**
+ * Maximum time that a guard needs to kill remaining processes. A guard that exceeds it is stopped or broken, and is
+ * abandoned.
+ */
 const guardSlackMs = endLimitMs + 2000;
 
 /**
- * Starts a process that cannot outlive this one: it runs under a small guard process in a session of its own (Ctrl-C in
- * the terminal does not reach it), and the guard ends it, with all its descendants, when this process stops it or dies,
- * even by SIGKILL. Throws when the command cannot be started.
+ * Starts a process that cannot outlive this one. It runs under a small guard process in a separate session, so that
+ * Ctrl-C in the terminal does not reach it. The guard ends it with all its descendants when this process stops it or
+ * exits, even by SIGKILL. Throws if the command cannot be started.
  */
 export async function startProcess(options: ProcessOptions): Promise<GuardedProcess> {
   const guard = fork(guardPath, [options.name], {
     detached: true,
-    // Node's own options of this process (an inspector's port, a loader) are not for the guard.
+    // The guard must not inherit this process's Node options (an inspector's port, a loader).
     execArgv: [],
     env: { [markVariable]: process.env[markVariable] },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
@@ -85,13 +88,13 @@ export async function startProcess(options: ProcessOptions): Promise<GuardedProc
   });
   guard.once('error', (error) => started.reject(error));
   guard.once('exit', () => {
-    // Without effect after an orderly end; when the guard itself was killed, this ends what it guarded.
+    // Has no effect after an orderly end; if the guard was killed, this ends its command.
     if (pid !== undefined) killGroup(pid);
     started.reject(new Error(`${options.name} could not be started: its guard ended`));
     gone.resolve();
   });
   const tell = (order: object) => {
-    // A guard that is already gone has nothing left to do.
+    // An exited guard has ended its command.
     if (guard.connected) guard.send(order, () => undefined);
   };
   tell({
@@ -105,7 +108,7 @@ export async function startProcess(options: ProcessOptions): Promise<GuardedProc
   await started.promise;
 
   const exited = gone.promise
-    // A descendant that fled every net could hold the pipes open.
+    // A descendant that was not found could keep the pipes open.
     .then(() => Promise.race([delivered, sleep(1000, undefined, { ref: false })]))
     .then(() => exit);
   const stop: GuardedProcess['stop'] = async ({ graceMs = 5000 } = {}) => {
@@ -136,6 +139,6 @@ function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
   } catch {
-    // No process of the group is left.
+    // The group has no process.
   }
 }

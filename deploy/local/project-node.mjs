@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The first major version of Node that runs our TypeScript sources as they are. */
+/** The first major version of Node that runs TypeScript sources directly. */
 const firstMajor = 24;
 
 /**
- * The Node that the project pins (npm package `node`), or the running one when it is new enough. Throws an Error with
- * the line to run.
+ * Returns the Node that the project pins (npm package `node`), or the running one if it is new enough. Throws an Error
+ * with the command to run.
  *
  * @param {string} root
  * @returns {string}

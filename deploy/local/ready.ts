@@ -3,11 +3,11 @@ import { waitFor } from './wait-for.ts';
 export interface ReadyOptions {
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
-  /** Gets what the service still waits for, at each look. */
+  /** Receives the reason why the service is not ready, at each check. */
   readonly onNotReady: (why: string) => void;
 }
 
-/** Waits until a service says on its operators' port that it can do its work. Throws when it does not in time. */
+/** Waits until a service reports on its operations port that it is ready. Throws after the timeout. */
 export async function waitUntilReady(opsPort: number, options: ReadyOptions): Promise<void> {
   const { deadlineMs, signal, onNotReady } = options;
   let why = '';
@@ -20,7 +20,7 @@ export async function waitUntilReady(opsPort: number, options: ReadyOptions): Pr
   await waitFor('it to be ready', look, { deadlineMs, intervalMs: 100, signal });
 }
 
-/** Empty when it is ready. */
+/** Returns the reason why the service is not ready; empty if it is ready. */
 async function problemOf(opsPort: number, signal: AbortSignal): Promise<string> {
   try {
     const response = await fetch(`http://127.0.0.1:${opsPort}/readyz`, {

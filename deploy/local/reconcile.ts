@@ -6,7 +6,10 @@ import { runningNats } from './nats.ts';
 import { loginVariables } from './nats-users.ts';
 import { readSettings } from './settings.ts';
 
-/** `npm run reconcile`: the controller's command, on the NATS of a running `npm start` unless another one is named. */
+/**
+ * `npm run reconcile`: runs the controller's command on the NATS of a running `npm start`, or on the one in the
+ * environment.
+ */
 try {
   const { natsUrl, dataDir } = readSettings(process.env, fileURLToPath(new URL('../..', import.meta.url)));
   const running = natsUrl === undefined ? await runningNats(join(dataDir, 'nats')) : undefined;

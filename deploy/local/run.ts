@@ -11,22 +11,23 @@ import { StartError } from './start-error.ts';
 import { onStopSignals } from './stop-signals.ts';
 import { Supervisor, type ProcessSpec } from './supervisor.ts';
 
-/** A set-up that is told to stop gets this long; what it started is ended by its guard in any case. */
+/** Time for an interrupted set-up to end; its guards end its processes in any case. */
 const setUpGraceMs = 3000;
 
 export interface RunOptions extends Pick<PrepareOptions, 'env' | 'setUp' | 'services'> {
   /** The folder of the repository. */
   readonly root: string;
-  /** Gets text for the terminal, in whole lines. */
+  /** Receives text for the terminal, in complete lines. */
   readonly print: (text: string) => void;
   readonly colours: boolean;
-  /** Restart services whose sources change, and build the dashboard when its sources do. */
+  /** Restart services whose sources change, and build the dashboard when its sources change. */
   readonly watch?: boolean;
 }
 
 /**
- * Sets up, starts, and keeps running until it is told to stop. Nothing is left when it answers with the exit code: 0
- * after an orderly stop, 130 when it was stopped before all was ready or at once, 1 when something failed.
+ * Sets up and starts the service, and keeps it running until a stop signal. When it returns the exit code, all
+ * processes have ended. The code is 0 after an orderly stop, 130 after a stop before all were ready or an immediate
+ * stop, 1 after a failure.
  */
 export async function run(options: RunOptions): Promise<number> {
   const { print } = options;
@@ -97,7 +98,7 @@ function applyEdits(
   note('watching services/: an edit restarts the services that it concerns');
 }
 
-/** Rejects when the signal aborts, or so much later. */
+/** Rejects `afterMs` after the signal aborts. */
 function aborted(signal: AbortSignal, afterMs = 0): Promise<never> {
   return new Promise((_, reject) => {
     const stop = () => setTimeout(() => reject(new Error('stopped')), afterMs);
@@ -106,7 +107,7 @@ function aborted(signal: AbortSignal, afterMs = 0): Promise<never> {
   });
 }
 
-/** What a person can act upon, in as few lines as it takes; the stack only of what nobody expected. */
+/** Returns a short text that helps the user; only unexpected errors have a stack. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const expected = error instanceof StartError || error instanceof ConfigError;

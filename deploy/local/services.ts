@@ -15,35 +15,35 @@ export interface ServiceContext {
   readonly settings: StartSettings;
   readonly port: number;
   readonly apiKey: string;
-  /** That of `WEBCAPTURE_SECRETS_KEY`, for those that seal and open secrets. */
+  /** Value of `WEBCAPTURE_SECRETS_KEY`, for services that encrypt and decrypt secrets. */
   readonly secretsKey: string;
   readonly natsUrl: () => string;
-  /** Of the private server; undefined with an existing one, to which services sign in as the environment says. */
+  /** Users of the private server; undefined with an existing one, for which the environment has the login. */
   readonly natsUsers: NatsUsers | undefined;
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
   readonly filtersPath: string | undefined;
   readonly sandbox: 'on' | 'off';
-  /** For the link to the dashboard; undefined: none. */
+  /** Code for the link to the dashboard; undefined without a link. */
   readonly signInCode: string | undefined;
-  /** Gets each line that a service prints. */
+  /** Receives each line that a service prints. */
   readonly output: (name: string, line: string) => void;
 }
 
-/** Of the environment, not for every service. */
+/** Variables of the environment that not every service may have. */
 const notForAll = ['WEBCAPTURE_API_KEY', 'WEBCAPTURE_ADMIN_TOKEN', 'WEBCAPTURE_SECRETS_KEY', 'WEBCAPTURE_SIGN_IN_CODE'];
 
-/** A first start waits for the streams and for a browser on a cold disk. */
+/** The first start waits for the streams and for a browser on a cold disk. */
 const readyDeadlineMs = 120_000;
 
-/** The private nats-server: the first to come, the last to go, and always on the port that it got at first. */
+/** The private nats-server: it starts first, stops last, and keeps its first port. */
 export function natsSpec(options: {
   readonly dataDir: string;
   readonly toolPath: string;
   readonly users: NatsUsers;
-  /** Gets each line that the server prints. */
+  /** Receives each line that the server prints. */
   readonly log: (line: string) => void;
-  /** Gets lines about the disk. */
+  /** Receives lines about the disk. */
   readonly note: (line: string) => void;
   readonly onUrl: (url: string) => void;
 }): ProcessSpec {
@@ -81,7 +81,7 @@ export function natsSpec(options: {
   };
 }
 
-/** Front, controller, and as many renderers as each region keeps. */
+/** Returns the specs of the front, the controller, and the renderers of each region. */
 export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
   const { settings, env } = context;
   const renderers = settings.regions.flatMap(({ region, minRenderers }) =>
@@ -115,7 +115,7 @@ export function serviceSpecs(context: ServiceContext): readonly ProcessSpec[] {
     login: context.natsUsers?.login('controller'),
     env: () => ({ ...withoutSecrets(env), ...addresses, WEBCAPTURE_POD: 'controller' }),
   });
-  // A front that is started again does not know that the code was used.
+  // A restarted front does not know that the code has been used.
   let signInCode = context.signInCode;
   const front = serviceSpec(context, {
     service: 'front',

@@ -6,11 +6,11 @@ import { ensureTool } from '../tools/ensure-tool.ts';
 import { StartError } from './start-error.ts';
 
 export interface ToolPaths {
-  /** Undefined when an existing server is used. */
+  /** Undefined if an existing server is used. */
   readonly natsServer: string | undefined;
   readonly headlessShell: string;
   readonly chromium: string;
-  /** Folder of compiled filter lists; undefined when the renderers are to use their built-in list. */
+  /** Folder of compiled filter lists; undefined if the renderers must use their built-in list. */
   readonly filters: string | undefined;
 }
 
@@ -21,12 +21,15 @@ export interface SetUpOptions {
   readonly signal: AbortSignal;
 }
 
-/** Finds or gets all that the services need, side by side. Throws a {@link StartError} that names all that is missing. */
+/**
+ * Finds or installs all tools that the services need, in parallel. Throws a {@link StartError} that names all missing
+ * ones.
+ */
 export async function setUpTools({ withNats, ...given }: SetUpOptions): Promise<ToolPaths> {
   const progress = new Progress(given.log);
   const options = { ...given, log: progress.log };
   const tool = (name: string) => progress.of(name, async () => (await ensureTool(name, options)).path);
-  // Captures work without them, but pages in some scripts then show empty boxes.
+  // Captures work without the fonts, but show empty boxes for some scripts.
   const fonts = progress
     .of('fonts', () => ensureTool('fonts', options))
     .catch((error: unknown) => {
@@ -59,10 +62,12 @@ export async function setUpTools({ withNats, ...given }: SetUpOptions): Promise<
   };
 }
 
-/** A first start builds and installs for minutes; nobody should wonder whether it still does. */
+/**
+ * Maximum silence of the set-up. The first start builds and installs for minutes and must show that it makes progress.
+ */
 const silenceMs = 5000;
 
-/** Says what is still being set up whenever nothing else has been said for a while. */
+/** Reports the remaining steps of the set-up after a period without output. */
 class Progress {
   readonly log: (line: string) => void;
   readonly #pending = new Map<string, number>();
@@ -90,7 +95,7 @@ class Progress {
   }
 }
 
-/** The folder that the operator named, or one in the cache that is compiled from the lists that can be had. */
+/** Returns the folder that the operator configured, or one in the cache that is compiled from the available lists. */
 async function setUpFilters({ env, log, signal }: Omit<SetUpOptions, 'withNats'>): Promise<string | undefined> {
   const given = env['WEBCAPTURE_FILTERS_PATH']?.trim();
   if (given) return given;

@@ -11,28 +11,28 @@ import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
 import type { InstalledRegion } from '@webcapture/shared/runtime/regions.ts';
 import { optionalVariable, textVariable } from '@webcapture/shared/runtime/variables.ts';
 
-/** What `npm start` is told by the environment. What it does not know passes through to the services. */
+/** Settings of `npm start` from the environment. Other variables are passed to the services. */
 export interface StartSettings {
-  /** 0: any free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly host: string;
   readonly publicUrl: string | undefined;
-  /** Undefined: a generated one, kept in the data folder. */
+  /** If undefined, a key is generated and kept in the data folder. */
   readonly apiKey: string | undefined;
   readonly dataDir: string;
-  /** CIDR ranges, separated by commas, that captures may reach although they are private; empty for none. */
+  /** CIDR ranges of private addresses that captures may reach, separated by commas; empty by default. */
   readonly egressAllow: string;
   readonly regions: readonly InstalledRegion[];
-  /** An existing server; undefined for a private one. */
+  /** URL of an existing server; undefined for a private one. */
   readonly natsUrl: string | undefined;
-  /** Where files are kept; undefined: in the data folder. */
+  /** Location of files; undefined for the data folder. */
   readonly bucket: BucketConfig | undefined;
   readonly homeRegion: string;
-  /** Undefined: on where it works. */
+  /** If undefined, the sandbox is on if it works. */
   readonly sandbox: 'on' | 'off' | undefined;
 }
 
-/** What `npm start` and the set-up of tools read beside the variables of the services. */
+/** Variables of `npm start` and of the set-up of tools, in addition to those of the services. */
 export const startVariables = {
   dataDir: textVariable('WEBCAPTURE_DATA_DIR', {
     default: '.data',
@@ -54,12 +54,12 @@ export const startVariables = {
   }),
 };
 
-/** On a laptop, pages that are served there may be captured. */
+/** On a laptop, captures may reach pages of local servers. */
 const localEgressAllow = '127.0.0.0/8,::1/128';
 
 const maxRenderersPerRegion = 16;
 
-/** Throws a ConfigError that names every variable that is wrong, and its rule. */
+/** Throws a ConfigError that names every invalid variable and its rule. */
 export function readSettings(env: Environment, root: string): Readonly<StartSettings> {
   const reader = new EnvReader(env);
   const regions = readRegions(reader);
@@ -76,7 +76,7 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     homeRegion: readHomeRegion(reader, regions),
     sandbox: readSandbox(reader),
   };
-  // The services read these; a wrong one would stop each of them.
+  // The services read these variables; an invalid value would stop each of them.
   commonVariables.logLevel.read(reader);
   readEgressDeny(reader);
   return reader.finish(() => settings);

@@ -1,10 +1,10 @@
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 
-/** What an edit affects. */
+/** The effect of an edit. */
 export interface Affected {
-  /** Services that have to be restarted. */
+  /** Services that must be restarted. */
   readonly services: ReadonlySet<ServiceName>;
-  /** Whether the dashboard may have to be built. */
+  /** Whether the dashboard may need a build. */
   readonly dashboard: boolean;
 }
 
@@ -13,7 +13,7 @@ const services: readonly ServiceName[] = ['front', 'controller', 'renderer'];
 /** Build output, installed packages, documents, and temporary files of editors. */
 const noSource = /(^|\/)(node_modules|dist|\.[^/]*|4913)(\/|$)|(~|\.md|\.tmp|\.swp)$/;
 
-/** What the changed files are part of. Paths are relative to `services/`, with slashes. */
+/** Returns what the changed files affect. Paths are relative to `services/`, with slashes. */
 export function affectedBy(paths: Iterable<string>): Affected {
   const folders = new Set([...paths].filter(isSource).map((path) => path.slice(0, path.indexOf('/'))));
   return {
@@ -22,7 +22,7 @@ export function affectedBy(paths: Iterable<string>): Affected {
   };
 }
 
-/** The edit in a few words. Paths are those of {@link affectedBy}. */
+/** Describes an edit in a few words. Paths are those of {@link affectedBy}. */
 export function describeEdit(paths: readonly string[]): string {
   const [first = '', ...others] = paths.filter(isSource);
   return `services/${first}${others.length > 0 ? ` and ${others.length} more` : ''}`;

@@ -1,4 +1,4 @@
-/** The start is given up; the message is all that the person at the terminal needs. */
+/** Aborts the start; the message contains all that the user needs. */
 export class StartError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);

@@ -3,7 +3,7 @@ import { help } from './help.ts';
 import { wantsColours } from './log-format.ts';
 import { run } from './run.ts';
 
-/** `npm start`: the whole service on this machine. */
+/** `npm start`: runs the whole service on this machine. */
 const args = process.argv.slice(2);
 const argument = args.find((it) => it !== '--watch');
 if (argument !== undefined) {

@@ -6,50 +6,50 @@ import { StartError } from './start-error.ts';
 
 interface Launched {
   readonly process: GuardedProcess;
-  /** Resolves when it can do its work; `onNotReady` gets what it still waits for. */
+  /** Resolves when the process is ready; `onNotReady` receives the reason why it is not. */
   readonly ready: (onNotReady: (why: string) => void) => Promise<void>;
 }
 
-/** One of the processes that are kept running. */
+/** A process that the supervisor keeps running. */
 export interface ProcessSpec {
   readonly name: string;
-  /** Whose sources it runs; absent for a program of others. */
+  /** The service whose sources it runs; undefined for other programs. */
   readonly service?: ServiceName;
-  /** It is started when all of the stages before are ready. */
+  /** The process starts when all processes of earlier stages are ready. */
   readonly startStage: number;
-  /** It is stopped when all of the stages before are gone. */
+  /** The process stops when all processes of earlier stages have ended. */
   readonly stopStage: number;
   /** Milliseconds from SIGTERM to SIGKILL. */
   readonly graceMs: number;
-  /** Called again for each restart. The signal aborts when all is to stop. */
+  /** Called for each start. The signal aborts when the supervisor stops. */
   readonly launch: (signal: AbortSignal) => Promise<Launched>;
 }
 
 export interface SupervisorOptions {
   readonly log: (line: string) => void;
-  /** For all to be ready. */
+  /** Timeout until all processes are ready. */
   readonly readyDeadlineMs?: number;
-  /** How often to say what is still waited for. */
+  /** Interval of messages about processes that are not ready. */
   readonly slowMs?: number;
-  /** A process that lives shorter than this dies quickly. */
+  /** A process that ends earlier than this has died quickly. */
   readonly quickMs?: number;
-  /** Milliseconds before the first restart; they double with each further quick death, up to 10 s. */
+  /** Milliseconds before the first restart; doubled after each further quick death, up to 10 s. */
   readonly restartMs?: number;
 }
 
 const maxRestartMs = 10_000;
 
-/** Quick deaths in a row after which a process that was never ready is given up, and all with it. */
+/** Number of consecutive quick deaths after which the supervisor fails, if the process was never ready. */
 const maxDeathsAtStart = 2;
 
-/** Keeps a table of processes running: starts them in stages, restarts what dies, stops them in order. */
+/** Keeps processes running: starts them in stages, restarts those that end, stops them in order. */
 export class Supervisor {
   readonly #specs: readonly ProcessSpec[];
   readonly #options: Required<SupervisorOptions>;
   readonly #running = new Map<string, GuardedProcess>();
   readonly #loops = new Map<string, Promise<void>>();
   readonly #waitingFor = new Map<string, string>();
-  /** Names of processes that are to be restarted, and what ends the pause of one that has ended. */
+  /** Names of processes that must be restarted, and controllers that end the pause of an ended process. */
   readonly #restarts = new Set<string>();
   readonly #pauses = new Map<string, AbortController>();
   readonly #stopping = new AbortController();
@@ -68,12 +68,12 @@ export class Supervisor {
     this.#failure.promise.catch(() => undefined);
   }
 
-  /** Rejects with one clear line when a process that was never ready keeps dying; never resolves. */
+  /** Rejects with one line if a process that was never ready dies repeatedly; never resolves. */
   get failed(): Promise<never> {
     return this.#failure.promise;
   }
 
-  /** Resolves when all processes are ready. Throws when one keeps dying or the time is up. */
+  /** Resolves when all processes are ready. Throws if one dies repeatedly or the timeout is exceeded. */
   async start(): Promise<void> {
     const { log, slowMs, readyDeadlineMs } = this.#options;
     const waiting = () => [...this.#waitingFor].map(([name, why]) => `${name} (${why})`).join(', ');
@@ -92,8 +92,8 @@ export class Supervisor {
   }
 
   /**
-   * Restarts a process at once, because its sources were edited: it is stopped within its grace, or its pause ends. If it then ends
-   * before it is ready, it waits for the next call, since the same sources would fail again.
+   * Restarts a process at once because its sources were edited: stops it within its grace period, or ends its pause. If it then
+   * exits before it is ready, it waits for the next call, because the same sources would fail again.
    */
   restart(name: string): void {
     if (this.#stopping.signal.aborted) return;
@@ -103,7 +103,7 @@ export class Supervisor {
     void this.#running.get(name)?.stop({ graceMs: spec?.graceMs ?? 0 });
   }
 
-  /** Stops all in order; resolves when nothing is left. */
+  /** Stops all processes in order; resolves when all have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('stopping'));
     for (const stage of stagesOf(this.#specs, 'stopStage')) {
@@ -116,7 +116,7 @@ export class Supervisor {
     }
   }
 
-  /** Kills all, without any grace or order. */
+  /** Kills all processes at once, without grace periods. */
   async stopAtOnce(): Promise<void> {
     this.#atOnce = true;
     this.#stopping.abort(new Error('stopping'));
@@ -172,7 +172,8 @@ export class Supervisor {
         if (signal.aborted) return;
         continue;
       }
-      // A process that was ready before is restarted for ever: what ended it may pass, and the others work meanwhile.
+      // A process that was ready before is restarted without a limit: the cause may be temporary, and the other processes continue
+      // to work.
       const wasReady = !this.#waitingFor.has(spec.name);
       if (hopeless && !wasReady) {
         this.#failure.reject(
@@ -193,7 +194,9 @@ export class Supervisor {
     }
   }
 
-  /** Waits for `ms` milliseconds, or for ever without it; ends earlier when the process is restarted or the supervisor stops. */
+  /**
+   * Waits for `ms` milliseconds, or without a limit if undefined; ends earlier if the process is restarted or the supervisor stops.
+   */
   async #pause(name: string, ms?: number): Promise<void> {
     const pause = new AbortController();
     this.#pauses.set(name, pause);
@@ -202,7 +205,7 @@ export class Supervisor {
     this.#pauses.delete(name);
   }
 
-  /** One life of a process; answers with how it ended, whether another try is without hope, and whether it was ready. */
+  /** Runs a process once. Returns how it ended, whether a retry is useless, and whether it was ready. */
   async #runOnce(
     spec: ProcessSpec,
     onReady: () => void,
@@ -216,7 +219,7 @@ export class Supervisor {
     }
     const { process } = launched;
     this.#running.set(spec.name, process);
-    // The stop or a restart began while it was being started, and did not see it.
+    // The stop or the restart began while the process was starting.
     if (this.#stopping.signal.aborted || this.#restarts.has(spec.name)) {
       void process.stop({ graceMs: this.#atOnce ? 0 : spec.graceMs });
     }
@@ -224,7 +227,7 @@ export class Supervisor {
       .ready((why) => {
         if (this.#waitingFor.has(spec.name)) this.#waitingFor.set(spec.name, why);
       })
-      // When it does not get ready, its end or the deadline of the start tells.
+      // A process that does not become ready ends, or the start exceeds its deadline; both are reported elsewhere.
       .then(
         () => {
           gotReady = true;

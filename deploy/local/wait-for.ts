@@ -7,8 +7,8 @@ export interface WaitOptions {
 }
 
 /**
- * Asks `check` again and again until it answers with a value; undefined means not yet.
- * Throws what `check` throws, the signal's reason, or an Error that says what was waited for when the time is up.
+ * Calls `check` repeatedly until it returns a value; undefined means not yet. Throws the error of `check`, the signal's
+ * reason, or after the timeout an Error that names the condition.
  */
 export async function waitFor<T>(what: string, check: () => Promise<T | undefined>, options: WaitOptions): Promise<T> {
   const { deadlineMs, intervalMs = 50, signal } = options;

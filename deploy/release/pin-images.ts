@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseDocument } from 'yaml';
 
-/** What `docker buildx bake --metadata-file` writes, as far as it matters here. */
+/** The required part of the file that `docker buildx bake --metadata-file` writes. */
 type BakeMetadata = Readonly<Record<string, { readonly 'containerimage.digest'?: string } | undefined>>;
 
 /**
- * Writes the registry and the digests of the images that were just pushed into the defaults of a chart, so that the chart installs
- * exactly these. `chart` is the folder of the chart that is packaged next, `metadata` the content of the metadata file.
+ * Writes the registry and the digests of the pushed images into the defaults of a chart, so that the chart installs exactly these
+ * images. `chart` is the folder of the chart that is packaged next, `metadata` the content of the metadata file.
  */
 export async function pinImages(chart: string, registry: string, metadata: string): Promise<void> {
   const path = join(chart, 'values.yaml');

@@ -2,13 +2,13 @@ import { glob, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Where the version of the software is written: a pattern for each file that matches the version itself, as often as it is there.
- * The version of the HTTP interface (`info.version` of the OpenAPI document) is another one and stays.
+ * The places of the software version: for each file a pattern that matches every occurrence of the version. The version of the
+ * HTTP interface (`info.version` of the OpenAPI document) is independent and is not changed.
  */
 const places: Readonly<Record<string, RegExp>> = {
   'package.json': /(?<=^ {2}"version": ")[^"]+/gm,
   'services/*/package.json': /(?<=^ {2}"version": ")[^"]+/gm,
-  // Its own, that of the root package, and those of the workspaces; not those of what is installed.
+  // Matches the versions of the root package and of the workspaces, but not those of installed packages.
   'package-lock.json':
     /(?<=^ {2}"version": "|^ {4}"(?:services\/[\w-]+)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
   'charts/webcapture/Chart.yaml': /(?<=^(?:version|appVersion): )\S+/gm,
@@ -17,13 +17,13 @@ const places: Readonly<Record<string, RegExp>> = {
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
 };
 
-/** A version as written in a file, one for each place; `file` is relative to the root. */
+/** A version in a file, one for each place; `file` is relative to the root. */
 export interface WrittenVersion {
   readonly file: string;
   readonly version: string;
 }
 
-/** All versions that are written below `root`. Throws where a file no longer has one, since it would be left behind. */
+/** Returns all versions below `root`. Throws if a file contains none, because a release would not update it. */
 export async function readVersions(root: string): Promise<readonly WrittenVersion[]> {
   const found = await Promise.all(
     (await files(root)).map(async ({ file, pattern }) => {
@@ -35,7 +35,10 @@ export async function readVersions(root: string): Promise<readonly WrittenVersio
   return found.flat();
 }
 
-/** Writes `version` to all places below `root`, and gives what is unreleased in the changelog its heading; `today` is a date. */
+/**
+ * Writes `version` to all places below `root`, and adds its heading to the unreleased changes in the changelog; `today` is a
+ * date.
+ */
 export async function writeVersion(root: string, version: string, today: string): Promise<void> {
   await readVersions(root);
   for (const { file, pattern } of await files(root)) {

@@ -4,15 +4,18 @@ import { dirname, join } from 'node:path';
 import { releasePlatform } from './platform.ts';
 import type { ToolContext } from './tool.ts';
 
-/** Where the cache keeps a tool; one folder per platform, since a home may be shared between machines. */
+/**
+ * Returns the path of a tool in the cache. It depends on the platform, because several machines may share a home
+ * folder.
+ */
 export function cachedPath(cacheDir: string, tool: string, version: string): string {
   return join(cacheDir, tool, `${version}-${releasePlatform()}`, tool);
 }
 
 /**
- * Lets `make` work in an empty folder and moves the file that it answers with into the cache in one step: a file of the
- * cache is always whole. The lock on the tool must be held: whatever a start that was killed left there is removed, and
- * what the cache has under this version, which nobody asks to make anew while it works.
+ * Calls `make` with an empty folder and moves the returned file into the cache atomically, so that a file in the cache
+ * is always complete. The caller must hold the lock of the tool: the function removes the remains of killed starts, and
+ * replaces the cached file of this version.
  */
 export async function storeInCache(
   { cacheDir }: Pick<ToolContext, 'cacheDir'>,
@@ -32,7 +35,7 @@ export async function storeInCache(
     const made = await make(folder);
     await chmod(made, 0o755);
     await mkdir(dirname(target), { recursive: true });
-    // A folder cannot be moved over one with something in it.
+    // rename cannot replace a folder that is not empty.
     await rm(target, { recursive: true, force: true });
     await rename(made, target);
     return target;

@@ -6,7 +6,7 @@ import { downloadByPlaywright, findInPlaywright } from './strategies/playwright.
 import { useTool } from './strategies/use-tool.ts';
 import type { Tool } from './tool.ts';
 
-/** From 132 on the headless shell is a program of its own, and the full browser's headless mode is the new one. */
+/** Since version 132 the headless shell is a separate program, and the full browser has the new headless mode. */
 const inspect = inspectProgram({ args: ['--version'], minimum: '132.0' });
 
 const shellNames = ['chromium-headless-shell', 'chrome-headless-shell', 'headless_shell'];
@@ -16,7 +16,7 @@ const shellOfPlaywright = {
   args: [],
 };
 
-/** Renders captures: starts a context in a seventh of the full browser's time. */
+/** Renders captures: it opens a context in a seventh of the full browser's time. */
 export const chromiumHeadlessShell: Tool = {
   name: 'chromium-headless-shell',
   variable: 'WEBCAPTURE_HEADLESS_SHELL_PATH',
@@ -40,7 +40,7 @@ const fullOfPlaywright = {
   args: ['--no-shell'],
 };
 
-/** Renders captures in anti-bot mode, where the headless shell is recognised. */
+/** Renders captures in anti-bot mode, because sites recognise the headless shell. */
 export const chromium: Tool = {
   name: 'chromium',
   variable: 'WEBCAPTURE_CHROMIUM_PATH',

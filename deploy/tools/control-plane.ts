@@ -18,8 +18,8 @@ const sources = {
 };
 
 /**
- * What Kubernetes' own projects test against. Checksums from envtest-releases.yaml of kubernetes-sigs/controller-tools;
- * the build files of others pin the same ones.
+ * The release that Kubernetes' own projects test against. The checksums are from envtest-releases.yaml of
+ * kubernetes-sigs/controller-tools; the build files of other projects contain the same ones.
  */
 const release = {
   version: '1.36.2',
@@ -39,7 +39,7 @@ const inspectEtcd = inspectProgram({ args: ['--version'], minimum: '3.5' });
 /** A folder with `etcd` and `kube-apiserver`: a real Kubernetes API without nodes. */
 export const controlPlane: Tool = {
   name: 'control-plane',
-  // By this name the tests of other projects find theirs, too.
+  // The tests of other projects use the same variable.
   variable: 'KUBEBUILDER_ASSETS',
   inspect: async (folder) => {
     await inspectEtcd(join(folder, 'etcd'));
@@ -61,7 +61,7 @@ export const controlPlane: Tool = {
 
 const controllerManagerName = 'kube-controller-manager';
 
-/** Makes pods out of deployments and takes them away; only a few tests want it, and no release of it is small. */
+/** Creates and deletes the pods of deployments. Only a few tests need it, and it has no small release. */
 export const controllerManager: Tool = {
   name: controllerManagerName,
   inspect: inspectServer,

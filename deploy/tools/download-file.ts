@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 
-/** What a file must hash to, in hex: by whatever its publisher lists. */
+/** Expected hash of a file in hex, with the algorithm that its publisher uses. */
 export type Checksum = { readonly sha256: string } | { readonly sha512: string };
 
 export interface DownloadOptions {
   readonly checksum: Checksum;
   readonly log: (line: string) => void;
   readonly signal: AbortSignal;
-  /** For an answer to begin. */
+  /** Timeout for the start of the response. */
   readonly connectMs?: number;
   readonly totalMs?: number;
 }
 
 const progressEveryMs = 3000;
 
-/** Downloads one file. Throws an Error that says why it is not there, or not the one that was wanted. */
+/** Downloads one file. Throws an Error if the download fails or the checksum differs. */
 export async function downloadFile(url: string, path: string, options: DownloadOptions): Promise<void> {
   const { connectMs = 20_000, totalMs = 180_000, log, signal } = options;
   const connecting = new AbortController();
@@ -64,7 +64,7 @@ function pinOf(checksum: Checksum) {
 
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // fetch says only "fetch failed"; the cause tells why.
+  // The error of fetch says only "fetch failed"; its cause contains the reason.
   return error.cause instanceof Error ? error.cause.message : error.message;
 }
 

@@ -7,16 +7,16 @@ import { registry } from './registry.ts';
 import type { FoundTool, Strategy, Tool, ToolContext } from './tool.ts';
 
 export interface EnsureOptions {
-  /** Gets one line for each thing that is done. */
+  /** Receives one line for each step. */
   readonly log?: (line: string) => void;
-  /** Where variables, PATH and cache folder are read from; by default this process's. */
+  /** Source of variables, PATH and cache folder; by default this process's environment. */
   readonly env?: Environment;
   readonly signal?: AbortSignal;
-  /** The tools that there are; by default {@link registry}. */
+  /** Known tools; by default {@link registry}. */
   readonly tools?: readonly Tool[];
 }
 
-/** A tool could not be had; below its first line the message lists what was tried, and the line to run by hand. */
+/** A tool is unavailable; after its first line the message lists the attempts and the command to run by hand. */
 class ToolError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -25,8 +25,8 @@ class ToolError extends Error {
 }
 
 /**
- * Finds a tool, or gets it: its variable, then PATH and cache, then a download, a build or the package manager. However
- * many processes ask at once, one of them builds and the others wait for it. Throws a {@link ToolError}.
+ * Finds a tool, or installs it: checks its variable, PATH and the cache, then tries a download, a build or the package
+ * manager. If several processes call it at once, one of them installs and the others wait. Throws a {@link ToolError}.
  */
 export async function ensureTool(name: string, options: EnsureOptions = {}): Promise<FoundTool> {
   const { env = process.env, log = () => undefined, tools = registry } = options;
@@ -71,7 +71,7 @@ async function install(tool: Tool, context: ToolContext): Promise<FoundTool> {
   });
 }
 
-/** Adds the reason of each failure to `failures`. */
+/** Adds the reason of each failed strategy to `failures`. */
 async function firstThatWorks(
   tool: Tool,
   strategies: readonly Strategy[],

@@ -8,20 +8,20 @@ import { compareVersions } from './versions.ts';
 const module = 'github.com/fsouza/fake-gcs-server';
 const builtVersion = '1.56.1';
 
-/** Older ones check neither declared checksums nor the preconditions of resumable uploads. */
+/** Older versions check neither declared checksums nor the preconditions of resumable uploads. */
 const minimum = '1.56.0';
 
-/** Speaks the JSON API of Google Cloud Storage: the bucket of the tests. */
+/** Implements the JSON API of Google Cloud Storage: the bucket of the tests. */
 export const fakeGcsServer: Tool = {
   name: 'fake-gcs-server',
   inspect,
   find: [findInPath('fake-gcs-server'), findInCache(builtVersion)],
-  // No release is downloaded: the project publishes no checksums that one could be held against.
+  // Releases are not downloaded, because the project publishes no checksums.
   install: [goInstall({ package: module, version: builtVersion })],
   byHand: () => `go install ${module}@v${builtVersion} && export PATH="$PATH:$(go env GOPATH)/bin"`,
 };
 
-/** The program has no option that tells its version; Go writes it into the binary. */
+/** Returns the version that Go writes into the binary, because the program has no option for it. */
 async function inspect(path: string): Promise<string> {
   const binary = await readFile(path);
   const at = binary.indexOf(`mod\t${module}\tv`);

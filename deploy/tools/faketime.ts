@@ -3,7 +3,7 @@ import { aptInstall } from './strategies/apt-install.ts';
 import { findInPath, programsInPath } from './strategies/find-in-path.ts';
 import type { Tool } from './tool.ts';
 
-/** Starts a program with a clock that differs from that of the machine; for tests only. */
+/** Runs a program with a clock that differs from the machine's; for tests only. */
 export const faketime: Tool = {
   name: 'faketime',
   inspect: inspectProgram({ args: ['--version'], minimum: '0.9.7' }),

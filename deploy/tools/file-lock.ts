@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export type Release = () => void;
 
 /**
- * Takes a lock that other processes see, or answers undefined when one of them has it. The lock is that of an SQLite
- * database, so the kernel keeps it: it is free at once when its holder dies, in whatever way.
+ * Takes a lock that excludes other processes, or returns undefined if another process has it. It is the lock of an
+ * SQLite database, so the kernel releases it as soon as its owner exits for any reason.
  */
 export async function tryFileLock(path: string): Promise<Release | undefined> {
   await mkdir(dirname(path), { recursive: true });
@@ -22,7 +22,7 @@ export async function tryFileLock(path: string): Promise<Release | undefined> {
   return () => database.close();
 }
 
-/** Waits for the lock, runs `work`, and lets go. `onWait` is called once when another process has it. */
+/** Waits for the lock, runs `work`, and releases the lock. `onWait` is called once if another process has it. */
 export async function withFileLock<T>(
   path: string,
   options: { readonly onWait: () => void; readonly signal: AbortSignal },

@@ -5,19 +5,19 @@ import type { Strategy, Tool } from './tool.ts';
 
 const packages = ['fontconfig', 'fonts-liberation', 'fonts-noto-core', 'fonts-noto-cjk', 'fonts-noto-color-emoji'];
 
-/** What pages are written in, by the languages that fontconfig knows a script by. */
+/** Languages of pages, as fontconfig's names for scripts. */
 const languages = 'en el ru zh-cn zh-tw ja ko ar fa he hi bn pa gu ta te kn ml si th lo km my ka hy am'.split(' ');
 
-/** Several fonts have emoji in black and white only. */
+/** Matches fonts with emoji in colour; several fonts contain only black and white ones. */
 const emoji = ':charset=1f600:color=true';
 
 const fontconfig: Strategy = {
   title: 'fontconfig',
-  // Elsewhere than on Linux the system brings fonts for all of them.
+  // Other systems than Linux include fonts for all of them.
   candidates: async () => (process.platform === 'linux' ? installedFonts() : ['the system']),
 };
 
-/** Fonts for most of the world's scripts, and emoji in colour; pages show empty boxes without them. */
+/** Fonts for most scripts, and emoji in colour; without them, pages show empty boxes. */
 export const fonts: Tool = {
   name: 'fonts',
   inspect: () => Promise.resolve('complete'),
@@ -27,7 +27,7 @@ export const fonts: Tool = {
     platform === 'linux' ? `sudo apt-get install -y ${packages.join(' ')}` : 'install the Noto fonts',
 };
 
-/** The file of one of them. */
+/** Returns the file of one of the fonts. */
 async function installedFonts(): Promise<readonly string[]> {
   const [all, coloured] = await Promise.all([list(':', '%{file}\t%{lang}\n'), list(emoji, '%{file}\n')]);
   const known = new Set(all.flatMap((font) => (font.split('\t')[1] ?? '').split('|')));
@@ -37,7 +37,7 @@ async function installedFonts(): Promise<readonly string[]> {
   return all.slice(0, 1).map((font) => font.split('\t')[0] ?? '');
 }
 
-/** One line for each installed font that matches. */
+/** Returns one line for each installed font that matches. */
 async function list(pattern: string, format: string): Promise<string[]> {
   const limits = { timeout: 30_000, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await promisify(execFile)('fc-list', ['--format', format, pattern], limits).catch(() => {

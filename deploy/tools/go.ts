@@ -3,7 +3,7 @@ import { findAt } from './strategies/find-at.ts';
 import { findInPath } from './strategies/find-in-path.ts';
 import type { Tool } from './tool.ts';
 
-/** Builds other tools. From 1.21 on, Go fetches the newer toolchain that a module asks for by itself. */
+/** Builds other tools. Since 1.21, Go downloads the newer toolchain that a module requires. */
 export const go: Tool = {
   name: 'go',
   inspect: inspectProgram({ args: ['version'], minimum: '1.21' }),

@@ -7,7 +7,7 @@ import type { Tool } from './tool.ts';
 
 const version = '3.22.0';
 
-/** Checksums from get.helm.sh. Raise the version and them together. */
+/** Checksums from get.helm.sh. Change the version and the checksums together. */
 const release = {
   version,
   sha256: {

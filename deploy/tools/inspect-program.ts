@@ -3,8 +3,8 @@ import { promisify } from 'node:util';
 import { compareVersions } from './versions.ts';
 
 /**
- * Asks a program for its version. That it answers also proves that it runs here at all: that its architecture fits and
- * that no shared library is missing. Throws an Error that says what is wrong.
+ * Returns a function that runs a program to get its version. The run also proves that the architecture fits and that no
+ * shared library is missing. It throws an Error with the reason of a failure.
  */
 export function inspectProgram(options: { readonly args: readonly string[]; readonly minimum: string }) {
   return async (path: string): Promise<string> => {

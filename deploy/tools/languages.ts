@@ -3,7 +3,7 @@ import { aptInstall } from './strategies/apt-install.ts';
 import { findInPath, programsInPath } from './strategies/find-in-path.ts';
 import type { Tool } from './tool.ts';
 
-/** What the examples of docs/capture-links.md are written in beside Node.js; for tests only. */
+/** A language of the examples in docs/capture-links.md other than Node.js; for tests only. */
 const language = (name: string, aptPackage: string, minimum: string): Tool => ({
   name,
   inspect: inspectProgram({ args: ['--version'], minimum }),

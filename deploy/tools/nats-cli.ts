@@ -6,7 +6,7 @@ import type { Tool } from './tool.ts';
 
 const version = '0.5.1';
 
-/** The `nats` command, by which streams are backed up and restored; for tests only. */
+/** The `nats` command, which backs up and restores streams; for tests only. */
 export const natsCli: Tool = {
   name: 'nats',
   inspect: inspectProgram({ args: ['--version'], minimum: '0.3.0' }),

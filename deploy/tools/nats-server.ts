@@ -7,7 +7,7 @@ import type { Tool } from './tool.ts';
 
 const builtVersion = '2.15.2';
 
-/** Checksums from the release's SHA256SUMS. Raise the version and all of them together. */
+/** Checksums from the release's SHA256SUMS. Change the version and the checksums together. */
 const release = {
   version: '2.15.0',
   sha256: {
@@ -18,7 +18,9 @@ const release = {
   },
 };
 
-/** The broker and database of everything. Older servers ignore what we rely on in silence, so they are refused. */
+/**
+ * The message broker and database. Older versions are refused, because they ignore required options without an error.
+ */
 export const natsServer: Tool = {
   name: 'nats-server',
   variable: 'WEBCAPTURE_NATS_SERVER_PATH',

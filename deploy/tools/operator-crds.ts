@@ -26,7 +26,7 @@ const modules = [
 const wanted = modules.flatMap(({ files }) => files.map((file) => basename(file)));
 const version = modules.map((it) => it.version).join('-');
 
-/** A folder with the CRDs of what the chart makes objects for, when it is told to: as their projects publish them. */
+/** A folder with the CRDs of the chart's optional objects, as their projects publish them. */
 export const operatorCrds: Tool = {
   name: 'operator-crds',
   inspect: async (folder) => {

@@ -7,8 +7,8 @@ import { programsInPath } from './strategies/find-in-path.ts';
 import type { Strategy, Tool } from './tool.ts';
 
 /**
- * The long-term release. The checksums are what the package files of two other projects say its sha256sums.txt has; for
- * darwin-amd64 they say nothing, so there is no download for it. Raise the version and all of them together.
+ * The long-term release. The checksums are those of sha256sums.txt according to the package files of two other projects.
+ * They contain no checksum for darwin-amd64, so it is not downloaded there. Change the version and the checksums together.
  */
 const release = {
   version: '3.5.0',
@@ -21,7 +21,7 @@ const release = {
 
 const inspect = inspectProgram({ args: ['--version'], minimum: '2.40.0' });
 
-/** Those folders of PATH that may have both programs. */
+/** Returns the folders of PATH that may contain both programs. */
 const foldersInPath: Strategy = {
   title: 'PATH',
   candidates: async (_tool, { env }) => {
@@ -31,7 +31,7 @@ const foldersInPath: Strategy = {
   },
 };
 
-/** A folder with `prometheus` and `promtool`: they hold metrics, alerts and the dashboard to account; for tests only. */
+/** A folder with `prometheus` and `promtool`, which check metrics, alerts and the dashboard; for tests only. */
 export const prometheus: Tool = {
   name: 'prometheus',
   inspect: async (folder) => {
@@ -39,7 +39,7 @@ export const prometheus: Tool = {
     return inspect(join(folder, 'prometheus'));
   },
   find: [foldersInPath, findInCache(release.version, unpackedVersion)],
-  // Nothing is built with Go: the programs bring the clients of every cloud with them, and take ten minutes.
+  // The programs are not built with Go: they include the clients of every cloud, and a build takes ten minutes.
   install: [
     downloadRelease({
       ...release,

@@ -12,7 +12,9 @@ import { operatorCrds } from './operator-crds.ts';
 import { prometheus } from './prometheus.ts';
 import type { Tool } from './tool.ts';
 
-/** Every tool that `npm start` or `npm test` may need. A new one is a file here and a line below. */
+/**
+ * Every tool that `npm start` or `npm test` may need. To add a tool, create a file in this folder and add a line below.
+ */
 export const registry: readonly Tool[] = [
   natsServer,
   natsCli,

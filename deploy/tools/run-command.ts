@@ -5,15 +5,15 @@ export interface CommandOptions {
   readonly cwd?: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** From SIGTERM to SIGKILL, at the time limit, after an abort, and when this process dies. Default 2 s. */
+  /** Time from SIGTERM to SIGKILL, at the timeout, after an abort, and when this process exits. Default 2 s. */
   readonly graceMs?: number;
-  /** Send no SIGTERM: let the command come to its end by itself during the grace. */
+  /** Sends no SIGTERM, so that the command can end by itself during the grace period. */
   readonly patient?: boolean;
 }
 
 /**
- * Runs a command to its end and answers with its output. It ends with this process, at the time limit, or when the
- * signal aborts, with all its descendants. Throws an Error with the last line that it printed unless it exits with 0.
+ * Runs a command and returns its output. The command and all its descendants end with this process, at the timeout, or
+ * when the signal aborts. Throws an Error with the last printed line unless the command exits with 0.
  */
 export async function runCommand(command: string, args: readonly string[], options: CommandOptions): Promise<string> {
   const { timeoutMs, signal, graceMs = 2000, patient = false } = options;

@@ -1,6 +1,6 @@
 import type { Environment } from '@webcapture/shared/runtime/env.ts';
 
-/** A tool that is there and works. */
+/** A working tool. */
 export interface FoundTool {
   readonly path: string;
   readonly version: string;
@@ -8,35 +8,35 @@ export interface FoundTool {
 
 export interface ToolContext {
   readonly env: Environment;
-  /** The folder that keeps what was downloaded and built. */
+  /** The folder for downloads and builds. */
   readonly cacheDir: string;
-  /** Gets one line for each thing that is done. */
+  /** Receives one line for each step. */
   readonly log: (line: string) => void;
-  /** Ends what is under way. */
+  /** Aborts the current step. */
   readonly signal: AbortSignal;
-  /** Another tool that this one needs. */
+  /** Returns another tool that this one needs. */
   readonly need: (name: string) => Promise<FoundTool>;
 }
 
-/** One way to a tool. */
+/** A way to find or install a tool. */
 export interface Strategy {
-  /** As the failure message names it: "PATH", "apt-get install chromium". */
+  /** Name in error messages: "PATH", "apt-get install chromium". */
   readonly title: string;
-  /** Paths that may be the tool, best first. Throws an Error whose message says why there is none. */
+  /** Returns paths that may be the tool, best first. Throws an Error with the reason if there are none. */
   readonly candidates: (tool: Tool, context: ToolContext) => Promise<readonly string[]>;
 }
 
-/** A program (or a set of fonts) that the services or the tests need, and every way to get it. */
+/** A program (or a set of fonts) that the services or the tests need, with every way to get it. */
 export interface Tool {
   readonly name: string;
-  /** The variable that names the path outright; nothing else is then tried. */
+  /** Name of the variable that contains the path. If it is set, no strategy is tried. */
   readonly variable?: string;
-  /** The version of what is at `path`. Throws an Error that says why it is not usable. */
+  /** Returns the version of the tool at `path`. Throws an Error with the reason if it is unusable. */
   readonly inspect: (path: string) => Promise<string>;
-  /** Quick looks, in order; they change nothing. */
+  /** Quick searches, in order; they change nothing. */
   readonly find: readonly Strategy[];
-  /** Downloads, builds and installations, in order; one process at a time. */
+  /** Downloads, builds and installations, in order. Only one process runs them. */
   readonly install: readonly Strategy[];
-  /** What a person types to get the tool. */
+  /** Returns the command with which a person installs the tool. */
   readonly byHand: (platform: NodeJS.Platform) => string;
 }

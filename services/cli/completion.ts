@@ -18,9 +18,9 @@ export function completionCommand({ terminal }: Context, program: Command): Comm
     .action((shell: Shell) => void terminal.stdout.write(scripts[shell](nodesOf(program))));
 }
 
-/** What can stand behind a command, such as `captures list`. */
+/** The completions after a command such as `captures list`. */
 interface CompletionNode {
-  /** Words of the command, without the program: '' for the program itself. */
+  /** Names of the command without the program; '' for the program itself. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly description: string }[];
   readonly flags: readonly Flag[];
@@ -31,7 +31,7 @@ interface Flag {
   readonly short: string | undefined;
   readonly description: string;
   readonly takesValue: boolean;
-  /** The values that it can have; empty when there are others. */
+  /** Possible values; empty if any other value is allowed. */
   readonly values: readonly string[];
 }
 

@@ -9,21 +9,21 @@ import { readUserFile, writeAtomically } from './files.ts';
 import { isObject, parseJson } from './json.ts';
 import packageJson from './package.json' with { type: 'json' };
 
-/** The flags of every command that asks the service. */
+/** Flags of every command that sends requests to the service. */
 export interface ConnectionFlags {
   readonly server?: string;
   readonly apiKey?: string;
   readonly profile?: string;
 }
 
-/** A service, and who asks it. */
+/** The address of a service and the API key for it. */
 export interface Connection {
   readonly url: string;
-  /** Undefined: the command needs none, or there is none. */
+  /** Undefined if the command needs none, or none is configured. */
   readonly apiKey: string | undefined;
 }
 
-/** Where `npm start` has the service. */
+/** Address of the service of `npm start`. */
 export const defaultUrl = 'http://127.0.0.1:3000';
 export const defaultProfile = 'default';
 
@@ -45,7 +45,7 @@ export function addConnectionFlags(command: Command): Command {
     .addOption(new Option('--profile <name>', 'profile of "webcapture login" (WEBCAPTURE_PROFILE)').helpGroup(heading));
 }
 
-/** A client of the service that flags, environment and profile name, in this order. */
+/** Creates a client for the service from flags, environment and profile, in this order. */
 export async function connect(
   { env }: Pick<Context, 'env'>,
   flags: ConnectionFlags,
@@ -55,7 +55,7 @@ export async function connect(
   return { client: createClient(connection, options), url: connection.url };
 }
 
-/** @throws CliError `authentication` when there is no API key, `usage` */
+/** @throws CliError `authentication` if there is no API key; `usage` */
 export async function requireConnection(
   env: NodeJS.ProcessEnv,
   flags: ConnectionFlags,
@@ -75,12 +75,12 @@ export function createClient(
   return new Webcapture({ url, apiKey, maxRetries, userAgent: `webcapture-cli/${packageJson.version}` });
 }
 
-/** The profile's address goes only with its key: a key is not sent to an address that it was not given for. */
+/** A profile's address and key are used together: a key is not sent to an address that it was not created for. */
 async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): Promise<Connection> {
   const name = flags.profile ?? (env['WEBCAPTURE_PROFILE'] || undefined);
   const givenUrl = flags.server ?? (env['WEBCAPTURE_URL'] || undefined);
   const givenKey = flags.apiKey ?? (env['WEBCAPTURE_API_KEY'] || undefined);
-  // The file is not needed, and may be unreadable, where the service and the key are named.
+  // If the address and the key are given, the file is not needed and may be unreadable.
   const isComplete = name === undefined && givenUrl !== undefined && givenKey !== undefined;
   const profile = isComplete ? undefined : await readProfile(env, name);
   const url = checkUrl(givenUrl ?? profile?.url ?? defaultUrl);
@@ -89,7 +89,7 @@ async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): P
   return { url, apiKey: apiKey === undefined ? undefined : checkKey(apiKey) };
 }
 
-/** Without slashes at its end. @throws CliError `usage` */
+/** Returns the address without trailing slashes. @throws CliError `usage` */
 export function checkUrl(text: string): string {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
@@ -104,7 +104,7 @@ export function checkUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** A key that a header can hold; what fetch says of any other would contain it. @throws CliError `usage` */
+/** Validates that a header can contain the key; the error of fetch would contain the key. @throws CliError `usage` */
 export function checkKey(text: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;
@@ -124,7 +124,7 @@ function configPath(env: NodeJS.ProcessEnv): string {
   return join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'webcapture', 'config.json');
 }
 
-/** The named profile, else the one of the latest login; undefined when nobody has logged in. */
+/** Returns the named profile, or the one of the last login; undefined before any login. */
 async function readProfile(env: NodeJS.ProcessEnv, name: string | undefined): Promise<Profile | undefined> {
   const config = await readConfig(configPath(env));
   if (config === undefined && name === undefined) return undefined;
@@ -139,7 +139,10 @@ async function readProfile(env: NodeJS.ProcessEnv, name: string | undefined): Pr
   );
 }
 
-/** Undefined when there is no file. @throws CliError for one that others can read, or that is none of ours */
+/**
+ * Returns undefined if there is no file. @throws CliError if other users can read the file, or it is not a
+ * configuration file
+ */
 async function readConfig(path: string): Promise<ConfigFile | undefined> {
   try {
     const { mode } = await stat(path);
@@ -167,7 +170,7 @@ function parseConfig(text: string): ConfigFile | undefined {
   return areProfiles ? { current, profiles: profiles as Record<string, Profile> } : undefined;
 }
 
-/** Adds the profile, or replaces it, and makes it the current one. The file is readable for its owner only. */
+/** Adds or replaces the profile and makes it the current one. Only the owner can read the file. */
 export async function saveProfile(env: NodeJS.ProcessEnv, name: string, profile: Profile): Promise<string> {
   const path = configPath(env);
   const config = await readConfig(path);

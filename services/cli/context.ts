@@ -1,11 +1,11 @@
 import type { Terminal } from './terminal.ts';
 
-/** What every command is given. */
+/** Parameters of every command. */
 export interface Context {
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
-  /** Ends with Ctrl-C or SIGTERM, with a CliError as its reason. */
+  /** Aborts on Ctrl-C or SIGTERM, with a CliError as its reason. */
   readonly signal: AbortSignal;
-  /** How the process is to end when the command throws nothing: 0, or what the command found. */
+  /** Sets the exit code of a command that does not throw. */
   readonly setExit: (kind: 'success' | 'negative') => void;
 }

@@ -16,7 +16,7 @@ interface DiffFlags {
   readonly json?: boolean;
 }
 
-/** More would take several gigabytes of memory to compare. */
+/** Comparing more pixels would need several gigabytes of memory. */
 const maxPixels = 300_000_000;
 
 const changedColor = [255, 0, 0] as const;
@@ -88,7 +88,7 @@ async function diff({ terminal, setExit }: Context, names: readonly [string, str
   if (differs) setExit('negative');
 }
 
-/** With as many digits as tell it from nothing. */
+/** Three significant digits, so that a small difference is not shown as 0%. */
 const percentOf = (value: number) => `${Number((100 * value).toPrecision(3))}%`;
 
 const pngSignature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);

@@ -3,12 +3,12 @@ import { errorTable } from '@webcapture/shared/runtime/errors.ts';
 import { plainText } from './text.ts';
 
 /**
- * How the command line ends. Programs go by these numbers: docs/cli.md lists them, and a number that was released keeps its
+ * Exit codes of the command line. They are an interface for programs: docs/cli.md lists them, and a released code keeps its
  * meaning.
  */
 export const exitCodes = {
   success: 0,
-  /** The command worked, and the check failed: pictures differ, some captures of a batch failed, the service is not operational. */
+  /** The command worked, but the check failed: pictures differ, some captures of a batch failed, the service is not operational. */
   negative: 1,
   usage: 2,
   validation: 3,
@@ -26,10 +26,10 @@ export const exitCodes = {
 
 export type ExitKind = keyof typeof exitCodes;
 
-/** An error with a sentence for the person at the terminal: what was wrong, and what to do. */
+/** An error with a message for the user: what is wrong, and what to do. */
 export class CliError extends Error {
   readonly kind: ExitKind;
-  /** Of an answer of the service. */
+  /** Error code of the service's response. */
   readonly code: string | undefined;
 
   constructor(kind: ExitKind, message: string, options: { cause?: unknown; code?: string } = {}) {
@@ -40,7 +40,7 @@ export class CliError extends Error {
   }
 }
 
-/** By the code of the service's error table; what is not here is the service's own trouble. */
+/** By error code of the service; other codes are internal errors of the service. */
 const kindsByCode: Readonly<Record<string, ExitKind>> = {
   VALIDATION_ERROR: 'validation',
   URL_BLOCKED: 'validation',
@@ -67,7 +67,7 @@ const advice: Partial<Record<ExitKind, string>> = {
   unavailable: 'Try again; "webcapture status" shows how the service is.',
 };
 
-/** Which exit code an error of the client stands for. */
+/** Returns the exit code for an error of the client. */
 export function kindOf(error: WebcaptureError): ExitKind {
   const known = kindsByCode[error.code];
   if (known !== undefined) return known;
@@ -75,12 +75,12 @@ export function kindOf(error: WebcaptureError): ExitKind {
   return error.status !== null && error.status >= 400 && error.status < 500 ? 'validation' : 'unavailable';
 }
 
-/** Whatever was thrown, as an error with an exit code. */
+/** Converts a thrown value to an error with an exit code. */
 export function toCliError(thrown: unknown): CliError {
   if (thrown instanceof CliError) return thrown;
   if (thrown instanceof WebcaptureError) {
     const kind = kindOf(thrown);
-    // The service's usual sentence speaks of the header. POST /capture has others under this code, of a suspended account.
+    // The service's default message mentions the header. POST /capture has other messages with this code, for suspended accounts.
     const isUnknownKey = thrown.code === 'UNAUTHORIZED' && thrown.message === errorTable.UNAUTHORIZED.message;
     const said = isUnknownKey ? 'The service does not know this API key.' : thrown.message.replace(/[.\s]*$/, '.');
     const isUnreached = thrown.code === 'NETWORK_ERROR' || thrown.code === 'UNEXPECTED_RESPONSE';
@@ -92,10 +92,10 @@ export function toCliError(thrown: unknown): CliError {
   return new CliError('internal', `Unexpected error: ${message}. Please report it.`, { cause: thrown });
 }
 
-/** The line on stderr. */
+/** The line for stderr. */
 export const errorLine = (error: CliError): string => `webcapture: ${plainText(error.message)}\n`;
 
-/** A file or folder that could not be read or written, with what to do about it. */
+/** Returns an error for a file or folder that could not be read or written, with advice. */
 export function fileError(error: NodeJS.ErrnoException, path: string = error.path ?? 'the file'): CliError {
   const sentence = fileSentences[error.code ?? '']?.(path) ?? `${path}: ${error.message}.`;
   return new CliError('file', sentence, { cause: error });
@@ -118,7 +118,7 @@ const fileSentences: Readonly<Record<string, (path: string) => string>> = {
   EIO: (path) => `${path} could not be read or written: the disk reports an error.`,
 };
 
-/** Whether the operating system said so, of a file and not of a connection. */
+/** Whether the error comes from the operating system and concerns a file, not a connection. */
 export function isFileError(thrown: unknown): thrown is NodeJS.ErrnoException {
   if (!(thrown instanceof Error) || !('syscall' in thrown)) return false;
   const { code } = thrown as NodeJS.ErrnoException;

@@ -6,15 +6,14 @@ import type { Terminal } from './terminal.ts';
 
 type Content = string | Uint8Array | AsyncIterable<Uint8Array>;
 
-/** Names of files that {@link writeAtomically} had not finished. */
+/** Matches temporary files of {@link writeAtomically}. */
 export const temporaryName = /(^|[/\\])\.webcapture-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Writes a file whole or not at all: into a temporary file beside it, which then takes its name. Whoever reads the name sees the
- * old file or the new one, also when this process is killed. A device or a pipe is written as it is.
+ * Writes a file atomically: into a temporary file in the same folder, which is then renamed. Readers see the old file or the new
+ * one, even if this process is killed. Writes to a device or a pipe directly.
  *
- * @returns bytes written
- * @throws CliError `file`
+ * @returns number of bytes written
  */
 export async function writeAtomically(
   path: string,
@@ -29,7 +28,7 @@ export async function writeAtomically(
 }
 
 /**
- * The same for a file that its folder, and not the user, names: a link or a device that has its name is left alone.
+ * Writes a file whose name the user did not choose, atomically. It does not replace a link or a device with that name.
  *
  * @throws CliError `file`
  */
@@ -51,7 +50,7 @@ async function replaceFile(path: string, content: Content, mode = 0o666): Promis
   }
 }
 
-/** Closes the file. */
+/** Writes the content and closes the file. */
 async function writeAll(file: FileHandle, content: Content, { sync }: { sync: boolean }): Promise<number> {
   let bytes = 0;
   try {
@@ -59,7 +58,7 @@ async function writeAll(file: FileHandle, content: Content, { sync }: { sync: bo
       await file.writeFile(chunk);
       bytes += chunk.byteLength;
     }
-    // Some file systems notice that they are full only now.
+    // Some file systems report a full disk only here.
     if (sync) await file.sync();
   } finally {
     await file.close();
@@ -67,7 +66,7 @@ async function writeAll(file: FileHandle, content: Content, { sync }: { sync: bo
   return bytes;
 }
 
-/** What would be destroyed if a file took its name, such as /dev/null. */
+/** Whether a rename would destroy the target, such as /dev/null. */
 const isSpecial = (path: string) =>
   stat(path).then(
     (found) => !found.isFile() && !found.isDirectory(),
@@ -80,14 +79,14 @@ async function* chunksOf(content: Content): AsyncIterable<Uint8Array> {
   else yield* content;
 }
 
-/** Whether a path is that of a regular file itself, with no link in its place. Undefined: there is nothing. */
+/** Whether a path is a regular file and not a link; undefined if it does not exist. */
 const isRegular = (path: string): Promise<boolean | undefined> =>
   lstat(path).then(
     (found) => found.isFile(),
     () => undefined,
   );
 
-/** Refuses what {@link writeRegularFile} would not write. @throws CliError `file` */
+/** Throws if {@link writeRegularFile} would refuse the path. @throws CliError `file` */
 export async function checkRegular(path: string): Promise<void> {
   if ((await isRegular(path)) !== false) return;
   throw new CliError(
@@ -96,7 +95,7 @@ export async function checkRegular(path: string): Promise<void> {
   );
 }
 
-/** Finds out before a capture is paid for whether its file can be written. @throws CliError `file` */
+/** Checks that a file can be written, before its capture is charged. @throws CliError `file` */
 export async function checkWritable(path: string): Promise<void> {
   if (await isSpecial(path)) return;
   await withFileErrors(dirname(path), () => access(dirname(path), constants.W_OK));
@@ -108,7 +107,7 @@ export async function checkWritable(path: string): Promise<void> {
 }
 
 /**
- * The same for `--output` of a capture, where - is standard output.
+ * Like {@link checkWritable}, for `--output` of a capture, where - is standard output.
  *
  * @throws CliError `file`; `usage` for a terminal
  */
@@ -121,12 +120,12 @@ export async function checkOutput({ stdout }: Pick<Terminal, 'stdout'>, output: 
   );
 }
 
-/** A file of the user's. @throws CliError `file` */
+/** Reads a file that the user named. @throws CliError `file` */
 export function readUserFile(path: string): Promise<Buffer> {
   return withFileErrors(path, () => readFile(path));
 }
 
-/** Errors of the operating system in words that name the file that was meant. */
+/** Converts errors of the operating system to errors that name the file. */
 export async function withFileErrors<T>(path: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

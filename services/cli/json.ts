@@ -1,10 +1,13 @@
 import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
 
-/** What programs read, on lines or, without `indent`, on one. No text of a page in it acts on a terminal. */
+/**
+ * Formats JSON for programs, indented or, without `indent`, on one line. Control characters in text of a page are
+ * escaped.
+ */
 export const json = (value: unknown, { indent = 2 } = {}): string =>
   `${replaceUnsafe(JSON.stringify(value, null, indent), unicodeEscape)}\n`;
 
-/** The value of a JSON text; undefined for text that is none. */
+/** Parses JSON; returns undefined for invalid text. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -13,6 +16,6 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A plain object: not null, not an array. */
+/** Whether a value is a plain object: not null, not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

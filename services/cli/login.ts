@@ -36,7 +36,7 @@ async function login(context: Context, flags: LoginFlags): Promise<void> {
   terminal.stderr.write(plainText(`${finding} Saved as profile "${name}" of ${url} in ${path}.\n`));
 }
 
-/** What the service says of a key that it knows, and that lacks the scope read, or whose account is suspended. */
+/** Returns the service's message for a valid key that lacks the scope read or whose account is suspended. */
 async function refusalOf(client: Webcapture, signal: AbortSignal): Promise<string | null> {
   try {
     await client.getUsage({ signal });

@@ -17,7 +17,7 @@ const onSignal = stopOrders<keyof typeof reasons>(
   () => process.exit(exitCodes.interrupted),
 );
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => onSignal(signal));
-// Whoever reads has enough, as head has: that is no error.
+// The reader closed the pipe, as `head` does. This is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.success);
   fail(error);
@@ -45,10 +45,10 @@ function fail(thrown: unknown): void {
     process.exitCode = exitCodes[error.kind];
     return;
   }
-  // Help and version that were asked for.
+  // The user requested the help or the version.
   if (thrown.exitCode === 0) return;
   process.exitCode = exitCodes.usage;
-  // The help that stands for a missing command has been printed.
+  // commander has printed the help, because the command is missing.
   if (thrown.code === 'commander.help') return;
   const message = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
   process.stderr.write(`webcapture: ${plainText(message)}\nRun the command with --help to see how it is used.\n`);

@@ -6,28 +6,31 @@ import { type CallToolResult, Server } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { mcpInstructions, mcpToolList } from '@webcapture/shared/api/mcp-tools.ts';
 
-/** Of the interface, as the service itself says it. */
+/** Version of the MCP interface, the same value that the service reports. */
 const version = '1.0.0';
 
-/** No capture takes longer, the wait for a renderer included. */
+/** Maximum duration of a capture, including the wait for a renderer. */
 const callTimeoutMs = 300_000;
 const connectTimeoutMs = 15_000;
 
 export interface McpOptions {
-  /** Address of the service; it may have a path. */
+  /** Address of the service, which may have a path. */
   readonly url: string;
   readonly apiKey: string;
-  /** Where the desktop client writes its messages, and reads those of the server: nothing else may be written there. */
+  /**
+   * Streams of the protocol: the desktop client writes its messages to `input` and reads those of the server from `output`, so no other
+   * text may be written to `output`.
+   */
   readonly input: Readable;
   readonly output: Writable;
-  /** What a person is told. */
+  /** Stream for messages to the user. */
   readonly errors?: Writable;
   readonly signal?: AbortSignal;
 }
 
 /**
- * A server of the Model Context Protocol for desktop clients, which start a program and talk to it by stdin and stdout: every call goes
- * to `POST /mcp` of the service. Resolves when the client has closed its side, or the signal aborts.
+ * Runs a server of the Model Context Protocol for desktop clients, which start a program and communicate over stdin and stdout. The server
+ * forwards every call to `POST /mcp` of the service. Resolves when the client has closed its side, or the signal aborts.
  */
 export async function runMcp({
   url,
@@ -61,7 +64,10 @@ const abortOf = (signal: AbortSignal) =>
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** The tools are those of the service; while it is unavailable, those that this program knows, so that a client that looks once has them. */
+/**
+ * Serves the tools of the service. While the service is unavailable, it lists the tools that this program knows, because some clients
+ * request the list only once.
+ */
 function makeServer(service: Service, warn: (message: string) => void): Server {
   const info = { name: 'webcapture', title: 'webcapture', version };
   const server = new Server(info, { capabilities: { tools: {} }, instructions: mcpInstructions });
@@ -79,7 +85,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
       const options = { signal: mcpReq.signal, timeout: callTimeoutMs };
       return await service.use((client) => client.callTool({ name, arguments: args }, options));
     } catch (error) {
-      // What the service says of the message itself, such as that there is no such tool.
+      // An error of the service about the message itself, for example an unknown tool.
       if (error instanceof ProtocolError) throw error;
       const text = service.explain(error);
       warn(text);
@@ -89,7 +95,7 @@ function makeServer(service: Service, warn: (message: string) => void): Server {
   return server;
 }
 
-/** The service, which may come and go: whoever could not be connected tries again with the next call. */
+/** The connection to the service. If it fails, the next call connects again. */
 class Service {
   readonly #url: URL;
   readonly #apiKey: string;
@@ -123,7 +129,7 @@ class Service {
     return client;
   }
 
-  /** What went wrong between this program and the service, and what to do. */
+  /** Describes a connection error to the service, with advice. */
   explain(error: unknown): string {
     const { origin, pathname } = this.#url;
     const address = `${origin}${pathname}`;
@@ -133,7 +139,7 @@ class Service {
     }
     if (status !== undefined)
       return `The service at ${address} answered with the HTTP status ${status}. Try again later.`;
-    // What lies at the bottom says most: those above it say that a fetch has failed.
+    // The innermost cause has the most information; the outer errors only say that fetch failed.
     let reason = error;
     while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;
     const words = reason instanceof Error ? reason.message : String(reason);

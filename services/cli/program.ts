@@ -22,7 +22,7 @@ Exit codes:
     6  rate limit          7  capture failed      8  service unavailable
     9  not found          10  file or disk      130  interrupted (Ctrl-C)`;
 
-/** All commands. Errors are thrown, not printed, and nothing ends the process. */
+/** Creates the program with all commands. Errors are thrown, not printed, and no command exits the process. */
 export function createProgram(context: Context): Command {
   const program = new Command('webcapture')
     .description('Captures web pages with a webcapture service.')
@@ -62,17 +62,17 @@ function mcpCommand({ env, terminal, signal }: Context): Command {
     .description('Serve the Model Context Protocol on stdin and stdout, for desktop clients that start a program.')
     .action(async (flags: ConnectionFlags) => {
       const connection = await requireConnection(env, flags);
-      // Only here: the protocol's library takes longer to load than all the rest.
+      // Imported on demand: the protocol's library takes more time to load than all other modules.
       const { runMcp } = await import('./mcp.ts');
       await runMcp({ ...connection, input: terminal.stdin, output: terminal.stdout, errors: terminal.stderr, signal });
     });
   return addConnectionFlags(command);
 }
 
-/** Columns of a help that goes to another program. */
+/** Width of the help in columns if stdout is not a terminal. */
 const pipedWidth = 100;
 
-/** Of flags and commands; what is longer has a line of its own. */
+/** Column width of flags and commands; longer ones get a separate line. */
 const termColumns = 30;
 
 const helpStyle: Partial<Help> = {

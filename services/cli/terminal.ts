@@ -3,17 +3,17 @@ import { Writable } from 'node:stream';
 import type { Readable } from 'node:stream';
 import { CliError } from './errors.ts';
 
-/** Where a command reads and writes: the process's own, or a test's. */
+/** Streams of a command: those of the process, or of a test. */
 export interface Terminal {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Writable & { readonly isTTY?: boolean };
 }
 
-/** Asks a question on the terminal; with `hidden`, what is typed is not shown. */
+/** Asks a question on the terminal; with `hidden`, the input is not echoed. */
 export async function ask(terminal: Terminal, question: string, { hidden = false } = {}): Promise<string> {
   terminal.stderr.write(question);
-  // readline echoes what is typed to its output.
+  // readline echoes the input to its output.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({
     input: terminal.stdin,
@@ -34,7 +34,7 @@ export async function ask(terminal: Terminal, question: string, { hidden = false
   }
 }
 
-/** Says on a terminal what is being waited for, and for how long, and removes it at the end. */
+/** Shows on a terminal what the command waits for and for how long, and clears the line at the end. */
 export async function showWhile<T>({ stderr }: Terminal, what: string, act: () => Promise<T>): Promise<T> {
   if (stderr.isTTY !== true) return act();
   const start = Date.now();
@@ -49,7 +49,7 @@ export async function showWhile<T>({ stderr }: Terminal, what: string, act: () =
   }
 }
 
-/** All of stdin. */
+/** Reads all of stdin. */
 export async function readAll(input: Readable): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));

@@ -1,22 +1,22 @@
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
-/** Text of a page or of the service, safe to print: what would act on the terminal is shown as its number. */
+/** Makes text of a page or of the service safe to print: control characters are shown as their code. */
 export const plainText = (text: string): string =>
   replaceUnsafe(text, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
 
-/** The same on one line, and at most `max` characters long. */
+/** Like {@link plainText}, on one line and with at most `max` characters. */
 export function shortText(text: string, max: number): string {
   const line = plainText(text).replaceAll(/\s+/g, ' ').trim();
   const letters = [...line];
   return letters.length <= max ? line : `${letters.slice(0, max - 1).join('')}…`;
 }
 
-/** A value of a cell; null and undefined are a dash. */
+/** Value of a cell; null and undefined are shown as a dash. */
 export type Cell = string | number | boolean | null | undefined;
 
 const cellText = (cell: Cell): string => (cell === null || cell === undefined || cell === '' ? '-' : String(cell));
 
-/** Columns as wide as their longest cell; the last one takes the rest of the line of a terminal. */
+/** Formats columns as wide as their longest cell; the last column is cut at the width of the terminal. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[], width = 120): string {
   const cells = [header, ...rows.map((row) => row.map((cell) => shortText(cellText(cell), 200)))];
   const widths = header.map((_, column) => Math.max(...cells.map((row) => [...(row[column] ?? '')].length)));
@@ -30,7 +30,7 @@ export function table(header: readonly string[], rows: readonly (readonly Cell[]
   return `${cells.map(line).join('\n')}\n`;
 }
 
-/** Names and values, one a line. */
+/** Formats names and values, one pair per line. */
 export function facts(rows: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length)) + 1;
   return rows.map(([name, value]) => `${`${name}:`.padEnd(width)}  ${plainText(cellText(value))}\n`).join('');

@@ -15,7 +15,7 @@ import type {
   RevokedApiKey,
 } from './types.ts';
 
-/** The operator's calls: the client needs the admin token as its `apiKey`. */
+/** The operator's methods. The client needs the admin token as its `apiKey`. */
 export class Admin {
   readonly #raw: RawClient;
 
@@ -33,7 +33,7 @@ export class Admin {
     return dataOf(this.#raw.GET('/admin/accounts', { params: { query: given(query) }, signal }));
   }
 
-  /** Creates an account. Not repeated when no answer comes: it would be two accounts. */
+  /** Creates an account. Not retried without a response, because that could create two accounts. */
   createAccount(body: CreateAccount, { signal = null }: CallOptions = {}): Promise<Account> {
     return dataOf(this.#raw.POST('/admin/accounts', { body, signal }));
   }
@@ -48,7 +48,7 @@ export class Admin {
     return dataOf(this.#raw.POST('/admin/keys', { body, signal }));
   }
 
-  /** Revokes a key of any account; with `cascade` also the keys that were created with it, and with those, and so on. */
+  /** Revokes a key of any account; with `cascade` also the keys that were created with it, recursively. */
   revokeKey(
     id: string,
     { cascade = false, signal = null }: CallOptions & { cascade?: boolean } = {},
@@ -57,18 +57,18 @@ export class Admin {
     return dataOf(this.#raw.DELETE('/admin/keys/{id}', { params: { path: { id }, query }, signal }));
   }
 
-  /** The fleet, region by region. */
+  /** Returns the state of the fleet by region. */
   getOverview({ signal = null }: CallOptions = {}): Promise<Overview> {
     return dataOf(this.#raw.GET('/admin/overview', { signal }));
   }
 
-  /** The overview every two seconds, until the service ends the stream. It throws as `events` of the client does. */
+  /** Yields the overview every 2 s until the service ends the stream. Throws like `events` of the client. */
   events(options: EventsOptions = {}): AsyncIterable<Overview> {
     const open = (signal: AbortSignal) => this.#raw.GET('/admin/events', { signal, parseAs: 'stream' });
     return dataOfEvents('overview', readEvents(open, options));
   }
 
-  /** The slowest captures of the last 24 hours, or the latest that failed, of all accounts. */
+  /** Returns the slowest captures of the last 24 hours, or the latest failed ones, of all accounts. */
   async listCaptures({ signal = null, ...query }: AdminCapturesQuery & CallOptions = {}): Promise<
     readonly AdminCapture[]
   > {
@@ -76,7 +76,7 @@ export class Admin {
     return captures;
   }
 
-  /** The last 100 jobs that were given up, newest first. */
+  /** Returns the last 100 jobs that failed permanently, newest first. */
   async listDeadLetters({ signal = null }: CallOptions = {}): Promise<readonly DeadLetter[]> {
     const { deadLetters } = await dataOf(this.#raw.GET('/admin/dead-letters', { signal }));
     return deadLetters;

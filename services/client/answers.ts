@@ -21,7 +21,7 @@ export function hasEnded(state: Capture): state is EndedCapture {
   return state.status !== 'completed' || (refresh !== 'queued' && refresh !== 'rendering');
 }
 
-/** The file of an answer, whose bytes are not read yet. */
+/** Returns the file of a response, whose bytes have not been read. */
 export function fileOf({ headers, body }: Response): CapturedFile {
   const size = headers.get('content-length');
   return {
@@ -31,13 +31,13 @@ export function fileOf({ headers, body }: Response): CapturedFile {
   };
 }
 
-/** Returns the status in an answer, which may have an error code: an outage is an answer. */
+/** Returns the status in a response, which may have an error code: an outage is a valid response. */
 export function statusOf<T extends object>(body: T | undefined, response: Response): T {
   if (typeof body !== 'object' || !('lastCheckedAt' in body)) throw errorOfResponse(response, body);
   return body;
 }
 
-/** Parses JSON, or returns the text if it is something else. */
+/** Parses JSON, or returns other text unchanged. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -46,7 +46,7 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** Returns null if the capture exists and does not have what was asked for. */
+/** Returns null if the capture exists but lacks the requested part. */
 export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
@@ -56,7 +56,7 @@ export async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   }
 }
 
-/** Returns the bytes of an answer; null as in {@link orNull}. */
+/** Returns the bytes of a response; null as in {@link orNull}. */
 export function blobOrNull({
   data,
   error,

@@ -51,65 +51,65 @@ const defaultMaxRetries = 2;
 const firstPollMs = 500;
 const maxPollMs = 5000;
 
-/** Where the service is, and how it is asked. */
+/** Address and options of the client. */
 export interface WebcaptureOptions {
   /** Address of the service, such as `https://capture.example.com` or `https://example.com/capture-service`. */
   readonly url: string;
-  /** API key, or the admin token for `client.admin`. Status and devices need none. */
+  /** API key, or the admin token for `client.admin`. Not needed for status and devices. */
   readonly apiKey?: string | undefined;
-  /** In place of the global fetch. */
+  /** Replaces the global fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** How often a request is sent again at most; 0 disables retries. Default 2. */
+  /** Maximum number of retries of a request; 0 disables retries. Default 2. */
   readonly maxRetries?: number | undefined;
-  /** Milliseconds until an attempt without an answer is given up. Default 300,000: a capture waits in a queue, too. */
+  /** Timeout of an attempt in milliseconds. Default 300,000, because a capture may wait in a queue. */
   readonly timeoutMs?: number | undefined;
-  /** Value of the header User-Agent. By default that of fetch. */
+  /** Value of the header User-Agent; by default that of fetch. */
   readonly userAgent?: string | undefined;
 }
 
-/** What a capture takes beside its options. */
+/** Options of a capture call in addition to those of the capture. */
 export interface CaptureCallOptions extends CallOptions {
   /**
-   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours; by default each
-   * call has a random one, which its retries share.
+   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours. By default each call
+   * has a random key, which its retries share.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What a capture takes beside its options when its steps are followed. */
+/** Options of a capture call that follows the progress. */
 export interface FollowCaptureOptions extends CaptureCallOptions {
   /**
-   * Is called with each step that the service tells of: none for an answer from the cache, or of another call with the same
-   * Idempotency-Key. From the first one on, the call is not repeated when the capture fails.
+   * Called with each progress event of the service. There is none for a response from the cache, or for a capture of another
+   * call with the same Idempotency-Key. After the first event, the call is not retried if the capture fails.
    */
   readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
 }
 
-/** How to wait for a capture. */
+/** Options for the wait for a capture. */
 export interface WaitOptions extends CallOptions {
-  /** Milliseconds until waiting is given up with a RequestTimeoutError; the capture goes on. By default there is no limit. */
+  /** Milliseconds until the call rejects with a RequestTimeoutError; the capture continues. By default there is no limit. */
   readonly timeoutMs?: number | undefined;
-  /** Is called with each state that was read, also when it is the same as before. */
+  /** Called with each state that was read, even if it has not changed. */
   readonly onState?: ((state: Capture) => void) | undefined;
 }
 
 /**
- * A client of one webcapture service, with one API key.
+ * A client for one webcapture service and one API key.
  *
- * Calls that failed are repeated up to `maxRetries` times, with growing random pauses and not before Retry-After: what
- * the service's error table calls retryable, and requests that got no answer. A POST without an Idempotency-Key is
- * repeated only when a limit refused it.
+ * The client retries failed calls up to `maxRetries` times, with exponential backoff and jitter, and not before the time in
+ * Retry-After. It retries errors that the service's error table calls retryable, and requests without a response. It retries
+ * a POST without an Idempotency-Key only if a limit refused it.
  *
  * All methods reject with a WebcaptureError, or with the reason of their signal.
  */
 export class Webcapture {
-  /** The openapi-fetch client of all paths. It resolves with `{ data, error, response }`, whatever the status. */
+  /** The openapi-fetch client of all paths. It resolves with `{ data, error, response }` for every status. */
   readonly raw: RawClient;
-  /** The operator's calls. */
+  /** The operator's methods. */
   readonly admin: Admin;
   readonly #transport: TransportOptions;
 
-  /** @throws TypeError if `url` is no http or https address, or `apiKey` cannot be in a header */
+  /** @throws TypeError if `url` is not an http or https address, or a header cannot contain `apiKey` */
   constructor({ url, apiKey, fetch, maxRetries, timeoutMs, userAgent }: WebcaptureOptions) {
     this.#transport = {
       fetch: fetch ?? ((input, init) => globalThis.fetch(input, init)),
@@ -117,7 +117,7 @@ export class Webcapture {
       timeoutMs: timeoutMs ?? defaultTimeoutMs,
     };
     const headers: Record<string, string> = {};
-    // fetch would put the key into its own message.
+    // The error message of fetch would contain the key.
     if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey)) {
       throw new TypeError('apiKey must be visible ASCII characters: look for spaces and line ends around it');
     }
@@ -128,8 +128,8 @@ export class Webcapture {
   }
 
   /**
-   * Captures a page and resolves when the capture has completed; with `background` at once, with a pending capture for
-   * {@link waitFor}. A background capture that is answered from the cache is a result, too.
+   * Captures a page and resolves when the capture has completed. With `background` it resolves at once with a pending capture
+   * for {@link waitFor}, or with a result if the cache contains one.
    */
   capture(
     options: CaptureOptions & { readonly background: true },
@@ -152,12 +152,12 @@ export class Webcapture {
         this.raw.POST('/capture', { params, body, headers, signal: stop, parseAs: 'stream' });
       return resultOfEvents(readEvents(open, { signal, silenceMs: this.#transport.timeoutMs }), onProgress);
     }
-    // The document knows that the same address answers with files, too.
+    // The type in the OpenAPI document includes files, because the same address can return them.
     const call = this.raw.POST('/capture', { params, body, signal });
     return dataOf(call as Promise<RawAnswer<{ readonly data: CaptureResult | PendingCapture }>>);
   }
 
-  /** Captures a page and resolves with its file, as soon as its first bytes are there. */
+  /** Captures a page and resolves with its file as soon as the first bytes have arrived. */
   async captureFile(
     options: CaptureOptions & { readonly background?: false },
     { signal = null, idempotencyKey }: CaptureCallOptions = {},
@@ -173,7 +173,7 @@ export class Webcapture {
     return { uuid, ...fileOf(response) };
   }
 
-  /** The file of a capture, by its `fileUrl`. The API key is not sent: files are at the address of a CDN. */
+  /** Returns the file of a capture by its `fileUrl`. The API key is not sent, because the address may be that of a CDN. */
   async file(fileUrl: string, { signal = null }: CallOptions = {}): Promise<CapturedFile> {
     const response = await send(new Request(fileUrl, { signal }), { ...this.#transport, isStreamed: true });
     if (response.ok) return fileOf(response);
@@ -182,11 +182,11 @@ export class Webcapture {
   }
 
   /**
-   * Waits for the end of a capture, and of its refresh when one is under way. A refresh that failed leaves the capture
-   * as it was; `refresh.error` says why.
+   * Waits for the end of a capture, and of its refresh if one is in progress. A failed refresh does not change the capture;
+   * `refresh.error` contains the reason.
    *
-   * @returns the capture as it ended: completed, expired or deleted
-   * @throws CaptureFailedError when the capture failed, with the code of its error
+   * @returns the ended capture: completed, expired or deleted
+   * @throws CaptureFailedError with the capture's error code if the capture failed
    */
   async waitFor(uuid: string, { signal, timeoutMs, onState }: WaitOptions = {}): Promise<EndedCapture> {
     const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
@@ -209,52 +209,52 @@ export class Webcapture {
     }
   }
 
-  /** The state of a capture; a failed one, too, is a state. */
+  /** Returns the state of a capture, including that of a failed one. */
   getCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
     return dataOf(this.raw.GET('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
-  /** Captures the page again into the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */
+  /** Captures the page again with the same fileUrl. Resolves at once; `refresh` of the capture shows the progress. */
   refreshCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
     return dataOf(this.raw.POST('/captures/{uuid}/refresh', { params: { path: { uuid } }, signal }));
   }
 
-  /** Deletes a capture's file, or cancels a capture that is queued. The record stays for 90 days. */
+  /** Deletes a capture's file, or cancels a queued capture. The record is kept for 90 days. */
   deleteCapture(uuid: string, { signal = null }: CallOptions = {}): Promise<Capture> {
     return dataOf(this.raw.DELETE('/captures/{uuid}', { params: { path: { uuid } }, signal }));
   }
 
-  /** The refreshes of a capture and the deliveries of its events, newest first, at most 20 of each. */
+  /** Returns the refreshes of a capture and the deliveries of its events, newest first, at most 20 of each. */
   getCaptureHistory(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureHistory> {
     return dataOf(this.raw.GET('/captures/{uuid}/history', { params: { path: { uuid } }, signal }));
   }
 
   /**
-   * The console messages, requests, steps and waits of a capture that failed, or that asked for them.
+   * Returns the console messages, requests, steps and waits of a capture that failed or requested diagnostics.
    *
-   * @returns null when there are none
+   * @returns null if there are no diagnostics
    */
   getDiagnostics(uuid: string, { signal = null }: CallOptions = {}): Promise<Diagnostics | null> {
     return orNull(dataOf(this.raw.GET('/captures/{uuid}/diagnostics', { params: { path: { uuid } }, signal })));
   }
 
-  /** The requests of the diagnostics as a HAR file, for the developer tools of a browser; null when there are none. */
+  /** Returns the requests of the diagnostics as a HAR file for a browser's developer tools; null if there are none. */
   async getHar(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
     const params = { path: { uuid }, query: { format: 'har' } } as const;
     return blobOrNull(await this.raw.GET('/captures/{uuid}/diagnostics', { params, signal, parseAs: 'blob' }));
   }
 
-  /** What the page showed when its capture failed, as a JPEG file; null when there is no picture. */
+  /** Returns the last picture of a failed capture's page as a JPEG file; null if there is no picture. */
   async getLastPicture(uuid: string, { signal = null }: CallOptions = {}): Promise<Blob | null> {
     const params = { path: { uuid } };
     return blobOrNull(await this.raw.GET('/captures/{uuid}/diagnostics/picture', { params, signal, parseAs: 'blob' }));
   }
 
   /**
-   * A small WebP of a capture; of a tall picture, its top.
+   * Returns a small WebP of a capture; for a tall picture, its top.
    *
-   * @param options `width`: at most so many pixels, 32 to 1568; default 320
-   * @returns null when there is none: the capture has no file, or a PDF
+   * @param options `width`: maximum width in pixels, 32 to 1568; default 320
+   * @returns null if the capture has no file, or its file is a PDF
    */
   async getThumbnail(
     uuid: string,
@@ -265,11 +265,11 @@ export class Webcapture {
   }
 
   /**
-   * Follows the captures of the account: one event after each change, until the service ends the stream, as a front does
-   * that shuts down. What happens while nobody follows is not repeated: after another call, read the captures again.
+   * Follows the captures of the account: yields one event after each change until the service ends the stream, for example
+   * when a front shuts down. Events between two streams are lost, so read the captures again after each call.
    *
-   * @throws AuthenticationError or PermissionError, also in the middle of the stream, when the key no longer holds
-   * @throws NetworkError when the stream breaks or is silent for 45 seconds
+   * @throws AuthenticationError or PermissionError, also during the stream, if the key becomes invalid
+   * @throws NetworkError if the stream breaks or is silent for 45 seconds
    */
   events(options: EventsOptions = {}): AsyncIterable<CaptureEvent> {
     const open = (signal: AbortSignal) => this.raw.GET('/events', { signal, parseAs: 'stream' });
@@ -281,17 +281,17 @@ export class Webcapture {
     return itemsOf((cursor) => this.listCapturesPage({ ...query, cursor, signal }));
   }
 
-  /** One page of the list of captures. It can have fewer items than `limit`, or none, and still not be the last. */
+  /** Returns one page of the list of captures. A page that is not the last can have fewer items than `limit`, or no items. */
   listCapturesPage({ signal = null, ...query }: CaptureListQuery & CallOptions = {}): Promise<Page<Capture>> {
     return dataOf(this.raw.GET('/captures', { params: { query: given(query) }, signal }));
   }
 
-  /** Tokens used in this month, and the limits of the account. */
+  /** Returns the tokens used in this month and the limits of the account. */
   getUsage({ signal = null }: CallOptions = {}): Promise<Usage> {
     return dataOf(this.raw.GET('/usage', { signal }));
   }
 
-  /** What the account has used on each of the latest days (1 to 90, default 30), today among them, and with each key. */
+  /** Returns the usage of the account by day for the latest days (1 to 90, default 30, including today), and by key. */
   getUsageHistory({
     signal = null,
     ...query
@@ -299,26 +299,26 @@ export class Webcapture {
     return dataOf(this.raw.GET('/usage/history', { params: { query: given(query) }, signal }));
   }
 
-  /** How the service and its components are. An outage is an answer, not an error. */
+  /** Returns the status of the service and its components. An outage is a result, not an error. */
   async getStatus({ signal = null }: CallOptions = {}): Promise<ServiceStatus> {
     const { data, error, response } = await this.raw.GET('/status', { signal });
     return statusOf(data ?? error, response);
   }
 
-  /** How the screenshot engine is. An outage is an answer, not an error. */
+  /** Returns the status of the screenshot engine. An outage is a result, not an error. */
   async getEngineStatus({ signal = null }: CallOptions = {}): Promise<ComponentStatus> {
     const { data, error, response } = await this.raw.GET('/status/engine', { signal });
     return statusOf(data ?? error, response);
   }
 
-  /** Uptime by days, and incidents, of the last 90 days. */
+  /** Returns the daily uptime and the incidents of the last 90 days. */
   async getStatusHistory({ signal = null }: CallOptions = {}): Promise<StatusHistory> {
     const { data, error, response } = await this.raw.GET('/status/history.json', { signal });
     if (data?.components === undefined) throw errorOfResponse(response, error);
     return data;
   }
 
-  /** The devices that a capture can name in `device`. */
+  /** Returns the devices that are valid values of `device` of a capture. */
   async listDevices({ signal = null }: CallOptions = {}): Promise<readonly Device[]> {
     const { devices } = await dataOf(this.raw.GET('/devices', { signal }));
     return devices;
@@ -329,22 +329,22 @@ export class Webcapture {
     return itemsOf((cursor) => this.listKeysPage({ limit, cursor, signal }));
   }
 
-  /** One page of the list of API keys. */
+  /** Returns one page of the list of API keys. */
   listKeysPage({ signal = null, ...query }: PageQuery & CallOptions = {}): Promise<Page<ApiKey>> {
     return dataOf(this.raw.GET('/keys', { params: { query: given(query) }, signal }));
   }
 
-  /** Creates an API key. Not repeated when no answer comes: it would be two keys. */
+  /** Creates an API key. Not retried without a response, because that could create two keys. */
   createKey(body: CreateKey, { signal = null }: CallOptions = {}): Promise<NewApiKey> {
     return dataOf(this.raw.POST('/keys', { body, signal }));
   }
 
-  /** Creates a key in place of another one, which keeps working for `graceSeconds` (default 3600). */
+  /** Creates a key that replaces another one, which remains valid for `graceSeconds` (default 3600). */
   rotateKey(id: string, body: RotateKey = {}, { signal = null }: CallOptions = {}): Promise<NewApiKey> {
     return dataOf(this.raw.POST('/keys/{id}/rotate', { params: { path: { id } }, body, signal }));
   }
 
-  /** Revokes a key; with `cascade` also the keys that were created with it, and with those, and so on. */
+  /** Revokes a key; with `cascade` also the keys that were created with it, recursively. */
   revokeKey(
     id: string,
     { cascade = false, signal = null }: CallOptions & { cascade?: boolean } = {},
@@ -353,7 +353,7 @@ export class Webcapture {
     return dataOf(this.raw.DELETE('/keys/{id}', { params: { path: { id }, query }, signal }));
   }
 
-  /** Creates the signing secret of a key's links; links of earlier ones work for `graceSeconds` (default one day). */
+  /** Creates the signing secret of a key's links. Earlier links remain valid for `graceSeconds` (default one day). */
   rotateSigningSecret(
     id: string,
     body: RotateSigningSecret = {},
@@ -362,17 +362,17 @@ export class Webcapture {
     return dataOf(this.raw.POST('/keys/{id}/signing-secret', { params: { path: { id } }, body, signal }));
   }
 
-  /** What events to webhooks are signed with, for {@link verifyWebhook}. */
+  /** Returns the secret that signs the events to webhooks, for {@link verifyWebhook}. */
   getWebhookSecret({ signal = null }: CallOptions = {}): Promise<WebhookSecret> {
     return dataOf(this.raw.GET('/webhooks/secret', { signal }));
   }
 
-  /** Creates another webhook secret; the earlier ones sign, too, for `graceSeconds` (default one day). */
+  /** Creates another webhook secret. Earlier secrets also sign for `graceSeconds` (default one day). */
   rotateWebhookSecret(body: RotateWebhookSecret = {}, { signal = null }: CallOptions = {}): Promise<WebhookSecret> {
     return dataOf(this.raw.POST('/webhooks/secret/rotate', { body, signal }));
   }
 
-  /** The latest delivery attempts of all webhooks (at most 100, default 50), newest first. */
+  /** Returns the latest delivery attempts of all webhooks (at most 100, default 50), newest first. */
   async listWebhookDeliveries({
     signal = null,
     ...query
@@ -383,12 +383,12 @@ export class Webcapture {
     return deliveries;
   }
 
-  /** Sends the latest event of a capture again. A ConflictError tells that there is none, or that it is under way. */
+  /** Sends the latest event of a capture again. Rejects with a ConflictError if none exists or it is being delivered. */
   redeliverWebhook(uuid: string, { signal = null }: CallOptions = {}): Promise<CaptureWebhook> {
     return dataOf(this.raw.POST('/captures/{uuid}/webhook/redeliver', { params: { path: { uuid } }, signal }));
   }
 
-  /** Sends a signed event `webhook.test` once. Its result is among the deliveries; `id` is the header `webhook-id`. */
+  /** Sends one signed event `webhook.test`. The list of deliveries contains its result; `id` is the header `webhook-id`. */
   sendTestEvent(body: TestEvent, { signal = null }: CallOptions = {}): Promise<{ readonly id: string }> {
     return dataOf(this.raw.POST('/webhooks/test', { body, signal }));
   }

@@ -1,20 +1,20 @@
 import type { components } from './openapi.ts';
 
-/** The codes that the service answers with in `error.code`. */
+/** The values of `error.code` in responses of the service. */
 export type ErrorCode = components['schemas']['Error']['code'];
 
-/** The codes of errors that no answer of the service stands for. */
+/** The codes of errors without a response of the service. */
 export type ClientErrorCode =
-  /** No answer came: no connection, a name that does not resolve, a connection that ended early. */
+  /** No response: no connection, a name that does not resolve, or a connection that ended early. */
   | 'NETWORK_ERROR'
-  /** No answer came in time. */
+  /** No response within the timeout. */
   | 'TIMEOUT'
-  /** An answer came that is none of the service: of a proxy, or of an address where there is no webcapture. */
+  /** A response that is not from the service: from a proxy, or from an address without webcapture. */
   | 'UNEXPECTED_RESPONSE';
 
-/** What is known of an error beyond its code and message. */
+/** Details of an error in addition to its code and message. */
 export interface ErrorDetails {
-  /** HTTP status of the answer; null without an answer. */
+  /** HTTP status of the response; null without a response. */
   readonly status?: number | null;
   readonly retryable?: boolean;
   readonly requestId?: string | null;
@@ -24,21 +24,21 @@ export interface ErrorDetails {
 }
 
 /**
- * Every error of this client but two: an aborted call rejects with the reason of its signal, and
- * `WebhookVerificationError` is an error of a received event. Look at `code`; messages are for people.
+ * The class of all errors of this client with two exceptions: an aborted call rejects with the reason of its signal, and
+ * `WebhookVerificationError` concerns a received event. Programs should check `code`; messages are for people.
  */
 export class WebcaptureError extends Error {
   override readonly name: string = 'WebcaptureError';
   readonly code: ErrorCode | ClientErrorCode;
-  /** HTTP status of the answer; null when no answer came, and of a capture that failed in the background. */
+  /** HTTP status of the response; null without a response, and for a capture that failed in the background. */
   readonly status: number | null;
-  /** Whether the same call can succeed when it is simply made again. */
+  /** Whether a retry of the unchanged call can succeed. */
   readonly retryable: boolean;
-  /** ID of the request; operators find the request in the logs by it. */
+  /** ID of the request, with which operators find the request in the logs. */
   readonly requestId: string | null;
-  /** Milliseconds to wait before the call is made again, where the service names them. */
+  /** Milliseconds until the next attempt, from the service; null if the response does not contain it. */
   readonly retryAfterMs: number | null;
-  /** UUID of the capture that the error is about, where there is one. */
+  /** UUID of the capture that the error concerns, if any. */
   readonly captureUuid: string | null;
 
   constructor(code: ErrorCode | ClientErrorCode, message: string, details: ErrorDetails = {}) {
@@ -52,7 +52,7 @@ export class WebcaptureError extends Error {
   }
 }
 
-/** 400: the request is not valid (VALIDATION_ERROR), or the egress policy refuses the address (URL_BLOCKED). */
+/** 400: the request is invalid (VALIDATION_ERROR), or the egress policy refuses the address (URL_BLOCKED). */
 export class ValidationError extends WebcaptureError {
   override readonly name = 'ValidationError';
 }
@@ -67,22 +67,24 @@ export class PermissionError extends WebcaptureError {
   override readonly name = 'PermissionError';
 }
 
-/** 404: there is no such capture, key or address. */
+/** 404: the capture, key or address does not exist. */
 export class NotFoundError extends WebcaptureError {
   override readonly name = 'NotFoundError';
 }
 
-/** 409: the state of the resource does not allow it. */
+/** 409: the state of the resource does not allow the operation. */
 export class ConflictError extends WebcaptureError {
   override readonly name = 'ConflictError';
 }
 
-/** 402: the token quota of the calendar month is used up. */
+/** 402: the token quota of the calendar month is exhausted. */
 export class QuotaExceededError extends WebcaptureError {
   override readonly name = 'QuotaExceededError';
 }
 
-/** 429: too many requests (RATE_LIMIT_EXCEEDED) or captures (QUEUE_FULL). `retryAfterMs` tells how long to wait. */
+/**
+ * 429: too many requests (RATE_LIMIT_EXCEEDED) or captures (QUEUE_FULL). `retryAfterMs` contains the time until the next attempt.
+ */
 export class RateLimitError extends WebcaptureError {
   override readonly name = 'RateLimitError';
 }
@@ -92,17 +94,20 @@ export class CaptureFailedError extends WebcaptureError {
   override readonly name = 'CaptureFailedError';
 }
 
-/** The service cannot do it right now: REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR, or a proxy that has no answer of it. */
+/**
+ * The service is temporarily unable to process the request: REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR, or a gateway error
+ * of a proxy.
+ */
 export class ServiceUnavailableError extends WebcaptureError {
   override readonly name = 'ServiceUnavailableError';
 }
 
-/** No answer came: the code is NETWORK_ERROR, `cause` is what fetch failed with. */
+/** No response: the code is NETWORK_ERROR, `cause` is the error of fetch. */
 export class NetworkError extends WebcaptureError {
   override readonly name = 'NetworkError';
 }
 
-/** No answer, or no end of a capture, came in time: the code is TIMEOUT. */
+/** The response, or the end of a capture, exceeded the timeout: the code is TIMEOUT. */
 export class RequestTimeoutError extends WebcaptureError {
   override readonly name = 'RequestTimeoutError';
 }
@@ -144,7 +149,7 @@ const retryableCodes: ReadonlySet<string> = new Set<ErrorCode | ClientErrorCode>
   'TIMEOUT',
 ]);
 
-/** The error that an answer stands for. `body` is what its JSON was parsed to, or its text. */
+/** Returns the error for a response. `body` is its parsed JSON, or its text. */
 export function errorOfResponse({ status, headers }: Response, body: unknown): WebcaptureError {
   const details = {
     status,
@@ -161,14 +166,14 @@ export function errorOfResponse({ status, headers }: Response, body: unknown): W
   return new WebcaptureError('UNEXPECTED_RESPONSE', message, details);
 }
 
-/** An error of the service, of the class that its code belongs to. */
+/** Returns an error of the service in the class for its code. */
 export function errorOfCode(code: ErrorCode, message: string, details?: ErrorDetails): WebcaptureError {
-  // A later version of the service may have codes that this one does not know.
+  // A later version of the service may have codes that are unknown to this version.
   const Class = Object.hasOwn(classes, code) ? classes[code] : WebcaptureError;
   return new Class(code, message, details);
 }
 
-/** What a proxy in front of the service answers with when it does not reach the service. */
+/** Statuses of a proxy that cannot reach the service. */
 const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 
 function failureOf(body: unknown): { code: ErrorCode; message: string } | null {
@@ -177,7 +182,7 @@ function failureOf(body: unknown): { code: ErrorCode; message: string } | null {
   return { code: error.code as ErrorCode, message: error.message };
 }
 
-/** Retry-After in milliseconds: seconds, or a date, as a proxy may send it. */
+/** Value of Retry-After in milliseconds. The header contains seconds, or a date if a proxy sent it. */
 function retryAfterMs(headers: Headers): number | null {
   const value = headers.get('retry-after');
   if (value === null) return null;

@@ -1,39 +1,39 @@
 import { errorOfCode, errorOfResponse, NetworkError, WebcaptureError, type ErrorCode } from './errors.ts';
 import type { CallOptions, RawAnswer } from './requests.ts';
 
-/** How to follow a stream of events. */
+/** Options for following a stream of events. */
 export interface EventsOptions extends CallOptions {
-  /** Is called when the stream has begun: what is read from then on, and the events, leave out nothing. */
+  /** Called when the stream has started. Data that is read after this call and the events together miss no change. */
   readonly onOpen?: (() => void) | undefined;
 }
 
-/** An event as it was sent. */
+/** An event of the stream. */
 export interface ServerEvent {
-  /** `message` where the server named none. */
+  /** `message` if the server sent no name. */
   readonly event: string;
   readonly data: string;
 }
 
-/** The service sends a comment every 15 seconds: a stream without a byte for so long is dead. */
+/** Timeout of a silent stream. The service sends a comment every 15 seconds. */
 const defaultSilenceMs = 45_000;
 
 /**
- * The data of those events of a stream that have a name. Later versions of the service may send others, too.
+ * Yields the data of the events with a name. Ignores other events, which later versions of the service may send.
  *
- * @throws WebcaptureError UNEXPECTED_RESPONSE when the data of such an event is no JSON object: it ends the stream, since an event that
- *   was left out in silence would be a change that nobody learns of
+ * @throws WebcaptureError UNEXPECTED_RESPONSE if the data of such an event is not a JSON object: skipping the event would hide a change
+ * from the caller
  */
 export async function* dataOfEvents<T>(name: string, events: AsyncIterable<ServerEvent>): AsyncGenerator<T, void> {
   for await (const event of events) if (event.event === name) yield parseData(event) as T;
 }
 
 /**
- * Reads server-sent events by fetch, since EventSource cannot send the Authorization header. It ends when the server
- * ends the stream.
+ * Reads server-sent events with fetch, because EventSource cannot send the Authorization header. Returns when the server ends the
+ * stream.
  *
  * @param open sends the request
- * @throws what an event `error` tells of as a WebcaptureError; UNEXPECTED_RESPONSE when it tells of none; NetworkError when the
- *   stream is cut or falls silent; the reason of the signal
+ * @throws the WebcaptureError that an event `error` describes; UNEXPECTED_RESPONSE if such an event describes no error; NetworkError if
+ * the stream is cut or silent; the reason of the signal
  */
 export async function* readEvents(
   open: (signal: AbortSignal) => Promise<RawAnswer<ReadableStream<Uint8Array> | null>>,
@@ -41,7 +41,7 @@ export async function* readEvents(
 ): AsyncGenerator<ServerEvent, void> {
   const silence = new AbortController();
   const stop = signal ? AbortSignal.any([signal, silence.signal]) : silence.signal;
-  // What the caller does between two events is not silence.
+  // The time that the caller spends between two events does not count as silence.
   const awaited = async <R>(next: Promise<R>): Promise<R> => {
     const timer = setTimeout(() => silence.abort(), silenceMs);
     try {
@@ -75,7 +75,7 @@ export async function* readEvents(
       }
     }
   } finally {
-    // A stream that has failed cannot be cancelled.
+    // A failed stream cannot be cancelled.
     await reader.cancel().catch(() => undefined);
   }
 }
@@ -99,26 +99,26 @@ function parseData(event: ServerEvent): Readonly<Record<string, unknown>> {
   throw unexpected(event);
 }
 
-/** Such as a proxy makes that cuts or rewrites what passes through it. */
+/** The cause may be a proxy that cuts or rewrites responses. */
 function unexpected({ event, data }: ServerEvent, cause?: unknown): WebcaptureError {
   const beginning = JSON.stringify(data.length <= 60 ? data : `${data.slice(0, 60)}…`);
   const message = `An event "${event}" of the stream has data that is not from a webcapture service: ${beginning}. Open the stream again.`;
   return new WebcaptureError('UNEXPECTED_RESPONSE', message, { cause });
 }
 
-/** The format of text/event-stream (WHATWG HTML, 9.2.6), fed in pieces of any size. */
+/** Parses the format text/event-stream (WHATWG HTML, 9.2.6) in chunks of any size. */
 export class EventParser {
   #rest = '';
   #event = '';
   #data: string[] = [];
 
-  /** The events that the text so far completes. */
+  /** Returns the events that the chunk completes. */
   push(text: string): ServerEvent[] {
     this.#rest += text;
     const events: ServerEvent[] = [];
     for (;;) {
       const end = this.#rest.search(/[\r\n]/);
-      // A CR at the very end may be the first half of a CRLF.
+      // A CR at the end may be the first half of a CRLF.
       if (end === -1 || (this.#rest[end] === '\r' && end === this.#rest.length - 1)) return events;
       const line = this.#rest.slice(0, end);
       this.#rest = this.#rest.slice(end + (this.#rest.startsWith('\r\n', end) ? 2 : 1));

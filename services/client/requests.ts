@@ -4,15 +4,15 @@ import type { paths } from './openapi.ts';
 import { send, type TransportOptions } from './transport.ts';
 import type { Page } from './types.ts';
 
-/** What every call of the client takes. */
+/** Options of every call of the client. */
 export interface CallOptions {
-  /** Ends the call, with its retries; the call rejects with the reason of the signal. */
+  /** Aborts the call and its retries; the call rejects with the reason of the signal. */
   readonly signal?: AbortSignal | null | undefined;
 }
 
 export type RawClient = Client<paths>;
 
-/** The openapi-fetch client of all paths. Its requests are retried; POST /capture has an Idempotency-Key. */
+/** Returns the openapi-fetch client of all paths. Its requests are retried, and POST /capture has an Idempotency-Key. */
 export function createRawClient(url: string, headers: Record<string, string>, transport: TransportOptions): RawClient {
   const streamed = new WeakSet<Request>();
   const fetch = (request: Request) => send(request, { ...transport, isStreamed: streamed.has(request) });
@@ -25,7 +25,7 @@ export function createRawClient(url: string, headers: Record<string, string>, tr
     },
     async onResponse({ response, options }) {
       if (!response.ok) return;
-      // Many a website has a page for every address.
+      // Many websites return a page for every address.
       const isPage = response.headers.get('content-type')?.startsWith('text/html') === true;
       if (!isPage && (options.parseAs !== 'json' || isJson(await response.clone().text()))) return;
       await response.body?.cancel();
@@ -35,7 +35,7 @@ export function createRawClient(url: string, headers: Record<string, string>, tr
   return raw;
 }
 
-/** An empty text, too, is one that openapi-fetch can read. */
+/** openapi-fetch also accepts an empty text. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text === '' ? 'null' : text);
@@ -45,28 +45,28 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Not crypto.randomUUID, which browsers have on pages of https only. */
+/** Browsers have crypto.randomUUID only on https pages. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** What openapi-fetch resolves with. */
+/** The result of a call of openapi-fetch. */
 export interface RawAnswer<T> {
   readonly data?: T;
   readonly error?: unknown;
   readonly response: Response;
 }
 
-/** The `data` of a successful answer's envelope. Throws the error that any other answer stands for. */
+/** Returns the `data` of a successful response. Throws the error of any other response. */
 export async function dataOf<T>(call: Promise<RawAnswer<{ readonly data: T }>>): Promise<T> {
   const { data, error, response } = await call;
-  // Another service may answer in JSON, too.
+  // Another service may also respond with JSON.
   if (data?.data === undefined) throw errorOfResponse(response, error);
   return data.data;
 }
 
-/** All items of a list, page by page, each page fetched when the one before it has been used up. */
+/** Yields all items of a list. Each page is fetched when the items of the previous page have been consumed. */
 export async function* itemsOf<T>(
   fetchPage: (cursor: string | undefined) => Promise<Page<T>>,
 ): AsyncGenerator<T, void> {
@@ -79,5 +79,8 @@ export async function* itemsOf<T>(
   }
 }
 
-/** The parameters of a query that are there: openapi-fetch leaves out what is undefined, which its types do not know. */
+/**
+ * Removes undefined from the types of query parameters, because openapi-fetch omits undefined parameters but its types
+ * do not allow them.
+ */
 export const given = <T extends object>(query: T) => query as { [K in keyof T]?: Exclude<T[K], undefined> };

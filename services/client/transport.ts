@@ -1,32 +1,32 @@
 import { errorOfResponse, NetworkError, RequestTimeoutError } from './errors.ts';
 
-/** How requests are sent. */
+/** Options for sending requests. */
 export interface TransportOptions {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** How often a request is sent again at most. */
+  /** Maximum number of retries of a request. */
   readonly maxRetries: number;
-  /** Milliseconds until an attempt is given up. */
+  /** Timeout of an attempt in milliseconds. */
   readonly timeoutMs: number;
 }
 
-/** The most that is waited for before a retry. A server that asks for more gets no retry; the caller learns what it asked for. */
+/** Maximum wait before a retry. If a server requires more, the request is not retried and the error contains the time. */
 const maxRetryDelayMs = 120_000;
 const firstBackoffMs = 500;
 const maxBackoffMs = 8000;
 
 /**
- * Sends a request, and sends it again where a repetition is safe and can help.
+ * Sends a request, with retries where they are safe and can succeed.
  *
- * @param isStreamed whether the body of a successful answer is left to be read; any other has arrived as a whole, within the time limit
- * @returns the last answer, whatever its status
- * @throws NetworkError, RequestTimeoutError, and the reason of the request's signal when it is aborted
+ * @param isStreamed whether the body of a successful response is returned unread; other bodies have been read within the timeout
+ * @returns the last response, with any status
+ * @throws NetworkError, RequestTimeoutError, and the reason of the request's signal if it is aborted
  */
 export async function send(
   request: Request,
   options: TransportOptions & { readonly isStreamed: boolean },
 ): Promise<Response> {
   const { url, method, headers, signal } = request;
-  // Text, not a stream: only so can it be sent more than once, to any implementation of fetch.
+  // Only text can be sent more than once, with any implementation of fetch; a stream cannot.
   const body = method === 'GET' || method === 'HEAD' ? '' : await request.text();
   const init = { method, headers, ...(body === '' ? {} : { body }) };
   const isSafe = method !== 'POST' || headers.has('idempotency-key');
@@ -60,7 +60,7 @@ async function sendOnce(
     if (response.ok && isStreamed) return response;
     const { status, statusText, headers } = response;
     const body = await response.arrayBuffer();
-    // Answers such as 204 and 304 must not have a body, not even an empty one.
+    // Responses such as 204 and 304 must not have a body, not even an empty one.
     return new Response(body.byteLength === 0 ? null : body, { status, statusText, headers });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -73,7 +73,7 @@ async function sendOnce(
   }
 }
 
-/** How long to wait before a failed request is sent again; null: it is not. */
+/** Returns the wait before the retry of a failed request; null if it must not be retried. */
 async function retryDelayMs(
   response: Response,
   { isSafe, attempt }: { isSafe: boolean; attempt: number },
@@ -84,21 +84,21 @@ async function retryDelayMs(
         .json()
         .catch(() => null)
     : null;
-  // GET /status and GET /status/engine answer 503 when the service is not operational: that is what was asked for.
+  // GET /status and GET /status/engine return 503 when the service is not operational. This is the requested result.
   if (typeof body === 'object' && body !== null && 'lastCheckedAt' in body) return null;
   const { retryable, retryAfterMs } = errorOfResponse(response, body);
-  // What was refused by a limit has not been begun.
+  // A request that a limit refused has had no effect.
   if (!retryable || !(isSafe || response.status === 429)) return null;
   if (retryAfterMs !== null && retryAfterMs > maxRetryDelayMs) return null;
   return Math.max(retryAfterMs ?? 0, backoffMs(attempt));
 }
 
-/** Half of it is random, so that clients that failed together do not come back together. */
+/** Half of the wait is random, so that clients that fail together do not retry together. */
 function backoffMs(attempt: number): number {
   return Math.min(maxBackoffMs, firstBackoffMs * 2 ** attempt) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves after a time; rejects with the signal's reason when it is aborted before. */
+/** Resolves after a time; rejects with the signal's reason if it is aborted first. */
 export function sleep(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const onAbort = () => {
@@ -116,13 +116,13 @@ export function sleep(ms: number, signal: AbortSignal | null | undefined): Promi
 
 const isJson = ({ headers }: Response) => /^application\/([\w.+-]+\+)?json\b/i.test(headers.get('content-type') ?? '');
 
-/** Node's fetch says "fetch failed", and why in the cause. */
+/** The error of Node's fetch says only "fetch failed"; its cause contains the reason. */
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error && cause.message !== '' ? cause.message : message;
 }
 
-/** Returns the address of a service without slashes at its end. In a browser it may be relative to the page. */
+/** Returns the address of a service without trailing slashes. In a browser it may be relative to the page. */
 export function absoluteUrl(url: string): string {
   const page = (globalThis as { location?: { href: string } }).location?.href;
   const absolute = URL.canParse(url, page) ? new URL(url, page) : null;

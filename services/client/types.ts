@@ -2,20 +2,20 @@ import type { components, webhooks } from './openapi.ts';
 
 type Schemas = components['schemas'];
 
-/** The options of a capture: the body of POST /capture without `responseType`, which the method decides. */
+/** The options of a capture: the body of POST /capture without `responseType`, which the method sets. */
 export type CaptureOptions = Omit<Schemas['CaptureRequest'], 'responseType'>;
 
-/** Any state of a capture. `status` tells which it is. */
+/** A capture in any state; `status` distinguishes the types. */
 export type Capture = Schemas['Capture'];
-/** A capture that has completed, and may since have expired or been deleted. */
+/** A completed capture, which may have expired or been deleted since. */
 export type CaptureResult = Schemas['CaptureResult'];
-/** A capture that has still to end. */
+/** A capture that has not ended. */
 export type PendingCapture = Schemas['PendingCapture'];
-/** A capture that failed. */
+/** A failed capture. */
 export type FailedCapture = Schemas['FailedCapture'];
 /** A capture that was deleted before it completed. */
 export type DeletedCapture = Schemas['DeletedCapture'];
-/** A capture that has ended, other than by a failure. */
+/** A capture that has ended without a failure. */
 export type EndedCapture = CaptureResult | DeletedCapture;
 /** The states of a capture. */
 export type CaptureStatus = Capture['status'];
@@ -25,49 +25,49 @@ export interface Page<T> {
   readonly items: readonly T[];
   readonly nextCursor: string | null;
 }
-/** Where a page of a list begins, and how many items it has at most. */
+/** Start of a page of a list, and its maximum number of items. */
 export interface PageQuery {
   readonly limit?: number | undefined;
   readonly cursor?: string | undefined;
 }
-/** What a list of captures can select by. */
+/** Filters of a list of captures. */
 export interface CaptureListQuery extends PageQuery {
   readonly status?: CaptureStatus | undefined;
 }
 
-/** A file of a capture, as it is being received. */
+/** A file of a capture that is being received. */
 export interface CapturedFile {
   /** `image/png`, `image/jpeg`, `image/webp` or `application/pdf`. */
   readonly contentType: string;
-  /** Bytes; null when the server does not say. */
+  /** Size in bytes; null if the server does not send it. */
   readonly size: number | null;
-  /** The bytes. Read it to its end or cancel it: until then it holds a connection. */
+  /** The content. Read it to its end or cancel it, because it keeps a connection open. */
   readonly stream: ReadableStream<Uint8Array>;
 }
 
 /** The refreshes of a capture, and the deliveries of its events. */
 export type CaptureHistory = Schemas['CaptureHistory'];
-/** What explains a capture: console messages, requests, steps and waits. */
+/** Diagnostics of a capture: console messages, requests, steps and waits. */
 export type Diagnostics = Schemas['Diagnostics'];
-/** A change of a capture: what it is now. */
+/** A change of a capture, with its new state. */
 export interface CaptureEvent {
   readonly uuid: string;
   readonly status: CaptureStatus;
-  /** State of its latest refresh; null when there was none. */
+  /** State of the latest refresh; null if the capture has not been refreshed. */
   readonly refresh: NonNullable<CaptureResult['refresh']>['state'] | null;
 }
-/** A step of a capture that its call waits for. */
+/** Progress of a capture whose call is waiting. */
 export interface CaptureProgress {
   readonly uuid: string;
-  /** Where it is rendered. */
+  /** Region of the renderer. */
   readonly region: PendingCapture['region'];
-  /** In the queue of the region, in the browser, or on its way into the file store. */
+  /** Waiting in the queue of the region, rendering in the browser, or being stored. */
   readonly step: 'queued' | 'rendering' | 'storing';
 }
 
 /** Tokens used and limits of an account. */
 export type Usage = Schemas['Usage'];
-/** What an account has used, by days and by keys. */
+/** The usage of an account by day and by key. */
 export type UsageHistory = Schemas['UsageHistory'];
 /** Status of the service and its components. */
 export type ServiceStatus = Schemas['ServiceStatus'];
@@ -75,48 +75,48 @@ export type ServiceStatus = Schemas['ServiceStatus'];
 export type ComponentStatus = Schemas['ComponentStatus'];
 /** Uptime and incidents of the components. */
 export type StatusHistory = Schemas['StatusHistory'];
-/** A device that `device` of a capture can name. */
+/** A valid value of `device` of a capture. */
 export type Device = Schemas['Device'];
 
 /** An API key without the key itself. */
 export type ApiKey = Schemas['ApiKey'];
-/** A new API key; `key` is shown only this once. */
+/** A new API key; the service returns `key` only once. */
 export type NewApiKey = Schemas['NewApiKey'];
 /** A key that has been revoked. */
 export type RevokedApiKey = Schemas['RevokedApiKey'];
 export type CreateKey = Schemas['CreateKey'];
 export type RotateKey = Schemas['RotateKey'];
-/** A new signing secret of links; `secret` is shown only this once. */
+/** A new signing secret of links; the service returns `secret` only once. */
 export type SigningSecret = Schemas['SigningSecret'];
 export type RotateSigningSecret = Schemas['RotateSigningSecret'];
 
-/** What events to webhooks are signed with. */
+/** The secret that signs events to webhooks. */
 export type WebhookSecret = Schemas['WebhookSecret'];
 export type RotateWebhookSecret = Schemas['RotateWebhookSecret'];
 
 /** One attempt to deliver an event to a webhook. */
 export type Delivery = Schemas['Delivery'];
-/** How the latest event of a capture stands. */
+/** Delivery state of the latest event of a capture. */
 export type CaptureWebhook = Schemas['CaptureWebhook'];
 export type TestEvent = Schemas['TestEventRequest'];
 
-/** What a webhook receives: what happened to a capture, and how the capture stands. */
+/** The body of a request to a webhook: an event of a capture, and the state of the capture. */
 export type WebhookEvent = NonNullable<webhooks['capture']['post']['requestBody']>['content']['application/json'];
 
-/** An account, as the operator sees it. */
+/** An account in the operator's view. */
 export type Account = Schemas['Account'];
 export type CreateAccount = Schemas['CreateAccount'];
 export type ChangeAccount = Schemas['ChangeAccount'];
 export type CreateAccountKey = Schemas['CreateAccountKey'];
 
-/** The fleet at a moment. */
+/** The state of the fleet at a point in time. */
 export type Overview = Schemas['Overview'];
-/** A capture that failed or was slow, as the operator sees it. */
+/** A failed or slow capture in the operator's view. */
 export type AdminCapture = Schemas['AdminCapture'];
-/** Which captures the operator's list has, and how many at most (default 20). */
+/** Selection of the operator's list of captures, and its maximum length (default 20). */
 export interface AdminCapturesQuery {
   readonly sort?: 'slowest' | 'failed' | undefined;
   readonly limit?: number | undefined;
 }
-/** A job that was given up. */
+/** A job that failed permanently. */
 export type DeadLetter = Schemas['DeadLetter'];

@@ -1,27 +1,28 @@
 import type { WebhookEvent } from './types.ts';
 
-/** A request to a webhook that is not to be trusted. */
+/** A webhook request that failed the verification. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
 
-/** The headers of a request: those of fetch, or those of Node, with names in lower case. */
+/** The headers of a request: those of fetch, or those of Node with names in lower case. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyWebhookOptions {
-  /** How far the time of the delivery attempt may be from now, in seconds, in both directions. Default 300. */
+  /** Maximum difference between the time of the delivery attempt and now, in seconds, in both directions. Default 300. */
   readonly toleranceSeconds?: number;
 }
 
 /**
- * Verifies that a request to a webhook comes from the service, according to Standard Webhooks.
+ * Verifies that a webhook request comes from the service, according to Standard Webhooks.
  *
- * An event can be delivered more than once: the header `webhook-id` is the same each time.
+ * An event can be delivered more than once, each time with the same header `webhook-id`.
  *
- * @param body as it was received: an object that was parsed and serialized again has another signature
- * @param secrets the account's webhook secret (GET /webhooks/secret), or several: one of them has to have signed the event
+ * @param body the body as received: an object that was parsed and serialized again has another signature
+ * @param secrets the account's webhook secret (GET /webhooks/secret), or several, one of which must have signed the event
  * @returns the event
- * @throws WebhookVerificationError if the event is not genuine, or its delivery attempt is too old
+ * @throws WebhookVerificationError if the signature is invalid, or the time of the delivery attempt is outside the
+ * tolerance
  */
 export async function verifyWebhook(
   body: string | Uint8Array<ArrayBuffer>,
@@ -59,7 +60,7 @@ function headerOf(headers: WebhookHeaders, name: string): string {
   return value;
 }
 
-/** @throws TypeError if it is no secret: an error of the receiver, not of the event */
+/** @throws TypeError if the secret is invalid: this is an error of the receiver, not of the event */
 async function importKey(secret: string): Promise<CryptoKey> {
   const bytes = fromBase64(secret.replace(/^whsec_/, ''));
   if (bytes === null || bytes.length === 0) {
@@ -87,7 +88,7 @@ function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   return both;
 }
 
-/** null: it is no base64. */
+/** Returns null if the text is not base64. */
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -6,19 +6,19 @@ import { programsInPath } from './find-in-path.ts';
 
 export const downloadTimeoutMs = 10 * 60_000;
 
-/** Runs apt-get as root, and answers with its output. Throws an Error with its last line when it fails. */
+/** Runs apt-get as root and returns its output. Throws an Error with its last line if it fails. */
 export type Apt = (
   args: readonly string[],
   limits: { timeoutMs: number; graceMs?: number; patient?: boolean },
 ) => Promise<string>;
 
-/** Keeps another apt-get of ours waiting: it does not wait itself for one that updates its lists. */
+/** Serializes the apt-get calls of this project: apt-get does not wait for another one that updates its lists. */
 export function withAptLock<T>(context: ToolContext, work: () => Promise<T>): Promise<T> {
   const onWait = () => context.log('waiting for another apt-get');
   return withFileLock(join(context.cacheDir, 'locks', 'apt.lock'), { onWait, signal: context.signal }, work);
 }
 
-/** The apt-get of this machine, run as root. Throws an Error that says why it cannot be. */
+/** Returns the apt-get of this machine, run as root. Throws an Error with the reason if that is impossible. */
 export async function aptCommand(context: ToolContext): Promise<Apt> {
   const [aptGet] = await programsInPath(['apt-get'], context.env);
   if (process.platform !== 'linux' || aptGet === undefined) throw new Error('there is no apt-get here');

@@ -4,8 +4,8 @@ import { aptCommand, downloadTimeoutMs, withAptLock, type Apt } from './apt-comm
 const unpackTimeoutMs = 5 * 60_000;
 
 /**
- * Installs Debian packages, as root or with a sudo that asks no password. `candidates` then looks for what they brought:
- * by default programs named `names`.
+ * Installs Debian packages, as root or with a sudo that requires no password. `candidates` then finds the installed
+ * files: by default programs with the names `names`.
  */
 export function aptInstall(options: {
   readonly packages: readonly string[];
@@ -30,11 +30,11 @@ async function install(packages: readonly string[], apt: Apt, context: ToolConte
     await download();
   } catch {
     context.signal.throwIfAborted();
-    // The lists are missing (a fresh container) or old.
+    // The package lists are missing (a fresh container) or old.
     context.log('fetching the package lists with apt-get update');
     await apt(['update'], { timeoutMs: downloadTimeoutMs });
     await download();
   }
-  // A dpkg that is killed must be repaired by hand, so once it unpacks it is left to end by itself.
+  // A killed dpkg must be repaired by hand, so it may end by itself after it has started to unpack.
   await apt(wanted, { timeoutMs: unpackTimeoutMs, graceMs: 60_000, patient: true });
 }

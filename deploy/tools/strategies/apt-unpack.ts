@@ -8,13 +8,13 @@ import { programsInPath } from './find-in-path.ts';
 
 const unpackTimeoutMs = 2 * 60_000;
 
-/** In place of a version in the cache: the package has whichever the distribution has. */
+/** Replaces the version in the cache: the package has the version of the distribution. */
 export const unpackedVersion = 'apt';
 
 /**
- * Downloads a Debian package and unpacks it into the cache, without installing it: nothing of the system changes, and no
- * service of it is started. `kept` is the path of the program (or of a folder of programs) inside the package. It needs
- * root only where the package lists are missing.
+ * Downloads a Debian package and unpacks it into the cache. The package is not installed: the system is not changed, and
+ * its services do not start. `kept` is the path of the program (or of a folder of programs) in the package. Root is
+ * needed only if the package lists are missing.
  */
 export function aptUnpack(options: { readonly package: string; readonly kept: string }): Strategy {
   return {
@@ -51,7 +51,7 @@ async function download(name: string, folder: string, context: ToolContext): Pro
     await once();
   } catch {
     signal.throwIfAborted();
-    // The lists are missing (a fresh container) or old.
+    // The package lists are missing (a fresh container) or old.
     const apt = await aptCommand(context);
     context.log('fetching the package lists with apt-get update');
     await withAptLock(context, () => apt(['update'], { timeoutMs: downloadTimeoutMs }));

@@ -13,13 +13,13 @@ interface ReleaseArchive {
   readonly member: (platform: string) => string;
 }
 
-/** Checksums of the archive by platform, in hex. A platform that is not listed is not downloaded. */
+/** Checksums of the archive by platform, in hex. The release is downloaded only for these platforms. */
 type Pins =
   { readonly sha256: Readonly<Record<string, string>> } | { readonly sha512: Readonly<Record<string, string>> };
 
 export type Release = ReleaseArchive & Pins;
 
-/** Downloads the official release into the cache; an archive whose checksum differs is thrown away unopened. */
+/** Downloads the official release into the cache; an archive with a different checksum is deleted without unpacking. */
 export function downloadRelease(release: Release): Strategy {
   return {
     title: `download of release ${release.version}`,

@@ -1,7 +1,7 @@
 import type { Strategy } from '../tool.ts';
 import { existing } from './find-in-path.ts';
 
-/** Looks at places outside PATH where installers are known to put the tool. */
+/** Checks paths outside PATH that installers use for the tool. */
 export function findAt(...paths: readonly string[]): Strategy {
   return {
     title: 'known places',

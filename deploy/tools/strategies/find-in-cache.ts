@@ -2,7 +2,7 @@ import { cachedPath } from '../cached-file.ts';
 import type { Strategy } from '../tool.ts';
 import { existing } from './find-in-path.ts';
 
-/** Looks for these versions in the cache folder, the first one first. */
+/** Searches the cache folder for these versions, in order. */
 export function findInCache(...versions: readonly string[]): Strategy {
   return {
     title: 'cache',

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import type { Environment } from '@webcapture/shared/runtime/env.ts';
 import type { Strategy } from '../tool.ts';
 
-/** Looks for programs of these names in every folder of PATH. */
+/** Searches every folder of PATH for programs with these names. */
 export function findInPath(...names: readonly string[]): Strategy {
   return {
     title: 'PATH',
@@ -15,13 +15,13 @@ export function findInPath(...names: readonly string[]): Strategy {
   };
 }
 
-/** All of them, the first name first. */
+/** Returns all matching programs, those with the first name first. */
 export async function programsInPath(names: readonly string[], env: Environment): Promise<readonly string[]> {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return existing(names.flatMap((name) => folders.map((folder) => join(folder, name))));
 }
 
-/** Those of the paths that can be executed. */
+/** Returns the executable files among the paths. */
 export async function existing(paths: readonly string[]): Promise<readonly string[]> {
   const there = await Promise.all(
     paths.map((path) =>

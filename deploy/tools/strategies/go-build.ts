@@ -8,21 +8,21 @@ import type { Strategy } from '../tool.ts';
 export interface GoSources {
   /** Folder of a Go module of this repository. */
   readonly module: URL;
-  /** Folders in it, one for each program. */
+  /** Folders in the module, one for each program. */
   readonly programs: readonly string[];
   readonly version: string;
-  /** Variables that the linker sets: by these Kubernetes knows its own version. */
+  /** Variables that the linker sets; Kubernetes gets its version from them. */
   readonly variables: Readonly<Record<string, string>>;
-  /** The path that is kept, seen from the folder that the programs are built into; '.' keeps all of them. */
+  /** Path to keep, relative to the output folder; '.' keeps all programs. */
   readonly kept: string;
 }
 
-/** Kubernetes takes four minutes on two idle cores. */
+/** Building Kubernetes takes four minutes on two idle cores. */
 const buildTimeoutMs = 30 * 60_000;
 
 /**
- * Builds programs out of a module of this repository, for those that `go install` refuses. Go checks what it downloads
- * against the module's go.sum. It gives way to everything else on the machine: tests run beside it.
+ * Builds programs from a module of this repository that `go install` refuses. Go checks downloads against the module's
+ * go.sum. The build has a low priority, because tests run at the same time.
  */
 export function goBuild(sources: GoSources): Strategy {
   const { module, programs, version, variables } = sources;

@@ -9,10 +9,10 @@ export interface GoModule {
   readonly version: string;
 }
 
-/** Downloads and compiles take this long on a slow machine; nothing waits longer. */
+/** Timeout of downloading and compiling on a slow machine. */
 const buildTimeoutMs = 10 * 60_000;
 
-/** Builds a pinned version into the cache. Go itself checks the sources against its checksum database. */
+/** Builds a pinned version into the cache. Go checks the sources against its checksum database. */
 export function goInstall(module: GoModule): Strategy {
   const target = `${module.package}@v${module.version}`;
   return {

@@ -13,7 +13,7 @@ export interface ModuleFiles {
 
 const downloadTimeoutMs = 5 * 60_000;
 
-/** Takes files out of Go modules into one folder of the cache. Go checks the modules against its checksum database. */
+/** Copies files of Go modules into one folder of the cache. Go checks the modules against its checksum database. */
 export function goModuleFiles(version: string, modules: readonly ModuleFiles[]): Strategy {
   return {
     title: `files of ${modules.map(({ module }) => module).join(', ')}`,
@@ -30,7 +30,7 @@ export function goModuleFiles(version: string, modules: readonly ModuleFiles[]):
               ...options,
               timeoutMs: downloadTimeoutMs,
             });
-          // What is wrong is told in a line of its own only without -json; where the files are, only with it.
+          // The first call prints a readable error; only `-json` prints the location of the files.
           await download();
           const { Dir: from } = JSON.parse(await download('-json')) as { Dir: string };
           for (const file of files) await copyFile(join(from, file), join(out, basename(file)));

@@ -5,31 +5,31 @@ import { runCommand } from '../run-command.ts';
 import type { Strategy, ToolContext } from '../tool.ts';
 
 export interface PlaywrightBrowser {
-  /** As Playwright names it. */
+  /** Name in Playwright. */
   readonly name: string;
-  /** What the program may be called, on any platform. */
+  /** Possible names of the program on all platforms. */
   readonly programs: readonly string[];
-  /** More arguments for `install`. */
+  /** Additional arguments of `install`. */
   readonly args: readonly string[];
 }
 
 const downloadTimeoutMs = 5 * 60_000;
 
-/** Looks where Playwright keeps the browser that belongs to the installed version of it. */
+/** Finds the browser in the folder of the installed version of Playwright. */
 export function findInPlaywright(browser: PlaywrightBrowser): Strategy {
   return {
     title: "Playwright's cache",
     candidates: async (_tool, context) => {
       const folder = await installLocation(browser, context);
       const names = await readdir(folder, { recursive: true }).catch((): string[] => []);
-      // Written last, when all of the browser is there.
+      // Playwright writes this file last.
       if (!names.includes('INSTALLATION_COMPLETE')) throw new Error(`nothing in ${folder}`);
       return names.filter((name) => browser.programs.includes(baseName(name))).map((name) => join(folder, name));
     },
   };
 }
 
-/** Lets Playwright download it. */
+/** Downloads the browser with Playwright. */
 export function downloadByPlaywright(browser: PlaywrightBrowser): Strategy {
   return {
     title: `Playwright's download of ${browser.name}`,

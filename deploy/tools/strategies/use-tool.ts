@@ -1,6 +1,6 @@
 import type { Strategy } from '../tool.ts';
 
-/** Takes another tool of the registry in this one's place. */
+/** Uses another tool of the registry instead. */
 export function useTool(other: string): Strategy {
   return {
     title: `${other} in its place`,

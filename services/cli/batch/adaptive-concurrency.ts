@@ -1,9 +1,9 @@
-/** Where a service does not say how long to wait. */
+/** Pause after a refusal without Retry-After. */
 const defaultPauseMs = 1000;
 
 /**
- * How many captures are under way at a time: one more after as many successes as there were places, half as many when the
- * service refuses one, and none before the time that the refusal names.
+ * Limits the number of parallel captures. The limit increases by one after as many successes as the limit, and is halved
+ * when the service refuses a capture. No request is sent before the time that the refusal names.
  */
 export class AdaptiveConcurrency {
   readonly #max: number;
@@ -11,7 +11,7 @@ export class AdaptiveConcurrency {
   #limit: number;
   #successes = 0;
   #pausedUntil = 0;
-  /** Refusals of requests that were sent before the limit was halved tell nothing new. */
+  /** Refusals of requests that were sent before this time do not halve the limit again. */
   #halvedAt = -Infinity;
 
   constructor(max: number, now: () => number = Date.now) {

@@ -71,7 +71,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   const { terminal, signal } = context;
   const common = await readCaptureFlags(flags as unknown as Record<string, unknown>);
   const entries = makeEntries(await readEntries(context, list, flags.sitemapOrigin), common);
-  // A batch waits for limits in its own way, and repeats what failed.
+  // A batch handles limits and retries itself.
   const { client, url: service } = await connect(context, flags, { maxRetries: 0 });
   const folder = flags.output;
   await prepareFolder(folder);
@@ -108,7 +108,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
     view.stop();
   }
   const summary = await writeIndex(folder, entries, journal).catch((error: unknown) => {
-    // Of a full disk, the first word is enough.
+    // If the batch has already failed, for example because of a full disk, only that error is reported.
     if (broken === undefined) throw error;
     return undefined;
   });
@@ -116,7 +116,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   if (summary === undefined) return;
   if (flags.json === true) terminal.stdout.write(json(summary));
   else terminal.stdout.write(describe(summary, folder));
-  // A picture that somebody removed meanwhile is no failure of a capture, and missing all the same.
+  // A file that was removed during the batch is not a failed capture, but it is missing.
   if (summary.saved < summary.total) context.setExit('negative');
 }
 
@@ -147,7 +147,7 @@ async function writeIndex(folder: string, entries: readonly Entry[], journal: Jo
   return { total: entries.length, saved: done.size, failures, files };
 }
 
-/** More failures are in index.html. */
+/** index.html lists all failures. */
 const maxShownFailures = 20;
 
 function describe({ total, saved, failures }: BatchSummary, folder: string): string {
@@ -199,7 +199,7 @@ function decode(bytes: Buffer, name: string): string {
   }
 }
 
-/** A folder of its own: what else stands in it could be overwritten. */
+/** Requires an empty folder or one with a batch, because other files could be overwritten. */
 async function prepareFolder(folder: string): Promise<void> {
   const names = await withFileErrors(folder, async () => {
     await mkdir(folder, { recursive: true });
@@ -213,10 +213,10 @@ async function prepareFolder(folder: string): Promise<void> {
   );
 }
 
-/** Those of a process that was killed. */
+/** Removes the temporary files of killed processes. */
 async function removeTemporaryFiles(folder: string): Promise<void> {
   await withFileErrors(folder, async () => {
-    // With types, it does not go into folders behind links.
+    // With withFileTypes, readdir does not follow links to folders.
     for (const { parentPath, name } of await readdir(folder, { recursive: true, withFileTypes: true })) {
       if (temporaryName.test(name)) await rm(join(parentPath, name), { force: true });
     }

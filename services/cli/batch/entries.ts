@@ -15,36 +15,38 @@ import { isObject, parseJson } from '../json.ts';
 
 /** One page of a batch. */
 export interface Entry {
-  /** Names the entry from run to run: made of its request, and of how many equal ones stand before it. */
+  /** Identifies the entry across runs: a hash of its request, with a number if the list has equal requests before it. */
   readonly id: string;
-  /** What the person knows it by. */
+  /** The page address, for messages. */
   readonly url: string;
   /** Body of POST /capture. */
   readonly request: Readonly<Record<string, unknown>>;
-  /** Path of the picture in the output folder, as the list names it. */
+  /** Path of the picture in the output folder, from the list. */
   readonly file: string | undefined;
-  /** Such as `line 3`. */
+  /** Location in the list, such as `line 3`. */
   readonly place: string;
 }
 
-/** An entry as its file has it. */
+/** An entry as written in its file. */
 export interface RawEntry {
   readonly place: string;
   readonly request: Record<string, unknown>;
   readonly file?: string | undefined;
 }
 
-/** What a batch needs to know of a capture's end, or decides itself. */
+/** Options that a batch sets itself. */
 export const notForBatches = ['background', 'webhook'];
 
-/** The most problems that are told at once. */
+/** Maximum number of problems in one message. */
 const maxProblems = 10;
 
 export const maxEntries = 100_000;
 
 /**
- * @param common options for all entries; those of an entry take precedence
- * @throws CliError `usage` that names the lines that are wrong
+ * Converts the entries of a list to requests.
+ *
+ * @param common options for all entries; the options of an entry override them
+ * @throws CliError `usage` that names the invalid lines
  */
 export function makeEntries(raw: readonly RawEntry[], common: Record<string, unknown>): Entry[] {
   if (raw.length === 0) throw new CliError('usage', 'The list has no entries.');
@@ -83,17 +85,17 @@ export function isWebAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** JSON with the names of objects in order. */
+/** JSON with sorted object keys. */
 function canonical(value: unknown): string {
   return JSON.stringify(value, (_name, each: unknown) =>
     isObject(each) ? Object.fromEntries(Object.entries(each).toSorted(([a], [b]) => (a < b ? -1 : 1))) : each,
   );
 }
 
-/** How a list is written. A sitemap is read elsewhere. */
+/** Format of a list. The module for sitemaps reads sitemaps. */
 export type ListForm = 'csv' | 'jsonl' | 'plain';
 
-/** By what it begins with: an object, a header with a column url, or anything else. */
+/** Detects the format by the start of the text: an object, a header with a column url, or any other text. */
 export function formOf(text: string): ListForm {
   const first = text.split(/\r?\n/).find((line) => line.trim() !== '') ?? '';
   if (/^\s*\{/.test(first) || (/^\s*"/.test(first) && isJson(first))) return 'jsonl';
@@ -103,7 +105,7 @@ export function formOf(text: string): ListForm {
 
 const isJson = (text: string) => parseJson(text) !== undefined;
 
-/** @throws CliError `usage` for what is not of that form */
+/** @throws CliError `usage` for text in another format */
 export function readList(text: string, form: ListForm = formOf(text)): RawEntry[] {
   const plain = text.replace(/^\uFEFF/, '');
   switch (form) {
@@ -116,7 +118,7 @@ export function readList(text: string, form: ListForm = formOf(text)): RawEntry[
   }
 }
 
-/** Addresses, one a line; empty lines and lines that begin with # are left out. */
+/** Reads one address per line; skips empty lines and lines that start with #. */
 function readAddresses(text: string): RawEntry[] {
   return text.split(/\r?\n/).flatMap((line, index) => {
     const url = line.trim();
@@ -153,10 +155,13 @@ const byColumn = new Map<string, CaptureOption>(
   ]),
 );
 
-/** A list of one column has none, and its addresses may contain commas. */
+/** A list with one column has no delimiter, and its addresses may contain commas. */
 const noDelimiter = '\u0001';
 
-/** Columns: url, file, and options by field (`viewport.width`) or flag (`viewport-width`). An empty cell sets nothing. */
+/**
+ * Reads the columns url and file, and options by field (`viewport.width`) or flag (`viewport-width`). An empty cell sets
+ * no option.
+ */
 function readCsv(text: string): RawEntry[] {
   const delimiter = [',', ';', '\t'].find((each) => (text.split('\n', 1)[0] ?? '').includes(each)) ?? noDelimiter;
   let rows: { record: string[]; info: { lines: number } }[];
@@ -191,7 +196,7 @@ function readCsv(text: string): RawEntry[] {
   });
 }
 
-/** A cell can hold a list as JSON, else it is one value. */
+/** Returns the values of a cell: a list as JSON, or one value. */
 function cellsOf({ reading }: CaptureOption, cell: string): string[] {
   if (reading !== 'list' || !cell.startsWith('[') || !isJson(cell)) return [cell];
   return (JSON.parse(cell) as unknown[]).map(String);

@@ -2,12 +2,12 @@ import type { Format } from '@webcapture/shared/api/formats.ts';
 import { CliError } from '../errors.ts';
 import type { Entry } from './entries.ts';
 
-/** Bytes: file systems take 255 for a name, and temporary files and endings need some. */
+/** In bytes. File systems allow 255 for a name, and temporary files and extensions need a part of it. */
 const maxNameBytes = 120;
 /** Such as `-100000.webp`. */
 const maxEndingBytes = 12;
 
-/** Files of a batch that are no pictures. */
+/** Files of a batch that are not pictures. */
 export const stateFile = '.webcapture-batch.jsonl';
 export const lockFile = '.webcapture-batch.lock';
 export const indexFile = 'index.html';
@@ -17,15 +17,15 @@ const extensions: Readonly<Record<Format, string>> = { png: '.png', jpeg: '.jpg'
 const extensionOf = ({ request }: Entry) => extensions[(request['format'] as Format | undefined) ?? 'png'];
 
 /**
- * A file of its own for each entry, inside of the output folder: that of an earlier run, the one that the list names, else one made
- * of the address. Names that differ only by case count as the same, since some file systems take them so.
+ * Returns a distinct file in the output folder for each entry: that of an earlier run, the one in the list, or one derived from the
+ * address. Names that differ only by case count as equal, because some file systems do not distinguish them.
  *
- * @param earlier by the entries' ids
- * @throws CliError `usage` for names of the list that collide or leave the folder
+ * @param earlier files of earlier runs by entry id
+ * @throws CliError `usage` for names of the list that collide or are outside the folder
  */
 export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<string, string>): Map<string, string> {
   const files = new Map<string, string>();
-  // Also those of entries that the list no longer has: their pictures are not overwritten.
+  // Includes entries that are no longer in the list, so that their pictures are not overwritten.
   const taken = new Set([stateFile, lockFile, indexFile, ...[...earlier.values()].map((file) => file.toLowerCase())]);
   for (const { id } of entries) {
     const file = earlier.get(id);
@@ -43,7 +43,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
     files.set(entry.id, file);
     taken.add(file.toLowerCase());
   }
-  // Of thousands of equal addresses, each starts counting where the one before it stopped.
+  // Avoids quadratic time for thousands of equal addresses: each continues counting after the previous one.
   const numbers = new Map<string, number>();
   for (const entry of entries) {
     if (files.has(entry.id)) continue;
@@ -59,7 +59,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
   return files;
 }
 
-/** Letters of the address that every file system takes: `example.com-blog-a` for `https://example.com/blog/a/`. */
+/** Characters of the address that every file system allows: `example.com-blog-a` for `https://example.com/blog/a/`. */
 function nameOf(url: string): string {
   const whole = url.replace(/^https?:\/\//i, '').replace(/^[^/?#]*@/, '');
   const plain = whole
@@ -69,11 +69,11 @@ function nameOf(url: string): string {
     .slice(0, maxNameBytes)
     .replaceAll(/^[-.]+|[-.]+$/g, '')
     .toLowerCase();
-  // Windows keeps these names for devices, with any ending.
+  // Windows reserves these names for devices, with any extension.
   return plain === '' || /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/.test(plain) ? `page-${plain}`.replace(/-$/, '') : plain;
 }
 
-/** A name of the list, as a path with forward slashes below the output folder. */
+/** Validates a name of the list. It must be a path with forward slashes inside the output folder. */
 function checkName({ file = '', place, ...entry }: Entry): string {
   const problem = problemOfName(file, maxNameBytes);
   if (problem !== undefined) {
@@ -82,7 +82,7 @@ function checkName({ file = '', place, ...entry }: Entry): string {
   return isPicture(file) ? file : `${file}${extensionOf({ file, place, ...entry })}`;
 }
 
-/** Whether {@link chooseFiles} may have given out this name, which has an ending and perhaps a number by then. */
+/** Whether {@link chooseFiles} may have created this name, including the extension and a number. */
 export const isChosenName = (file: string): boolean =>
   problemOfName(file, maxNameBytes + maxEndingBytes) === undefined && isPicture(file);
 

@@ -17,8 +17,8 @@ td, th { border-bottom: 1px solid #8886; overflow-wrap: anywhere; padding: .3rem
 `;
 
 /**
- * A page that shows what a batch has made, for the output folder: it needs no other file but the pictures, runs no script, and
- * fetches nothing from elsewhere.
+ * Renders a page that shows the results of a batch, for the output folder. It needs only the pictures, contains no script, and
+ * loads nothing from the network.
  */
 export function renderIndexPage(
   entries: readonly Entry[],
@@ -71,7 +71,7 @@ function tile(entry: Entry, state: EntryState | undefined): string {
 `;
 }
 
-/** Only what is an http or https address becomes a link. */
+/** Links only http and https addresses. */
 function link(url: string): string {
   const text = `<bdi>${escape(url)}</bdi>`;
   if (!URL.canParse(url)) return text;
@@ -89,7 +89,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text for any place of a page. Letters that would reorder what is around them are shown as their number. */
+/** Escapes text for any position in a page. Characters that would reorder the surrounding text are shown as their code. */
 function escape(text: string): string {
   return plainText(text).replaceAll(/[&<>"']/g, (letter) => entities[letter] ?? '');
 }

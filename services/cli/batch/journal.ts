@@ -6,7 +6,7 @@ import { withFileErrors } from '../files.ts';
 import { isObject, parseJson } from '../json.ts';
 import { isChosenName, lockFile, stateFile } from './file-names.ts';
 
-/** What is known of a picture once its capture has completed. */
+/** The data of a completed capture. */
 export interface CapturedPage {
   readonly uuid: string;
   readonly fileUrl: string;
@@ -18,26 +18,26 @@ export interface CapturedPage {
   readonly remarks: readonly string[];
 }
 
-/** A line of the journal. Those of an entry follow each other in this order; `failed` can follow any of them. */
+/** A line of the journal. The lines of an entry follow each other in this order; `failed` can follow any of them. */
 export type JournalLine =
   | { readonly type: 'batch'; readonly version: 1; readonly service: string; readonly at: string }
-  /** Stands there before the request is sent: whoever goes on sends it again under the same Idempotency-Key. */
+  /** Written before the request is sent. A later run repeats the request with the same Idempotency-Key. */
   | { readonly type: 'begun'; readonly id: string; readonly key: string; readonly file: string; readonly url: string }
   | ({ readonly type: 'captured'; readonly id: string } & CapturedPage)
   | { readonly type: 'saved'; readonly id: string; readonly bytes: number }
   | { readonly type: 'failed'; readonly id: string; readonly code: string; readonly message: string };
 
-/** How far an entry has come. */
+/** Progress of an entry. */
 export interface EntryState {
   readonly key: string;
   readonly file: string;
   readonly captured?: CapturedPage | undefined;
-  /** Bytes of the file, once it is in its place. */
+  /** Size of the file in bytes; undefined until it is saved. */
   readonly saved?: number | undefined;
   readonly failed?: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** What the journal says after this line. A new beginning forgets what was before. */
+/** Returns the state of an entry after a line. `begun` resets it. */
 function afterLine(state: EntryState | undefined, line: JournalLine): EntryState | undefined {
   switch (line.type) {
     case 'batch':
@@ -56,8 +56,8 @@ function afterLine(state: EntryState | undefined, line: JournalLine): EntryState
 }
 
 /**
- * What a batch has done, one JSON line after the other in a file of its output folder, so that it goes on where it was, in
- * whatever way it ended. One process at a time has it.
+ * The progress of a batch, one JSON object per line in a file of its output folder. A later run continues after any end of
+ * the process, including a crash. A lock allows one process per folder.
  */
 export class Journal implements AsyncDisposable {
   readonly states: ReadonlyMap<string, EntryState>;
@@ -74,10 +74,10 @@ export class Journal implements AsyncDisposable {
   }
 
   /**
-   * Opens the journal of a folder, or begins it.
+   * Opens or creates the journal of a folder.
    *
-   * @param service address of the service: an Idempotency-Key holds for one of them
-   * @throws CliError `usage` when another process has it, it is that of another service, or none of a batch; `file`
+   * @param service address of the service: an Idempotency-Key is valid for one service
+   * @throws CliError `usage` if another process uses the journal, or if it belongs to another service or to no batch; `file`
    */
   static async open(folder: string, service: string): Promise<Journal> {
     const path = join(folder, stateFile);
@@ -92,7 +92,7 @@ export class Journal implements AsyncDisposable {
           if (line.type === 'batch') checkService(line.service, service, folder);
           else apply(states, line);
         }
-        // The last line of a process that was killed may be a part of one; so may one that the disk had no room for.
+        // The last line may be incomplete after a kill or on a full disk.
         if (whole < size) await file.truncate(whole);
         const journal = new Journal(folder, file, states);
         if (lines.length === 0) {
@@ -107,7 +107,7 @@ export class Journal implements AsyncDisposable {
     }
   }
 
-  /** Resolves when the line is on the disk. @throws CliError `file` */
+  /** Resolves when the line is on disk. @throws CliError `file` */
   async write(line: JournalLine): Promise<void> {
     const write = this.#lastWrite.then(() => this.#append(line));
     this.#lastWrite = write.catch(() => undefined);
@@ -123,7 +123,7 @@ export class Journal implements AsyncDisposable {
         await this.#file.appendFile(`${JSON.stringify(line)}\n`);
         await this.#file.datasync();
       } catch (error) {
-        // A part of a line would spoil the one after it.
+        // An incomplete line would corrupt the next one.
         await this.#file.truncate(size).catch(() => undefined);
         throw error;
       }
@@ -150,11 +150,11 @@ function checkService(earlier: string, service: string, folder: string): void {
   );
 }
 
-/** A file of its own: through a link, or into a pipe, it would be another's. @throws CliError `usage` */
+/** Opens a regular file only: a link or a pipe may lead to a file outside the folder. @throws CliError `usage` */
 async function openRegular(path: string): Promise<FileHandle> {
   const refused = (cause?: unknown) =>
     new CliError('usage', `${path} is not a regular file. Choose another folder with --output.`, { cause });
-  // Windows has no such flag, and lets few users make links.
+  // Windows has no such flag, and only few users may create links there.
   const noFollow = (constants.O_NOFOLLOW as number | undefined) ?? 0;
   const flags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | noFollow;
   const file = await open(path, flags, 0o644).catch((error: unknown) => {
@@ -168,8 +168,8 @@ async function openRegular(path: string): Promise<FileHandle> {
 const firstLineStart = '{"type":"batch",';
 
 /**
- * The lines, and how many bytes they have; a part of a line after them is left out. Whoever made the folder may have written
- * them: what no batch writes is refused, and stays as it is.
+ * Returns the lines and their size in bytes, without an incomplete last line. The file may come from an untrusted source, so
+ * a line that no batch writes is refused, and the file is not changed.
  *
  * @throws CliError `usage`
  */
@@ -218,7 +218,7 @@ function isJournalLine(line: unknown): line is JournalLine {
 
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether a folder has the journal of a batch. */
+/** Whether a folder contains the journal of a batch. */
 export async function hasJournal(folder: string): Promise<boolean> {
   return access(join(folder, stateFile)).then(
     () => true,
@@ -226,11 +226,11 @@ export async function hasJournal(folder: string): Promise<boolean> {
   );
 }
 
-/** Takes the folder for this process. The lock of a process of this host that is gone is replaced. */
+/** Locks the folder for this process. Replaces the lock of a process of this host that no longer runs. */
 async function lock(folder: string): Promise<void> {
   const path = join(folder, lockFile);
   if (await create(path)) return;
-  // The lock that is removed must be the one that was read: one process at a time may do so.
+  // The lock that is removed must be the one that was read, so a second lock protects the replacement.
   const takeover = `${path}-takeover`;
   if (!(await create(takeover))) throw await lockedError(folder, takeover);
   try {
@@ -241,7 +241,7 @@ async function lock(folder: string): Promise<void> {
   }
 }
 
-/** Whether it was not there before. */
+/** Creates the lock file; returns false if it exists. */
 async function create(path: string): Promise<boolean> {
   try {
     await writeFile(path, `${process.pid} ${hostname()}`, { flag: 'wx' });
@@ -264,8 +264,8 @@ async function ownerOf(path: string): Promise<Owner | undefined> {
 }
 
 /**
- * Whether its process is gone. Those of another host or container cannot be seen from here; a lock with the number of this
- * process is that of an earlier one, as in a container that was restarted.
+ * Whether the process of a lock no longer runs. Processes of other hosts and containers are not visible. A lock with the pid
+ * of this process belongs to an earlier process, for example in a restarted container.
  */
 const isAbandoned = (owner: Owner | undefined) =>
   owner?.host === hostname() && (owner.pid === process.pid || !isRunning(owner.pid));

@@ -3,13 +3,13 @@ import { plainText, shortText } from '../text.ts';
 import type { Terminal } from '../terminal.ts';
 import type { BatchEvent, BatchProgress } from './runner.ts';
 
-/** How a batch shows how far it is. */
+/** Shows the progress of a batch. */
 export interface ProgressView {
   show(event: BatchEvent, progress: BatchProgress): void;
   stop(): void;
 }
 
-/** A bar on a terminal, else a line for each entry. */
+/** Returns a progress bar on a terminal; otherwise prints a line for each entry. */
 export function createProgressView({ stderr }: Terminal, first: BatchProgress): ProgressView {
   return stderr.isTTY === true ? barView(stderr, first) : lineView(stderr);
 }
@@ -23,7 +23,7 @@ function barView(stderr: Terminal['stderr'], first: BatchProgress): ProgressView
       clearOnComplete: true,
       etaBuffer: 50,
       fps: 5,
-      // Ctrl-C ends the batch in its own way.
+      // The batch handles Ctrl-C itself.
       gracefulExit: false,
     },
     Presets.shades_classic,

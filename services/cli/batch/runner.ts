@@ -12,7 +12,7 @@ import type { Entry } from './entries.ts';
 import type { CapturedPage, EntryState, Journal } from './journal.ts';
 import { AdaptiveConcurrency } from './adaptive-concurrency.ts';
 
-/** How a batch stands. */
+/** Progress of a batch. */
 export interface BatchProgress {
   readonly total: number;
   readonly saved: number;
@@ -32,7 +32,7 @@ interface BatchRunOptions {
   readonly journal: Journal;
   readonly folder: string;
   readonly entries: readonly Entry[];
-  /** By the ids of the entries. */
+  /** By entry id. */
   readonly files: ReadonlyMap<string, string>;
   readonly maxConcurrency: number;
   readonly maxRetries: number;
@@ -40,19 +40,19 @@ interface BatchRunOptions {
   readonly onEvent: (event: BatchEvent, progress: BatchProgress) => void;
 }
 
-/** What goes wrong for one entry goes wrong for all: the batch ends, and goes on when the reason is gone. */
+/** Failures that affect every entry. The batch ends, and a later run continues it. */
 const fatalKinds: ReadonlySet<ExitKind> = new Set(['authentication', 'quota', 'file', 'interrupted', 'terminated']);
 
-/** When so many entries in a row found no service, the others would not either. */
+/** After this number of consecutive entries without a response, the batch ends. */
 const maxUnservedEntries = 3;
 
-/** About half a minute: a service that is being restarted comes back. */
+/** About 30 s, sufficient for a restart of the service. */
 const minUnavailableRetries = 6;
 
 const minBackoffMs = 500;
 const maxBackoffMs = 10_000;
 
-/** Captures what is missing, and puts each file into its place. One per run of the command. */
+/** Captures the missing entries and saves their files. Create one for each run of the command. */
 export class BatchRun {
   readonly #options: BatchRunOptions;
   readonly #concurrency: AdaptiveConcurrency;
@@ -82,7 +82,7 @@ export class BatchRun {
     };
   }
 
-  /** Resolves when every entry is saved or has failed. @throws CliError when the batch cannot go on */
+  /** Resolves when every entry has been saved or has failed. @throws CliError if the batch cannot continue */
   async run(): Promise<void> {
     const running = new Set<Promise<void>>();
     try {
@@ -91,14 +91,14 @@ export class BatchRun {
         const mayStart = this.#waiting.length > 0 && running.size < this.#concurrency.limit;
         const { pauseMs } = this.#concurrency;
         if (mayStart && pauseMs === 0) {
-          // A race that another task has won would not see its error.
+          // Promise.race would lose the error of a task that settles after another one.
           const task: Promise<void> = this.#start()
             .catch((error: unknown) => this.#stop.abort(error))
             .finally(() => running.delete(task));
           running.add(task);
           continue;
         }
-        // What ends meanwhile may change the limit.
+        // A task that ends meanwhile may change the limit.
         const wake = new AbortController();
         const pause = mayStart ? sleep(pauseMs, undefined, { signal: wake.signal }).catch(() => undefined) : undefined;
         await Promise.race(
@@ -127,7 +127,7 @@ export class BatchRun {
 
   async #attempt(entry: Entry): Promise<void> {
     const { maxRetries, journal } = this.#options;
-    // Before the capture is paid for.
+    // Checked before the capture is charged.
     await checkRegular(this.#pathOf(entry));
     for (let attempt = 0; ; attempt++) {
       this.#signal.throwIfAborted();
@@ -161,7 +161,7 @@ export class BatchRun {
     }
   }
 
-  /** A limit refused it: it is the next one when the time has come. */
+  /** A limit refused the entry: it is the next one to be sent after the pause. */
   #refuse(entry: Entry, sentAt: number, retryAfterMs: number | null): void {
     this.#waiting.unshift(entry);
     const wasPaused = this.#concurrency.pauseMs > 0;
@@ -169,7 +169,7 @@ export class BatchRun {
     if (!wasPaused) this.#options.onEvent({ type: 'paused', ms: this.#concurrency.pauseMs }, this.progress);
   }
 
-  /** What an earlier run has captured is not captured again. */
+  /** Reuses the capture of an earlier run. */
   async #capture(entry: Entry): Promise<CapturedPage> {
     const { client, journal } = this.#options;
     const earlier = journal.states.get(entry.id);
@@ -199,15 +199,15 @@ export class BatchRun {
   }
 
   /**
-   * Asks the service for the address of the file: a journal that somebody else wrote could name any. Undefined when the service does
-   * not tell; the Idempotency-Key finds the capture then.
+   * Requests the address of the file from the service, because a journal from an untrusted source could contain any address. Returns
+   * undefined if the service does not return it; the Idempotency-Key then finds the capture.
    */
   async #locate(captured: CapturedPage): Promise<CapturedPage | undefined> {
     try {
       const state = await this.#options.client.getCapture(captured.uuid, { signal: this.#signal });
       return state.status === 'completed' ? { ...captured, fileUrl: state.fileUrl } : undefined;
     } catch (error) {
-      // FORBIDDEN: the key may capture, but not read.
+      // FORBIDDEN: the key has the scope for captures, but not for reading.
       if (error instanceof WebcaptureError && (error.status === 404 || error.code === 'FORBIDDEN')) return undefined;
       throw error;
     }
@@ -219,7 +219,7 @@ export class BatchRun {
     return begun;
   }
 
-  /** Its path in the output folder. */
+  /** Path of an entry's file in the output folder. */
   #fileOf({ id }: Entry): string {
     const file = this.#options.files.get(id);
     if (file === undefined) throw new Error(`no file was chosen for ${id}`);
@@ -242,7 +242,7 @@ export class BatchRun {
     this.#options.onEvent({ type: 'saved', entry, file }, this.progress);
   }
 
-  /** A file that the service no longer has is the reason to capture the page again. */
+  /** Captures the page again if the service no longer has the file. */
   async #fetch(entry: Entry, fileUrl: string, client: Webcapture): ReturnType<Webcapture['file']> {
     try {
       return await client.file(fileUrl, { signal: this.#signal });
@@ -255,7 +255,7 @@ export class BatchRun {
   }
 }
 
-/** Makes the folders that lead to a file. A link among them would lead out of the output folder. @throws CliError `file` */
+/** Creates the folders of a file. A link among them could lead out of the output folder. @throws CliError `file` */
 async function makeFolders(folder: string, file: string): Promise<void> {
   let path = folder;
   for (const step of file.split('/').slice(0, -1)) {
@@ -270,7 +270,7 @@ async function makeFolders(folder: string, file: string): Promise<void> {
   }
 }
 
-/** Fails when fewer bytes come than were announced. */
+/** Throws if fewer bytes arrive than announced. */
 async function* complete(stream: AsyncIterable<Uint8Array>, size: number | null): AsyncIterable<Uint8Array> {
   let received = 0;
   try {
@@ -286,14 +286,14 @@ async function* complete(stream: AsyncIterable<Uint8Array>, size: number | null)
   }
 }
 
-/** Rejects with the reason of the signal; waits no longer once `end` is aborted. */
+/** Rejects with the reason of the signal; stops waiting when `end` is aborted. */
 function aborted(signal: AbortSignal, end: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: end });
   });
 }
 
-/** Entries whose file is in its place, whole. */
+/** Returns the entries whose complete file has been saved. */
 export async function findDone(journal: Journal, folder: string, entries: readonly Entry[]): Promise<Set<string>> {
   const done = new Set<string>();
   for (const { id } of entries) {
@@ -308,7 +308,7 @@ export async function findDone(journal: Journal, folder: string, entries: readon
   return done;
 }
 
-/** An error that ends a batch, with what to do about it. */
+/** Creates the error that ends a batch, with advice for the user. */
 export function batchError(error: CliError, { saved, total }: BatchProgress): CliError {
   const sentence = `${error.message} ${saved} of ${total} are done. Run the same command again to go on; nothing is captured twice.`;
   return new CliError(error.kind, sentence, { cause: error });

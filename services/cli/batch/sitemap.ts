@@ -7,7 +7,7 @@ import { CliError } from '../errors.ts';
 import type { RawEntry } from './entries.ts';
 import { isWebAddress, maxEntries } from './entries.ts';
 
-/** What sitemaps.org allows a sitemap to have, uncompressed. */
+/** Maximum uncompressed size of a sitemap according to sitemaps.org. */
 const maxSitemapBytes = 50 * 1024 * 1024;
 const maxDepth = 3;
 const maxSitemaps = 1000;
@@ -18,7 +18,8 @@ const parser = new XMLParser({
   ignoreAttributes: true,
   removeNSPrefix: true,
   parseTagValue: false,
-  // Numeric entities come with those of HTML. A document type, which could declare others, is refused before.
+  // Includes the numeric entities of HTML. Text with a document type, which could declare other entities, has already been
+  // refused.
   processEntities: true,
   htmlEntities: true,
   isArray: (name) => name === 'url' || name === 'sitemap' || name === 'loc',
@@ -29,7 +30,7 @@ export const isSitemap = (bytes: Buffer): boolean =>
 
 const isGzip = (bytes: Buffer) => bytes[0] === 0x1f && bytes[1] === 0x8b;
 
-/** Unpacked when it was compressed. @throws CliError `usage` */
+/** Decompresses a file if it is compressed. @throws CliError `usage` */
 export function unpack(bytes: Buffer, name: string): Buffer {
   if (!isGzip(bytes)) return bytes;
   try {
@@ -42,11 +43,11 @@ export function unpack(bytes: Buffer, name: string): Buffer {
 }
 
 /**
- * The pages of a sitemap, and of those that it names, each once. `warn` is told of what is left out.
+ * Returns the unique pages of a sitemap and of the sitemaps that it names. `warn` receives a sentence about skipped entries.
  *
- * As sitemaps.org asks, a sitemap names only those of its own origin: a site must not choose which addresses of this machine's
- * network are asked. A file, which a site may have made just as well, has the given origin, else that of the first sitemap that it
- * names, unless that is an address of this network.
+ * As sitemaps.org requires, a sitemap may name only sitemaps of its origin: a site must not choose which addresses of the local
+ * network receive requests. A file may come from a site as well. Its origin is the given one, otherwise that of the first sitemap
+ * that it names, unless that address is in the local network.
  */
 export async function readSitemap(
   bytes: Buffer,
@@ -95,12 +96,12 @@ export async function readSitemap(
   return [...pages].map((url) => ({ place: url.slice(0, 200), request: { url } }));
 }
 
-/** Whether an address, and all that its name leads to, is one of the public internet. */
+/** Whether an address, and all addresses of its name, are on the public internet. */
 async function isPublic(url: URL): Promise<boolean> {
   const policy = createEgressPolicy({ allow: [] });
   try {
     policy.checkLiteral(url);
-    // By the same resolver as fetch.
+    // Uses the same resolver as fetch.
     const found = await lookup(url.hostname.replaceAll(/^\[|\]$/g, ''), { all: true });
     return found.every(({ address }) => policy.checkAddress(address).allowed);
   } catch {
@@ -128,7 +129,9 @@ function locationsOf(root: unknown, item: string): string[] {
   return items.flatMap(({ loc = [] }) => loc.map(String)).filter((text) => text !== '');
 }
 
-/** A list from an http or https address. Redirects stay within its origin. @throws CliError `unavailable`, `usage` */
+/**
+ * Downloads a list from an http or https address. Redirects must stay within its origin. @throws CliError `unavailable`, `usage`
+ */
 export async function fetchBytes(url: string, signal: AbortSignal): Promise<Buffer> {
   if (!isWebAddress(url))
     throw new CliError('usage', `"${url.slice(0, 200)}" is not an http or https URL of a sitemap.`);

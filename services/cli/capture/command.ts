@@ -76,7 +76,7 @@ const formatsByExtension: Readonly<Record<string, Format>> = {
   '.pdf': 'pdf',
 };
 
-/** What --format says, else the extension of the file; both must agree. */
+/** Returns the format of --format, or of the file extension; both must agree. */
 function chooseFormat(output: string | undefined, given: Format | undefined): Format | undefined {
   const extension = output === undefined || output === '-' ? '' : extname(output).toLowerCase();
   const guessed = formatsByExtension[extension];
@@ -93,7 +93,7 @@ function chooseFormat(output: string | undefined, given: Format | undefined): Fo
   return given;
 }
 
-/** A background capture is waited for when its file is wanted. */
+/** Waits for a background capture if its file is requested. */
 async function completed(
   { terminal, signal }: Context,
   client: Webcapture,
@@ -107,7 +107,7 @@ async function completed(
   throw new CliError('captureFailed', `The capture ${answer.uuid} has no file: it is ${ended.status}.`);
 }
 
-/** @throws CliError `file`; the capture itself stands, so the message tells where it is */
+/** @throws CliError `file`; the message contains the address of the completed capture */
 export async function saveFile(
   { terminal, signal }: Context,
   client: Webcapture,
@@ -141,7 +141,10 @@ function describe(answer: CaptureResult | PendingCapture, output: string | undef
     .join('')}`;
 }
 
-/** What of a report a person should know. Texts of the page are among it: they are made plain where they are printed. */
+/**
+ * Returns the remarks of a report for the user. They may contain text of the page, which is sanitized when it is
+ * printed.
+ */
 export function remarks(report: CaptureResult['report']): string[] {
   return describeReport(report, (option) => flagOf([option]))
     .filter(isProblem)

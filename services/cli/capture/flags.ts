@@ -16,12 +16,12 @@ import {
   setOption,
 } from './options.ts';
 
-/** A field of a request that a command decides by itself has no flag there. */
+/** Fields of a request that the command sets itself and that have no flag. */
 export interface FlagOptions {
   readonly without?: readonly string[];
 }
 
-/** Gives a command a flag for each option of a capture, in groups. */
+/** Adds a flag to a command for each option of a capture, in groups. */
 export function addCaptureFlags(command: Command, { without = [] }: FlagOptions = {}): Command {
   for (const option of captureOptions) {
     if (without.includes(option.path[0] ?? '')) continue;
@@ -44,14 +44,14 @@ function flagsOf(option: CaptureOption): Option[] {
 
 const switches = new Set(captureOptions.filter(({ reading }) => reading === 'boolean').map(({ flag }) => flag));
 
-/** Whether a flag has another one that sets its option to false. */
+/** Whether a flag has a counterpart that sets its option to false. */
 export const isSwitch = ({ long }: Option): boolean => switches.has(long ?? '');
 
 /**
- * The options of a request that flags and --options name.
+ * Reads the options of a request from flags and --options.
  *
- * @param values what commander read
- * @throws CliError `usage` that names each flag that is wrong, and its rule; `file`
+ * @param values the values that commander parsed
+ * @throws CliError `usage` that names each invalid flag and its rule; `file`
  */
 export async function readCaptureFlags(values: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
   const file = values['options'] as string | undefined;
@@ -82,7 +82,7 @@ async function readOptionsFile(path: string): Promise<Record<string, unknown>> {
   const text = (await readUserFile(path)).toString();
   const options = parseJson(text);
   if (!isObject(options)) throw new CliError('usage', `${path} must be a JSON object with options of a capture.`);
-  // As a request of the API has them: what the command decides by itself is left out.
+  // The file may be a complete request; fields that the command sets itself are ignored.
   const { url: _url, html: _html, responseType: _type, ...rest } = options;
   return rest;
 }

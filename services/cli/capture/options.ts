@@ -6,10 +6,10 @@ import { optionGroups } from '@webcapture/shared/api/option-groups.ts';
 import type { CaptureOptions } from '@webcapture/client';
 import { isObject, parseJson } from '../json.ts';
 
-/** How the text of a flag becomes a value: one value, one of a list for each time the flag is given, `Name: value`, or JSON. */
+/** How the text of a flag is parsed: one value, a list with one value per flag, `Name: value`, or JSON. */
 type Reading = 'boolean' | 'single' | 'list' | 'record' | 'json';
 
-/** An option of `POST /capture` that has a flag: a leaf of the schema. */
+/** An option of `POST /capture` with a flag: a leaf of the schema. */
 export interface CaptureOption {
   /** Such as ['viewport', 'width']. */
   readonly path: readonly string[];
@@ -22,7 +22,7 @@ export interface CaptureOption {
 
 const root = captureRequestSchema as unknown as JsonSchema;
 
-/** Every option that has a flag, by groups. */
+/** All options with a flag, by group. */
 export const captureOptions: readonly CaptureOption[] = optionGroups.flatMap(({ title, options }) =>
   options.flatMap((name) => leaves(schemaAt([name]) ?? {}, [name], title)),
 );
@@ -41,7 +41,7 @@ function readingOf(schema: JsonSchema): Reading {
   return schema.items?.type === 'object' ? 'json' : 'list';
 }
 
-/** Such as `<integer>`; null for a boolean, which takes none. */
+/** Placeholder such as `<integer>`; null for a boolean, which has no value. */
 export function placeholderOf({ schema, reading }: CaptureOption): string | null {
   if (reading === 'boolean') return null;
   if (reading === 'record') return '<name: value>';
@@ -52,7 +52,7 @@ export function placeholderOf({ schema, reading }: CaptureOption): string | null
   return one.type === 'string' ? '<text>' : '<number>';
 }
 
-/** The option for the help: what it does, its range, its default. */
+/** Help text of an option: its purpose, its range, its default. */
 export function helpOf({ schema, reading, path }: CaptureOption): string {
   const one = reading === 'list' ? (schema.items ?? {}) : schema;
   const facts = [
@@ -74,9 +74,9 @@ function schemaAt(path: readonly string[]): JsonSchema | undefined {
 }
 
 /**
- * The value of a flag, or a cell of a CSV file, as the option takes it. Text that is none stays text, for {@link findProblems} to tell.
+ * Parses the value of a flag or of a cell in a CSV file. Invalid text is returned unchanged, and {@link findProblems} reports it.
  *
- * @param texts as often as the flag was given
+ * @param texts one text for each use of the flag
  */
 export function readOption({ schema, reading }: CaptureOption, texts: readonly string[]): unknown {
   const text = texts.at(-1) ?? '';
@@ -96,7 +96,7 @@ export function readOption({ schema, reading }: CaptureOption, texts: readonly s
   }
 }
 
-/** `Name: value`, or all of them as a JSON object. What has no colon makes the whole text, which is no record. */
+/** Parses `Name: value`, or all entries as a JSON object. Returns the text unchanged if it has no colon. */
 function readRecord(texts: readonly string[]): unknown {
   const record: Record<string, string> = {};
   for (const text of texts) {
@@ -124,7 +124,7 @@ function readJson(text: string): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined;
 }
 
-/** Sets the value at a path of the request. */
+/** Sets the value at a path of a request. */
 export function setOption(request: Record<string, unknown>, path: readonly string[], value: unknown): void {
   let place = request;
   for (const name of path.slice(0, -1)) {
@@ -134,7 +134,7 @@ export function setOption(request: Record<string, unknown>, path: readonly strin
   place[path.at(-1) ?? ''] = value;
 }
 
-/** Options of an entry over those for all: objects field by field, all else as a whole. */
+/** Merges the options of an entry into the common ones: objects field by field, other values as a whole. */
 export function mergeOptions(below: Record<string, unknown>, above: Record<string, unknown>): Record<string, unknown> {
   const merged = { ...below };
   for (const [name, value] of Object.entries(above)) {
@@ -144,7 +144,7 @@ export function mergeOptions(below: Record<string, unknown>, above: Record<strin
   return merged;
 }
 
-/** How a message names a place in the request: by the flag on the command line, by the field in a file. */
+/** Returns the name of an option for messages: the flag on the command line, the field in a file. */
 export type NameOption = (path: readonly string[]) => string;
 
 export const byField: NameOption = (path) => path.join('.');
@@ -157,7 +157,7 @@ export const byFlag: NameOption = (path) => {
 };
 
 /**
- * What is wrong with a request, a sentence each; empty: it may be sent. Rules across options are the service's to tell. Values of
+ * Returns the problems of a request, one sentence each; empty if it can be sent. The service checks rules across options. Values of
  * secrets are not repeated.
  */
 export function findProblems(request: Record<string, unknown>, nameOption: NameOption): string[] {
@@ -196,13 +196,13 @@ function* problemsIn(
   yield `${nameOption(path)} must be ${isPlainList ? describeList(schema) : describeOne(schema)}${given}`;
 }
 
-/** An object of the client's own names is given as lines of them. */
+/** An object with arbitrary keys is described as its lines. */
 const describeOne = (schema: JsonSchema) =>
   schema.type === 'object' && schema.properties === undefined
     ? 'lines of the form "Name: value"'
     : describeSchema(schema);
 
-/** A list for people who give one element at a time. */
+/** Describes a list, of which a flag sets one element. */
 function describeList({ items = {}, maxItems }: JsonSchema): string {
   return `${describeSchema(items)}, up to ${maxItems ?? 'any number of'} times`;
 }
@@ -212,6 +212,6 @@ function describeGiven(value: unknown): string {
   return text.length <= 80 ? text : `${text.slice(0, 77)}…`;
 }
 
-/** The request, once {@link findProblems} has found none. */
+/** Returns the request with its type. Call it after {@link findProblems} has found no problem. */
 export const asCaptureOptions = (request: Record<string, unknown>): CaptureOptions =>
   request as unknown as CaptureOptions;

@@ -4,10 +4,10 @@ import { CliError } from '../errors.ts';
 import { readUserFile } from '../files.ts';
 import { readAll } from '../terminal.ts';
 
-/** What of a request says which page it is. */
+/** The fields of a request that select the page. */
 export type Source = { readonly url: string } | { readonly html: string };
 
-/** A URL stays one; a file, or standard input for `-`, is HTML. @throws CliError `usage` or `file` */
+/** A URL is used unchanged; a file, or standard input for `-`, is read as HTML. @throws CliError `usage` or `file` */
 export async function readSource({ terminal }: Pick<Context, 'terminal'>, text: string): Promise<Source> {
   if (/^https?:\/\//i.test(text)) return { url: text };
   if (text === '-') return { html: asHtml(await readAll(terminal.stdin), 'Standard input') };
@@ -32,6 +32,6 @@ function asHtml(bytes: Buffer, name: string): string {
     throw new CliError('usage', `${name} is not HTML in UTF-8.`, { cause: error });
   }
   if (html.trim() === '') throw new CliError('usage', `${name} is empty; it must be HTML.`);
-  // The service takes what has no "<" for base64.
+  // The service decodes text without "<" as base64.
   return html.includes('<') ? html : bytes.toString('base64');
 }

@@ -121,7 +121,7 @@ async function getCapture(context: Context, uuid: string, flags: GetFlags): Prom
 
 const saveBlob = async (path: string, blob: Blob) => writeAtomically(path, await blob.bytes());
 
-/** @throws CliError `notFound` for null */
+/** @throws CliError `notFound` if the result is null */
 async function existing<T>(uuid: string, what: string, get: Promise<T | null>): Promise<T> {
   const found = await get;
   if (found !== null) return found;

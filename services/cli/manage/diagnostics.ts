@@ -3,7 +3,7 @@ import { type Cell, table } from '../text.ts';
 
 const seconds = (ms: number | null) => (ms === null ? null : `${(ms / 1000).toFixed(2)} s`);
 
-/** Returns diagnostics as tables under headings, without empty tables. */
+/** Returns diagnostics as tables with headings, without empty tables. */
 export function describeDiagnostics(diagnostics: Diagnostics, width?: number): string {
   const { refresh, error, steps, waits, console, requests, requestCount, blocked, moving } = diagnostics;
   const section = (title: string, header: readonly string[], rows: readonly (readonly Cell[])[]) =>

@@ -86,7 +86,7 @@ async function createKey(
   showNewKey(context, await client.createKey(body, context), flags);
 }
 
-/** The key alone on stdout, for programs to take. */
+/** Prints only the key to stdout, for use in scripts. */
 function showNewKey({ terminal }: Context, key: NewApiKey, flags: KeyFlags): void {
   if (flags.json === true) {
     terminal.stdout.write(json(key));

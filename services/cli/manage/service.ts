@@ -57,7 +57,7 @@ async function showStatus(context: Context, flags: StatusFlags): Promise<void> {
   if (status.status !== 'operational') context.setExit('negative');
 }
 
-/** A terminal shows the latest look in one place; elsewhere one follows the other. A service that does not answer may come back. */
+/** Repeats the status: on a terminal in place, otherwise line by line. Continues if the service does not answer. */
 async function watchStatus(context: Context, { interval, ...flags }: StatusFlags): Promise<void> {
   const { terminal, signal } = context;
   const { client } = await connect(context, flags, { needsKey: false, maxRetries: 0 });

@@ -1,4 +1,4 @@
-// `npm run build:client`: the package as it is published, in services/client/dist, to be packed there by `npm pack`.
+// `npm run build:client`: writes the package for publication to services/client/dist, where `npm pack` packs it.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ const source = new URL('../', import.meta.url);
 const root = new URL('../../', source);
 const run = promisify(execFile);
 
-/** Writes the published form of the client into a folder, in place of what is there. */
+/** Writes the published form of the client into a folder and replaces its content. */
 export async function buildClient(folder: URL): Promise<void> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
@@ -20,7 +20,7 @@ export async function buildClient(folder: URL): Promise<void> {
   await cp(new URL('LICENSE', root), new URL('LICENSE', folder));
 }
 
-/** package.json without what is for this repository alone: there, the client runs from its sources. */
+/** Returns package.json without the fields for this repository, where the client runs from its sources. */
 async function published(): Promise<object> {
   const text = await readFile(new URL('package.json', source), 'utf8');
   const { name, version, description, license, type, engines, dependencies } = JSON.parse(text) as Record<

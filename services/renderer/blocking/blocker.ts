@@ -15,16 +15,16 @@ import {
   type ListKind,
 } from './filter-set.ts';
 
-/** All that blocking needs and that captures share: read once, never changed. */
+/** Immutable data of blocking that all captures share. */
 export interface Blocker {
   readonly engines: Readonly<Record<ListKind, FiltersEngine>>;
   readonly consent: ConsentKit;
-  /** Where the filter lists came from, in words. */
+  /** Descriptions of the sources of the filter lists. */
   readonly sources: readonly string[];
   readonly log: Logger;
 }
 
-/** The compiled lists are there, but this renderer cannot use them. The message says what to run. */
+/** This renderer cannot use the compiled lists. The message says which command to run. */
 export class FilterSetError extends Error {
   constructor(message: string, path: string, options?: { cause?: unknown }) {
     super(`${message} Compile them again: node deploy/filters/cli.ts ${path}`, options);
@@ -33,9 +33,9 @@ export class FilterSetError extends Error {
 }
 
 /**
- * Loads the filter lists compiled into the folder `path`, in tens of milliseconds. Without such a folder the project's
- * own short list takes their place, with a warning. Throws {@link FilterSetError} when the folder was compiled for
- * another version of the engine or is damaged.
+ * Loads the filter lists compiled into the folder `path`, in tens of milliseconds. Without such a folder it loads the
+ * project's short list and logs a warning. Throws {@link FilterSetError} if the folder was compiled for another version
+ * of the engine or is damaged.
  */
 export async function loadBlocker(options: { path?: string | undefined; log: Logger }): Promise<Blocker> {
   const { path, log } = options;
@@ -59,7 +59,7 @@ interface FilterSet {
   readonly rules: number;
 }
 
-/** Null when nothing was compiled into the folder. */
+/** Returns null if the folder contains no compiled lists. */
 async function readFilterSet(path: string): Promise<FilterSet | null> {
   let text: string;
   try {

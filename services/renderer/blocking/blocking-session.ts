@@ -10,19 +10,19 @@ import { RequestGuard } from './requests.ts';
 import { unlockScrolling } from './scripts/hiding.ts';
 import { callInFrame, listFrames, type Frame } from './frames.ts';
 
-/** The most that a capture waits for consent dialogs to be answered; then they are hidden as they are. */
+/** Maximum time that a capture waits for answers to consent dialogs; then remaining dialogs are hidden. */
 const maxConsentMs = 3000;
 
-/** Where a consent manager is about, its dialog is looked for during this time; elsewhere once. */
+/** Time of the search for a dialog if a consent manager was detected; otherwise the page is checked once. */
 const lateDialogMs = 1000;
 
-/** The most that hiding may take after that. */
+/** Maximum time for hiding after the wait. */
 const maxHidingMs = 2000;
 
-/** Frames that are tidied up before the shot; a page with more of them has advertising in the rest. */
+/** Maximum number of frames that are cleaned up before the shot; a page with more frames has advertising in the rest. */
 const maxFrames = 20;
 
-/** Blocking in one page, for the time of one capture. It ends with the page. */
+/** Blocking in one page during one capture. It ends with the page. */
 export class BlockingSession {
   readonly #page: Page;
   readonly #block: RenderOptions['block'];
@@ -30,7 +30,7 @@ export class BlockingSession {
   readonly #guard: RequestGuard;
   readonly #consent: ConsentWatch | null;
   readonly #targets: TargetTree;
-  /** Number of the document whose dialogs were waited for. */
+  /** Number of the document whose dialogs have been awaited. */
   #awaitedDocument = 0;
   #bannerSeen = false;
 
@@ -49,8 +49,8 @@ export class BlockingSession {
   }
 
   /**
-   * Blocks in a fresh page what the capture asked for, from the next navigation on. Call it before that, and only when an
-   * option is on. Rejects when the page is gone.
+   * Starts blocking in a new page, from the next navigation on, for the options of the capture. Call it before that
+   * navigation, and only if an option is on. Rejects if the page no longer exists.
    */
   static async start(page: Page, block: RenderOptions['block'], blocker: Blocker): Promise<BlockingSession> {
     const session = new BlockingSession(page, block, blocker);
@@ -58,12 +58,12 @@ export class BlockingSession {
     return session;
   }
 
-  /** Requests kept from loading so far. */
+  /** Number of blocked requests so far. */
   blockedRequests(): number {
     return this.#guard.blocked;
   }
 
-  /** Describes the first requests that were blocked. @param shown returns a URL without its secrets */
+  /** Describes the first blocked requests. @param shown returns a URL without its secrets */
   describeBlocked(shown: (url: string) => string): RenderDiagnostics['blocked'] {
     return this.#guard.describeBlocked().map(({ url, resourceType, option, filter }) => ({
       url: shown(url),
@@ -74,10 +74,11 @@ export class BlockingSession {
   }
 
   /**
-   * Makes the page presentable: waits (once for each document) until consent dialogs have been answered, hides what is
-   * left of blocked things, and gives the page its scrolling back. Call it when the page has loaded, and again before
-   * the shot if much happened in between: the second call takes a few milliseconds. `deadline` is a Unix time in
-   * milliseconds; whatever is not done by then is left. Never rejects: a page that cannot be tidied is shot as it is.
+   * Cleans up the page: waits once per document until consent dialogs have been answered, hides the leftovers of blocked
+   * content, and unlocks scrolling. Call it when the page has loaded, and again before the shot if the page has changed
+   * much; the second call takes a few milliseconds. `deadline` is a Unix time in milliseconds; steps that are incomplete
+   * at that time are skipped. Never rejects: if the cleanup fails, the capture continues with the page in its current
+   * state.
    */
   async beforeShoot(deadline: number): Promise<void> {
     const end = performance.now() + (deadline - Date.now());
@@ -103,7 +104,7 @@ export class BlockingSession {
     }
   }
 
-  /** Whether a consent dialog was found. */
+  /** Returns whether a consent dialog was found. */
   async #awaitConsent(end: number): Promise<boolean> {
     if (this.#consent === null || this.#consent.documents === this.#awaitedDocument) return false;
     const left = () => Math.max(0, end - performance.now());

@@ -7,19 +7,19 @@ import { driveConsent, type ConsentAnswer, type ConsentMessage } from './scripts
 import type { Target, TargetEvents } from '../browser/target-tree.ts';
 import { blockingWorld } from './frames.ts';
 
-/** Name of the function by which a page's consent script talks to this process. */
+/** Name of the function through which a page's consent script sends messages to this process. */
 const consentBinding = 'webcaptureConsentSend';
 
-/** What answers consent dialogs: the script for every frame, and the rules for each. */
+/** The parts that answer consent dialogs: the script for every frame, and the rules for each. */
 export interface ConsentKit {
   readonly script: string;
-  /** The start-up message for a frame's script, as JSON: configuration and the rules that matter at its address. */
+  /** The start-up message for a frame's script, as JSON: the configuration and the rules that apply to its address. */
   readonly startMessage: (url: string, isTop: boolean) => string;
 }
 
 type CompactRules = Parameters<typeof filterCompactRules>[0];
 
-/** How often, with pauses in between, a page is looked over for a dialog while it loads. */
+/** Number of searches for a dialog while a page loads, with pauses in between. */
 const detectRetries = 40;
 
 const config = {
@@ -29,7 +29,7 @@ const config = {
   enableCosmeticRules: true,
   enableGeneratedRules: true,
   detectRetries,
-  // Dialogs that no rule knows: reject where they have a button for it, acknowledge where that is all they offer.
+  // For dialogs without a rule: reject if they have a button for it, acknowledge if that is their only option.
   heuristicMode: 'tier1',
   logs: { lifecycle: false, rulesteps: false, detectionsteps: false, evals: false, errors: false, messages: false },
 };
@@ -41,7 +41,7 @@ export async function loadConsentKit(): Promise<ConsentKit> {
     readFile(require.resolve('@duckduckgo/autoconsent/rules/compact-rules.json'), 'utf8'),
   ]);
   const rules = JSON.parse(rulesText) as CompactRules;
-  // The library's CommonJS build, run as a module would be, inside the frame.
+  // The library's CommonJS build, evaluated like a module inside the frame.
   const script = `(() => {
 if (!/^https?:$/.test(location.protocol) || globalThis.webcaptureConsent) return;
 const module = { exports: {} };
@@ -61,13 +61,13 @@ ${library}
   };
 }
 
-/** How the consent dialogs of a page ended. */
+/** Outcome of the consent dialogs of a page. */
 export interface ConsentOutcome {
-  /** A dialog was found, answered or not. */
+  /** Whether a dialog was found, answered or not. */
   readonly found: boolean;
   /** The consent managers whose dialogs were found. */
   readonly managers: readonly string[];
-  /** The page went to another document meanwhile: some reload once they have been answered. */
+  /** Whether the page navigated meanwhile: some pages reload after an answer. */
   readonly reloaded: boolean;
 }
 
@@ -76,7 +76,7 @@ interface ConsentFrame {
   readonly contextId: number;
 }
 
-/** Frames asked before the shot; pages with more of them have advertising in the rest. */
+/** Maximum number of frames that are queried before the shot; pages with more frames have advertising in the rest. */
 const maxFramesAsked = 20;
 
 /** Answers the consent dialogs of one page, in all its frames, from its first document on. */
@@ -89,7 +89,7 @@ export class ConsentWatch {
     this.#kit = kit;
   }
 
-  /** How many documents the page has had. */
+  /** Number of documents that the page has had. */
   get documents(): number {
     return this.#documents;
   }
@@ -103,7 +103,7 @@ export class ConsentWatch {
     target.on('Runtime.bindingCalled', ({ name, payload, executionContextId }) => {
       if (name !== consentBinding) return;
       const frame = { target, contextId: executionContextId };
-      // A rejection means that the frame has gone on to another document.
+      // Rejects if the frame has navigated to another document.
       this.#answer(frame, JSON.parse(payload) as ConsentMessage, mainWorlds).catch(() => undefined);
     });
     await Promise.all([
@@ -115,8 +115,8 @@ export class ConsentWatch {
   }
 
   /**
-   * Waits until the dialogs that are there have been answered, for at most `timeoutMs`; without any it takes one look at each
-   * frame, or looks for up to `searchMs` where one is expected. Never rejects.
+   * Waits until the open dialogs have been answered, for at most `timeoutMs`. If there is none, it checks each frame once, or
+   * searches for up to `searchMs` if a dialog is expected. Never rejects.
    */
   async awaitAnswers(timeoutMs: number, searchMs: number): Promise<ConsentOutcome> {
     const documents = this.#documents;
@@ -131,7 +131,7 @@ export class ConsentWatch {
     try {
       const times = [timeoutMs, Math.min(timeoutMs, searchMs)].map(Math.round);
       const answer = evaluate(target, { contextId, expression: `webcaptureConsent.awaitAnswer(${times.join(', ')})` });
-      // A frame that is too busy to end its own wait is not waited for.
+      // A frame that is too busy to end its wait is ignored.
       return (await withDeadline(answer, timeoutMs + 250, 'answering a consent dialog')) as ConsentAnswer;
     } catch {
       return null;
@@ -150,7 +150,7 @@ export class ConsentWatch {
       this.#frames.add(frame);
       return reply(this.#kit.startMessage(message.url, message.isTop));
     }
-    const contextId = mainWorlds.beside(frame.contextId);
+    const contextId = mainWorlds.mainContextOf(frame.contextId);
     const result = await evaluate(frame.target, {
       ...(contextId === undefined ? {} : { contextId }),
       expression: message.code,
@@ -167,7 +167,7 @@ export class ConsentWatch {
   }
 }
 
-/** Which context is the page's own in the frame of another context. */
+/** Maps an execution context of a frame to the main world of the same frame. */
 class MainWorlds {
   readonly #contexts = new Map<number, { frameId: string; isDefault: boolean }>();
 
@@ -181,7 +181,7 @@ class MainWorlds {
     target.on('Runtime.executionContextsCleared', () => this.#contexts.clear());
   }
 
-  beside(contextId: number): number | undefined {
+  mainContextOf(contextId: number): number | undefined {
     const frameId = this.#contexts.get(contextId)?.frameId;
     for (const [id, context] of this.#contexts) if (context.isDefault && context.frameId === frameId) return id;
     return undefined;

@@ -1,32 +1,32 @@
 import { readFile } from 'node:fs/promises';
 import { ENGINE_VERSION, FiltersEngine, parseFilters } from '@ghostery/adblocker';
 
-/** The engines of a filter set: what each of them answers for is an option of a capture. */
+/** The engines of a filter set, one for each blocking option of a capture. */
 export const listKinds = ['ads', 'trackers', 'cookies'] as const;
 export type ListKind = (typeof listKinds)[number];
 
-/** The serialised form belongs to one version of the engine: another one cannot read it. */
+/** Version of the serialized form. An engine cannot read the form of another version. */
 export const engineVersion: number = ENGINE_VERSION;
 
 export const manifestFileName = 'manifest.json';
 export const engineFileName = (kind: ListKind) => `${kind}.engine`;
 
-/** What a folder of compiled lists says of itself. */
+/** Manifest of a folder of compiled lists. */
 export interface FilterManifest {
   readonly engineVersion: number;
-  /** Fingerprint of the lists and of the way they were compiled. */
+  /** Hash of the lists and of the compile options. */
   readonly fingerprint: string;
-  /** Where the lists came from, in words. */
+  /** Descriptions of the sources of the lists. */
   readonly sources: readonly string[];
   readonly rules: number;
 }
 
-/** The conditions in the lists (`!#if`) that hold here. */
+/** Conditions of the lists (`!#if`) that are true here. */
 const environment = new Map([['env_chromium', true]]);
 
 /**
- * One engine from the text of a list. Rules that need more than blocking and hiding are left out: scriptlets,
- * procedural selectors, rewriting of headers, addresses and bodies.
+ * Compiles the text of a list into an engine. It omits rules that need more than blocking and hiding: scriptlets,
+ * procedural selectors, and rewriting of headers, addresses and bodies.
  */
 export function compileEngine(text: string): { engine: FiltersEngine; rules: number } {
   const parsed = parseFilters(text, { loadPreprocessors: true });
@@ -46,14 +46,16 @@ export function compileEngine(text: string): { engine: FiltersEngine; rules: num
   return { engine, rules: networkFilters.length + cosmeticFilters.length };
 }
 
-/** Throws when the bytes are damaged or of another version of the engine. */
+/** Throws if the bytes are damaged or of another version of the engine. */
 export function readEngine(bytes: Uint8Array): FiltersEngine {
   const engine = FiltersEngine.deserialize(bytes);
   engine.updateEnv(environment);
   return engine;
 }
 
-/** The project's own short list of a kind: part of every filter set, and all there is when none was compiled. */
+/**
+ * Returns the project's short list of a kind. It is part of every filter set, and the only list if none was compiled.
+ */
 export function readBuiltInList(kind: ListKind): Promise<string> {
   return readFile(new URL(`./lists/${kind}.txt`, import.meta.url), 'utf8');
 }

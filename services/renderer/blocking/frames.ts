@@ -8,10 +8,10 @@ import {
 } from '../browser/isolated-world.ts';
 import { own } from '../page/scripts/own.ts';
 
-/** The isolated world that blocking's scripts live in. */
+/** Name of the isolated world for the scripts of blocking. */
 export const blockingWorld = 'webcapture-blocking';
 
-/** A frame, in the target that its document lives in. */
+/** A frame and the target of its document. */
 export interface Frame {
   readonly target: CommandTarget;
   readonly frameId: string;
@@ -23,7 +23,7 @@ interface FrameTree {
   readonly childFrames?: readonly FrameTree[];
 }
 
-/** The frames of the targets, parents before their children. A target that has gone away has none. */
+/** Returns the frames of the targets, parents before their children, without those of removed targets. */
 export async function listFrames(targets: readonly CommandTarget[], timeoutMs: number): Promise<Frame[]> {
   const trees = await Promise.all(
     targets.map(async (target): Promise<Frame[]> => {
@@ -43,9 +43,9 @@ function flatten(tree: FrameTree): FrameTree['frame'][] {
 }
 
 /**
- * Calls a function in blocking's world of a frame, which finds `own` there.
+ * Calls a function in the isolated world of blocking in a frame, where it can use `own`.
  *
- * @throws DocumentGoneError, DeadlineError, or what the function throws
+ * @throws DocumentGoneError, DeadlineError, or the error of the function
  */
 export async function callInFrame<A extends readonly unknown[], R>(
   { target, frameId }: Frame,

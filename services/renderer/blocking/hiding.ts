@@ -7,12 +7,13 @@ import { applyHiding, collectFeatures, hideBanners, type PageFeatures } from './
 import type { Target } from '../browser/target-tree.ts';
 import { callInFrame, type Frame } from './frames.ts';
 
-/** How long one script may take in one frame. */
+/** Timeout of one script in one frame. */
 const scriptTimeoutMs = 1500;
 
 /**
- * Hides in one frame what the lists hide, what is left of blocked images and, for cookieBanners, whatever looks like a
- * consent banner. Resolves to the number of consent banners that went. Rejects when the frame is gone or too busy.
+ * Hides in one frame the elements that the lists hide, the boxes of blocked images and, for cookieBanners, elements
+ * that look like a consent banner. Resolves to the number of hidden consent banners. Rejects if the frame no longer
+ * exists or is too busy.
  */
 export async function hideLeftovers(
   frame: Frame,
@@ -21,7 +22,7 @@ export async function hideLeftovers(
     readonly blocker: Blocker;
     /** Addresses of blocked images. */
     readonly images: readonly string[];
-    /** When to stop, by `performance.now()`. */
+    /** When to stop, on the clock of `performance.now()`. */
     readonly end: number;
   },
 ): Promise<number> {
@@ -46,7 +47,7 @@ export async function hideLeftovers(
   return banners + (removed['cookies'] ?? 0) + (removed['dialogs'] ?? 0);
 }
 
-/** The style sheet that hides what a filter list hides in a document of these features. */
+/** Returns the style sheet that hides the elements of a filter list in a document with these features. */
 function cosmeticStyles(engine: FiltersEngine, features: PageFeatures): string {
   const { url, classes, ids, hrefs } = features;
   const { hostname, domain } = Request.fromRawDetails({ url, type: 'main_frame' });
@@ -62,12 +63,12 @@ function cosmeticStyles(engine: FiltersEngine, features: PageFeatures): string {
   }).styles;
 }
 
-/** So many frames are removed at most. */
+/** Maximum number of frames that are removed. */
 const maxFrames = 100;
 
 /**
- * Removes frames whose documents were blocked: they would show the browser's error page, or an empty box. Frames that
- * are gone meanwhile are passed over; never rejects.
+ * Removes frames whose documents were blocked: they would show the browser's error page or an empty box. Skips frames
+ * that no longer exist; never rejects.
  */
 export async function collapseFrames(
   frameIds: readonly string[],
@@ -81,7 +82,7 @@ export async function collapseFrames(
 async function collapseFrame(frameId: string, targets: readonly Target[]): Promise<void> {
   for (const target of targets) {
     try {
-      // Only the target that the frame's parent lives in knows the element.
+      // Only the target of the frame's parent knows the element.
       const { backendNodeId } = await target.send('DOM.getFrameOwner', { frameId });
       const { object } = await target.send('DOM.resolveNode', { backendNodeId });
       if (object.objectId === undefined) return;

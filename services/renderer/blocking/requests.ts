@@ -7,15 +7,15 @@ import type { Target, TargetEvents } from '../browser/target-tree.ts';
 
 type PausedRequest = TargetEvents['Fetch.requestPaused'];
 
-/** So many blocked images are remembered, to be hidden before the shot. */
+/** Maximum number of blocked images whose addresses are kept, for hiding them before the shot. */
 const maxImages = 1000;
 
 /**
- * Decides each request of a page before it leaves the browser. A blocked one fails at once as `blockedbyclient`.
+ * Decides about each request of a page before it leaves the browser. A blocked request fails at once as `blockedbyclient`.
  *
- * The requests are paused by the protocol's own means: a Playwright route costs three times the processor time for each
- * request, disables the cache, and does not see where a redirect leads. Not seen are WebSockets, which the protocol
- * does not pause, and the requests that shared workers make themselves, which belong to no page.
+ * The guard pauses requests with CDP: a Playwright route needs three times the processor time for each request, disables the
+ * cache, and does not see redirect targets. The guard does not see WebSockets, which CDP does not pause, or requests that shared
+ * workers make, which belong to no page.
  */
 export class RequestGuard {
   readonly #block: RenderOptions['block'];
@@ -35,17 +35,17 @@ export class RequestGuard {
     this.#pageUrl = pageUrl;
   }
 
-  /** Requests kept from loading so far. */
+  /** Number of blocked requests so far. */
   get blocked(): number {
     return this.#blocked;
   }
 
-  /** Addresses of the images, and ids of the frames, that were blocked: what is left of them is to be hidden. */
+  /** Addresses of blocked images and ids of blocked frames, whose boxes must be hidden. */
   get remains(): { readonly images: readonly string[]; readonly frames: readonly string[] } {
     return { images: [...this.#images], frames: [...this.#frames] };
   }
 
-  /** The first requests that were blocked, with the filter that each of them matched; null for media, which no filter decides. */
+  /** Returns the first blocked requests with the filter that matched each; null for media, which no filter decides. */
   describeBlocked(): readonly (BlockedRequest & { readonly filter: string | null })[] {
     const { engines } = this.#blocker;
     return this.#remembered.map((request) => {
@@ -55,18 +55,18 @@ export class RequestGuard {
     });
   }
 
-  /** A script that looks like a consent manager's was let through: its dialog may come late. */
+  /** Whether a script that looks like a consent manager's was allowed: its dialog may open late. */
   get consentScriptSeen(): boolean {
     return this.#consentScriptSeen;
   }
 
   async prepare(target: Target): Promise<void> {
     const [{ frameTree }] = await Promise.all([target.send('Page.getFrameTree'), this.prepareWorker(target)]);
-    // The page's own target is the first to be prepared.
+    // The page's own target is prepared first.
     this.#mainFrameId ??= frameTree.frame.id;
   }
 
-  /** A target without frames. */
+  /** Prepares a target without frames. */
   async prepareWorker(target: Target): Promise<void> {
     target.on('Fetch.requestPaused', (paused) => this.#decide(target, paused));
     await target.send('Fetch.enable', { patterns: this.#patterns() });
@@ -79,7 +79,7 @@ export class RequestGuard {
         ? [{ urlPattern: '*' }]
         : (['Media', 'XHR', 'Fetch', 'Other', 'Document'] as const).map((resourceType) => ({ resourceType }));
     if (!media) return requests;
-    // What a script fetches shows only by its answer whether it is a piece of a video.
+    // Only the response of a script's request shows whether it is a part of a video.
     const answers = (['XHR', 'Fetch'] as const).map((resourceType) => ({
       resourceType,
       requestStage: 'Response' as const,
@@ -89,7 +89,7 @@ export class RequestGuard {
 
   #decide(target: Target, paused: PausedRequest): void {
     const { requestId } = paused;
-    // Rejections: the page, the frame or the request went away meanwhile.
+    // Rejects if the page, the frame or the request no longer exists.
     const blocked = this.#judge(paused);
     if (blocked !== null) {
       this.#blocked += 1;
@@ -102,7 +102,7 @@ export class RequestGuard {
     }
   }
 
-  /** Returns the request with the option that blocks it; null if it may go out. */
+  /** Returns the request with the option that blocks it; null if it is allowed. */
   #judge({ request, frameId, resourceType, ...paused }: PausedRequest): BlockedRequest | null {
     const parentUrl = this.#documents.get(this.#mainFrameId ?? '') ?? this.#pageUrl();
     const isDocument = resourceType === 'Document';
@@ -134,19 +134,19 @@ export class RequestGuard {
   }
 }
 
-/** A request that was blocked, and the option that did so. */
+/** A blocked request with the option that blocked it. */
 interface BlockedRequest extends PageRequest {
   readonly option: keyof RenderOptions['block'];
 }
 
-/** A request that a page wants to make. */
+/** A request of a page. */
 export interface PageRequest {
   readonly url: string;
-  /** Type of the resource, in the words of the DevTools protocol. */
+  /** Resource type as in the DevTools protocol. */
   readonly resourceType: string;
-  /** Address of the document that asks; rules tell third parties by it. */
+  /** Address of the requesting document; rules use it to detect third parties. */
   readonly documentUrl: string;
-  /** The navigation of the page itself. */
+  /** Whether the request is a navigation of the page itself. */
   readonly isMainDocument: boolean;
 }
 
@@ -166,10 +166,10 @@ const typeOf: Readonly<Record<string, RequestType>> = {
   CSPViolationReport: 'csp_report',
 };
 
-/** Kinds of request that may carry audio or video besides the media type itself. */
+/** Resource types that may carry audio or video in addition to Media. */
 const mediaCarriers = new Set(['XHR', 'Fetch', 'Other', 'Document']);
 
-/** Which option of a capture blocks the request, or null when it may go out. The main document always may. */
+/** Returns the option of a capture that blocks the request, or null if it is allowed. The main document is always allowed. */
 export function judgeRequest(
   request: PageRequest,
   block: RenderOptions['block'],
@@ -188,7 +188,7 @@ export function judgeRequest(
   return null;
 }
 
-/** The name of the engine of each option with filters. */
+/** Names of the engines of the options with filters. */
 const listOf = { ads: 'ads', trackers: 'trackers', cookieBanners: 'cookies' } as const;
 
 const detailsOf = ({ url, documentUrl, resourceType }: PageRequest) =>

@@ -3,18 +3,19 @@ import { randomUUID } from 'node:crypto';
 import { callExpression } from './isolated-world.ts';
 
 /**
- * The name of an event that asks {@link watchActivity} whether the page is still, when it is dispatched on the document: yes, if it is
- * cancelled. The same name with `-due` at its end asks what is due; the answer is the detail of an event whose name ends in `-answer`. No
- * page knows the names, so that none can tell by them that it is watched.
+ * The name of an event. When it is dispatched on the document, {@link watchActivity} cancels it if the page's scripts are idle. The same
+ * name with `-due` at its end requests the list of due callbacks; the answer is the detail of an event whose name ends in `-answer`. The
+ * names are random, so a page cannot use them to detect that it is watched.
  */
 export const stillQuestion = `webcapture-${randomUUID()}`;
 
 /**
- * Notes what the scripts of a page have put off, and whether anything may call them again. Runs in the page's own world before its
- * scripts, and replaces functions there that take a callback: a page can find that out, so that it is not for antiBot.
+ * Records the callbacks that the scripts of a page have scheduled, and whether anything may call them again. It runs in the page's own
+ * world before the page's scripts and replaces functions there that take a callback. A page can detect that, so antiBot captures do not
+ * use it.
  *
- * What is not certain counts as activity: all that ends at a time that cannot be seen here (requests, workers, decoding), and any
- * observer. Uses no built-in object when it is called later, since pages change those.
+ * Everything uncertain counts as activity: all operations whose end cannot be observed here (requests, workers, decoding), and any
+ * observer. Code that runs after the page's scripts uses no built-in object, because pages change those.
  */
 function watchActivity(question: string): void {
   'use strict';
@@ -27,14 +28,14 @@ function watchActivity(question: string): void {
     const value: unknown = owner && Object.getOwnPropertyDescriptor(owner, name)?.value;
     return typeof value === 'function' ? (value as Callback) : undefined;
   };
-  // What a page puts into `Object.prototype` is no trap of ours.
+  // A null prototype keeps properties that a page adds to `Object.prototype` from acting as traps.
   const proxyOf = (native: Callback, handler: ProxyHandler<Callback>) =>
     new Proxy(native, Object.setPrototypeOf(handler, null) as ProxyHandler<Callback>);
   const replace = (owner: Owner, name: string, handler: ProxyHandler<Callback>) => {
     const native = functionOf(owner, name);
     if (native === undefined) return;
     const replaced = ((owner as Record<string, unknown>)[name] = proxyOf(native, handler));
-    // Else a class could still be had by its objects, and would not be theirs.
+    // Without this, the native class remains reachable through its objects, and `instanceof` fails for them.
     const { prototype } = native as { prototype?: object };
     if (prototype?.constructor === native) prototype.constructor = replaced;
   };
@@ -60,12 +61,12 @@ function watchActivity(question: string): void {
   interface Due {
     readonly kind: string;
     readonly delay: number;
-    /** By `performance.now()`. */
+    /** On the clock of `performance.now()`. */
     at: number;
   }
-  /** What is due, by kind and id: a timer and a frame may have the same id. */
+  /** Due callbacks by kind and id: a timer and a frame may have the same id. */
   const dueByKind: Record<string | number, Due>[] = [];
-  /** How often callbacks have run, by the name of the function that put them off and the delay. */
+  /** How often callbacks have run, by the name of the scheduling function and the delay. */
   const runs = emptyRecord<number>();
   const delayOf = (given: unknown) => {
     const delay = typeof given === 'number' || typeof given === 'string' ? +given : 0;
@@ -83,7 +84,7 @@ function watchActivity(question: string): void {
       replace(page, name, {
         apply: (native, self, args: unknown[]) => {
           const run = args[0];
-          // It is a script in a string, or an error.
+          // The callback is a string of code, or an error.
           if (typeof run !== 'function') {
             mayBeCalled = true;
             return apply(native, self, args);
@@ -118,7 +119,7 @@ function watchActivity(question: string): void {
   watchDue(frames, ['cancelAnimationFrame', 'webkitCancelAnimationFrame']);
   watchDue(['requestIdleCallback'], ['cancelIdleCallback']);
 
-  // What ends at a time that cannot be seen here.
+  // The end of these operations cannot be observed here.
   for (const kind of ['Intersection', 'Mutation', 'Performance', 'Reporting', 'Resize']) {
     replace(page, `${kind}Observer`, noteCall);
   }
@@ -149,7 +150,7 @@ function watchActivity(question: string): void {
   ]) {
     replace(page, name, noteCall);
   }
-  // A worker answers what the page sends to it.
+  // A worker answers the messages of the page.
   let sentAt: number | undefined;
   let answeredAt: number | undefined;
   let answers = 0;
@@ -169,7 +170,7 @@ function watchActivity(question: string): void {
   });
   replace(prototypeOf('Worker'), 'postMessage', {
     apply: (native, self, args) => {
-      // A worker that is sent one message after the other, and never answers, is not waited for again.
+      // A worker that receives messages continuously and never answers is not waited for again.
       if (sentAt === undefined) sentAt = now();
       return apply(native, self, args);
     },
@@ -197,10 +198,10 @@ function watchActivity(question: string): void {
     if (owner === undefined || native === undefined) return;
     Object.defineProperty(owner, name, { ...descriptor, [accessor]: proxyOf(native, noteCall) });
   };
-  // Nearly all that these do comes to its end later.
+  // Nearly all operations of these objects are asynchronous.
   for (const name of ['caches', 'cookieStore', 'indexedDB', 'scheduler']) noteAccess(page, name, 'get');
   noteAccess(prototypeOf('Crypto'), 'subtle', 'get');
-  // Its `ready` may come after a layout that is still to be made.
+  // `fonts.ready` may resolve after a layout that has not happened yet.
   noteAccess(prototypeOf('Document'), 'fonts', 'get');
   for (const name of [
     'bluetooth',
@@ -223,7 +224,7 @@ function watchActivity(question: string): void {
     noteAccess(prototypeOf('Navigator'), name, 'get');
   }
 
-  // Others that come without a person (load, animationend, transitionend) come of what can be seen in the document.
+  // Other events without user input (load, animationend, transitionend) have causes that are visible in the document.
   const events = [
     'beforematch',
     'contentvisibilityautostatechange',
@@ -249,7 +250,7 @@ function watchActivity(question: string): void {
     for (const event of events) noteAccess(owner, `on${event}`, 'set');
   }
 
-  // The page navigates to another document, or to another place in this one.
+  // The page navigates to another document, or to another fragment of this one.
   let leftAt: number | undefined;
   const destination = prototypeOf('NavigationDestination');
   const sameDocument = functionOf(destination && Object.getOwnPropertyDescriptor(destination, 'sameDocument'), 'get');
@@ -264,7 +265,10 @@ function watchActivity(question: string): void {
     if (apply(sameDocument, apply(destinationOf, event, []), []) !== true) leftAt = now();
   });
 
-  /** For each function and delay its name, the delay, the milliseconds until the first callback is due, and how many have run. */
+  /**
+   * Returns for each function and delay: the name, the delay, the milliseconds until the first callback is due, and the number of
+   * callbacks that have run.
+   */
   const listDue = () => {
     const first = emptyRecord<Due>();
     for (let kind = 0; kind < dueByKind.length; kind += 1) {
@@ -301,5 +305,5 @@ function watchActivity(question: string): void {
   });
 }
 
-/** The source of {@link watchActivity}, with the question that it answers. */
+/** The source of {@link watchActivity} with its event name. */
 export const watchActivityScript = callExpression(watchActivity, [stillQuestion]);

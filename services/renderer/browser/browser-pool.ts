@@ -5,31 +5,34 @@ import { BrowserLostError, type CapturePage } from './page.ts';
 
 export interface BrowserPoolOptions extends BrowserSource {
   readonly log: Logger;
-  /** Browsers at most. */
+  /** Maximum number of browsers. */
   readonly maxBrowsers: number;
-  /** Whether all of them are up ahead of need. Without, each is launched for a capture, and closed when nothing comes. */
+  /**
+   * Whether the pool launches all browsers in advance. Otherwise it launches a browser for a capture and closes it when it is
+   * idle.
+   */
   readonly isWarm: boolean;
   readonly capturesPerBrowser: number;
-  /** Of a pool that is not warm: browsers are closed after so many milliseconds without work. */
+  /** For a pool that is not warm: the pool closes a browser after this many milliseconds without work. */
   readonly idleTimeoutMs: number;
-  /** By default as in {@link keptPageDefaults}. */
+  /** Defaults to {@link keptPageDefaults}. */
   readonly keptPages?: Partial<typeof keptPageDefaults>;
 }
 
-/** For pages that are kept for another capture of their account. Times are in milliseconds. */
+/** Limits of pages that are kept for another capture of the same account. Times are in milliseconds. */
 const keptPageDefaults = {
-  /** A page grows by each document that it has shown: what it holds is collected when it is closed. */
+  /** A page grows with each document that it shows; its memory is released when the page closes. */
   maxCaptures: 50,
-  /** How long a page is kept without work. */
+  /** Maximum time that a page is kept without work. */
   idleTimeoutMs: 60_000,
-  /** So long after its last capture, a page gives way to one for anybody, where the pool has none. */
+  /** When a kept page has been unused for this time, the pool may replace it by a fresh page if it has no other. */
   giveWayMs: 1000,
   checkIntervalMs: 1000,
 };
 
 export type BrowserState = 'up' | 'down';
 
-/** How long a capture waits for a browser that is on its way. */
+/** Maximum time that a capture waits for a browser that is starting. */
 const acquireTimeoutMs = 30_000;
 const backoff = { baseMs: 200, maxMs: 10_000 };
 
@@ -39,20 +42,20 @@ interface Waiting extends PromiseWithResolvers<CapturePage> {
 }
 
 /**
- * Browsers of one kind, each for one capture at a time. With one more than captures run at a time, the next capture finds a
- * browser with a warm page while the page of the last one is closed, and while a browser is replaced: after so many
- * captures, when a capture timed out in it, and when it fails.
+ * Browsers of one kind, each for one capture at once. The pool has one browser more than the maximum number of parallel
+ * captures. The next capture therefore finds a browser with a warm page while the page of the last capture closes, and while a
+ * browser is replaced. A browser is replaced after a number of captures, after a capture timed out in it, and when it fails.
  */
 export class BrowserPool {
   readonly #options: BrowserPoolOptions;
   readonly #closed = new AbortController();
   readonly #browsers = new Set<CaptureBrowser>();
-  /** With a page that is ready; the last one was used last. */
+  /** Browsers with a page that is ready; the last one was used last. */
   #idle: CaptureBrowser[] = [];
   #waiting: Waiting[] = [];
   readonly #launches = new Set<Promise<void>>();
   readonly #closings = new Set<Promise<void>>();
-  /** Kept pages that are being replaced by fresh ones. */
+  /** Kept pages that are being replaced by fresh pages. */
   readonly #renewals = new Set<Promise<void>>();
   readonly #keptPages: typeof keptPageDefaults;
   readonly #keptTimer: NodeJS.Timeout;
@@ -67,9 +70,9 @@ export class BrowserPool {
   }
 
   /**
-   * Starts a pool. Its first browser is up then; a pool that is kept warm launches the others beside the first captures.
+   * Starts a pool and resolves when its first browser is up. A warm pool launches the other browsers during the first captures.
    *
-   * @throws Error that says what is missing when the browser cannot be started
+   * @throws Error that says what is missing if the browser cannot start
    */
   static async start(options: BrowserPoolOptions): Promise<BrowserPool> {
     const pool = new BrowserPool(options);
@@ -77,18 +80,21 @@ export class BrowserPool {
     return pool;
   }
 
-  /** `up` also for the moment in which all browsers are being replaced: a capture that comes then waits for the first one. */
+  /**
+   * `up` also during the moment in which all browsers are being replaced: a capture that arrives then waits for the first one.
+   */
   get state(): BrowserState {
     if ([...this.#browsers].some((browser) => browser.isConnected)) return 'up';
     return this.#launchFailures === 0 && !this.#closed.signal.aborted ? 'up' : 'down';
   }
 
   /**
-   * A page for one capture, in a browser that works at no other one meanwhile.
+   * Returns a page for one capture, in a browser that runs no other capture at the same time.
    *
-   * @param own whether the browser is to serve this capture and no other one, before or after it
-   * @param reuseFor the account whose earlier capture may have used the page, and whose next one may use it; by default nobody's
-   * @throws BrowserLostError when there is no browser, and none comes in time
+   * @param own whether the browser serves only this capture, and none before or after it
+   * @param reuseFor the account whose earlier capture may have used the page, and whose next capture may use it; without it, the
+   * page is not shared
+   * @throws BrowserLostError if no browser becomes available in time
    */
   async acquire({
     own = false,
@@ -103,14 +109,14 @@ export class BrowserPool {
       return await withDeadline(waiting.promise, acquireTimeoutMs, 'waiting for a browser');
     } catch (error) {
       this.#waiting = this.#waiting.filter((one) => one !== waiting);
-      // It may come at this very moment: then nobody wants it.
+      // The page may arrive at the moment of the timeout. It is released then.
       void waiting.promise.then((page) => page.release()).catch(() => undefined);
       if (error instanceof BrowserLostError) throw error;
       throw new BrowserLostError('there is no browser', { cause: error });
     }
   }
 
-  /** Ends all browsers, with the captures that still run in them. */
+  /** Closes all browsers. Captures that still run in them fail. */
   async close(): Promise<void> {
     this.#closed.abort();
     clearTimeout(this.#idleTimer);
@@ -122,9 +128,9 @@ export class BrowserPool {
   }
 
   /**
-   * Gives what is idle to who waits, and launches what is missing.
+   * Gives idle browsers to waiting captures and launches missing browsers.
    *
-   * @param spares to launch beyond what is waited for; a pool that is kept warm launches all
+   * @param spares browsers to launch beyond those that captures wait for; a warm pool launches all
    */
   #serve(spares = 0): void {
     this.#idle = this.#idle.filter((browser) => browser.isReady || this.#discard(browser));
@@ -135,15 +141,15 @@ export class BrowserPool {
       waiting.resolve(waiting.reuseFor === undefined ? browser.take(onRelease) : browser.takeToKeep(onRelease));
       return false;
     });
-    // What is idle now is kept for others than those who wait: it gives way.
+    // The idle browsers are kept for other accounts than those that wait, so they are renewed.
     const wanted = this.#waiting.filter(({ own }) => !own).length - this.#renewals.size;
     for (const browser of this.#idle.filter(isKept).slice(0, Math.max(0, wanted))) this.#renew(browser);
     this.#launchMissing(spares);
   }
 
   /**
-   * For a capture of its own a browser that has served nobody; for others one with the page that is kept for them, or a fresh
-   * page, rather in a browser that has served.
+   * Returns a browser that has served no capture for a capture with `own`. For other captures, returns the browser whose page is
+   * kept for their account, or one with a fresh page, preferably a browser that has served.
    */
   #takeIdle({ own, reuseFor }: Waiting): CaptureBrowser | undefined {
     const fresh = this.#idle.filter((browser) => !isKept(browser));
@@ -156,7 +162,7 @@ export class BrowserPool {
     return fit;
   }
 
-  /** Replaces a page that is kept by a fresh one. */
+  /** Replaces a kept page by a fresh one. */
   #renew(browser: CaptureBrowser): void {
     this.#idle = this.#idle.filter((idle) => idle !== browser);
     const renewed = async () => {
@@ -166,11 +172,11 @@ export class BrowserPool {
     track(this.#renewals, renewed(), () => this.#serve());
   }
 
-  /** No page is kept for long, and none while there is no fresh one for anybody else. */
+  /** Drops kept pages after their idle timeout, and earlier if the pool has no fresh page. */
   #dropKept(): void {
     const { idleTimeoutMs, giveWayMs } = this.#keptPages;
     const isOlder = (browser: CaptureBrowser, ms: number) => performance.now() - (browser.keptSince ?? 0) > ms;
-    // The one that was used longest ago comes first.
+    // The first page is the one that was used longest ago.
     const [first, ...others] = this.#idle.filter(isKept);
     const isFreshOneMissing = this.#idle.every(isKept) && this.#launches.size + this.#renewals.size === 0;
     if (first && isOlder(first, isFreshOneMissing ? Math.min(giveWayMs, idleTimeoutMs) : idleTimeoutMs))
@@ -181,7 +187,7 @@ export class BrowserPool {
   #launchMissing(spares: number): void {
     const { maxBrowsers, isWarm } = this.#options;
     const own = this.#waiting.filter((waiting) => waiting.own).length;
-    // Those that are idle now have served others: they make room.
+    // Idle browsers that have served other captures are closed to make room.
     const crowding = this.#browsers.size + own - maxBrowsers;
     for (const browser of this.#idle.splice(0, Math.max(0, Math.min(crowding, own)))) this.#discard(browser);
     const room = maxBrowsers - this.#browsers.size;
@@ -193,8 +199,7 @@ export class BrowserPool {
   }
 
   /**
-   * Adds a browser. When it does not start, a pool that is warm tries again; else the capture fails that waits for it.
-   * Never throws.
+   * Adds a browser. If it does not start, a warm pool retries; another pool fails the capture that waits for it. Never throws.
    */
   async #launch(isSpare: boolean): Promise<void> {
     const { log, isWarm } = this.#options;
@@ -220,7 +225,7 @@ export class BrowserPool {
     const start = performance.now();
     const browser = await CaptureBrowser.launch(this.#options, (failed, reason) => {
       log.warn({ reason, pid: failed.launched.pid }, 'a browser failed');
-      // One that is at work is replaced when its capture has ended.
+      // A failed browser that runs a capture is replaced when that capture has ended.
       if (this.#idle.includes(failed)) this.#serve();
     });
     this.#launchFailures = 0;
@@ -237,19 +242,19 @@ export class BrowserPool {
 
   async #release(browser: CaptureBrowser, { own, reuseFor }: Waiting, hasCompleted: boolean): Promise<void> {
     const { capturesPerBrowser } = this.#options;
-    // One at a time: those that have served as many as this one go on meanwhile.
+    // Only one browser is replaced at once: others that have served as many captures continue to serve.
     const isUsedUp = browser.served >= capturesPerBrowser && this.#launches.size === 0;
     const mayGoOn = !own && !isUsedUp && browser.isUsable;
     const mayKeep = mayGoOn && hasCompleted && reuseFor !== undefined;
     const isWiped = mayKeep && (await browser.keep(reuseFor, this.#keptPages.maxCaptures));
     if (isWiped || (mayGoOn && browser.isUsable && (await browser.renew()))) this.#idle.push(browser);
     else this.#discard(browser);
-    // Launching takes a processor for half a second: not beside the capture that wants it, but when one has ended.
+    // A launch takes one processor for half a second, so the pool launches when a capture has ended and not while one starts.
     this.#serve(own ? 1 : 0);
     this.#startIdleTimer();
   }
 
-  /** Ends a browser. Always false: it is not to be kept. */
+  /** Closes a browser. Returns false, because the browser is not kept. */
   #discard(browser: CaptureBrowser): false {
     this.#browsers.delete(browser);
     track(this.#closings, browser.close());
@@ -269,7 +274,7 @@ export class BrowserPool {
 
 const isKept = ({ keptFor }: CaptureBrowser) => keptFor !== undefined;
 
-/** Keeps work in a set until it is done. */
+/** Keeps a promise in a set until it settles. */
 function track(all: Set<Promise<void>>, work: Promise<void>, onDone?: () => void): void {
   const tracked = work.finally(() => {
     all.delete(tracked);

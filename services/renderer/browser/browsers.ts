@@ -16,17 +16,17 @@ export interface BrowsersConfig
       'headlessShellPath' | 'chromiumPath' | 'sandbox' | 'slots' | 'capturesPerBrowser' | 'browserMemoryBytes'
     >,
     Partial<Pick<RendererConfig, 'stealthProvider'>> {
-  /** What is left out is as in {@link defaultCaptureLimits}. */
+  /** Defaults to {@link defaultCaptureLimits}. */
   readonly captureLimits?: Partial<CaptureLimits>;
-  /** A browser that answers nothing for so many milliseconds is killed, and another one takes its place. */
+  /** A browser that does not answer for this many milliseconds is killed and replaced. */
   readonly livenessTimeoutMs?: number;
-  /** Browsers for antiBot are closed after so many milliseconds without work. */
+  /** Browsers for antiBot are closed after this many milliseconds without work. */
   readonly antiBotIdleTimeoutMs?: number;
 }
 
 const mebibyte = 1024 * 1024;
 
-/** As the configuration has them. */
+/** The defaults of the configuration. */
 const defaultCaptureLimits: CaptureLimits = {
   cpuMs: 60_000,
   memoryBytes: 1024 * mebibyte,
@@ -45,32 +45,32 @@ const defaults = {
 /** All browsers of a renderer. */
 export interface Browsers {
   readonly state: BrowserState;
-  /** The memory that the process of a page may hold. */
+  /** Maximum memory of a page's process, in bytes. */
   readonly pageBytes: number;
   readonly stealth: StealthProvider;
   /**
-   * A page for one capture, in a browser that works at no other one meanwhile.
+   * Returns a page for one capture, in a browser that runs no other capture at the same time.
    *
-   * @throws BrowserLostError when there is no browser for it
+   * @throws BrowserLostError if no browser is available
    */
   acquire(wanted: {
     readonly antiBot: boolean;
     readonly ownBrowser: boolean;
-    /** The account whose captures may use the same page one after the other. */
+    /** The account whose captures may use the same page sequentially. */
     readonly reuseFor?: string | undefined;
   }): Promise<CapturePage>;
   close(): Promise<void>;
 }
 
-/** @throws Error that says what is missing when the browser cannot be started */
+/** @throws Error that says what is missing if the browser cannot start */
 export async function startBrowsers(
   config: BrowsersConfig,
   deps: {
     readonly log: Logger;
     readonly egress: PageEgress;
-    /** Called for each capture that is ended since its page took too much. */
+    /** Called for each capture that is aborted because its page exceeded a limit. */
     readonly onPageLimit?: ((resource: Resource) => void) | undefined;
-    /** As in BrowserSource. */
+    /** See BrowserSource. */
     readonly onPageReused?: (() => void) | undefined;
     readonly onWipe?: ((outcome: WipeOutcome) => void) | undefined;
   },
@@ -81,7 +81,7 @@ export async function startBrowsers(
   };
   const { egress, log } = deps;
   const stealth = await loadStealthProvider(config.stealthProvider, config.chromiumPath);
-  // What is wrong with its switches is to show now, and not in the first capture.
+  // Invalid switches fail here and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
   const limits = { ...defaultCaptureLimits, ...config.captureLimits };
@@ -102,7 +102,7 @@ export async function startBrowsers(
     idleTimeoutMs: antiBotIdleTimeoutMs,
     ...(deps.onPageReused && { onPageReused: deps.onPageReused }),
     ...(deps.onWipe && { onWipe: deps.onWipe }),
-    // One more than captures run at a time: whoever comes finds one with a warm page.
+    // One more than the number of parallel captures, so that each capture finds a browser with a warm page.
     maxBrowsers: slots + 1,
   };
   const pool = await BrowserPool.start({

@@ -17,27 +17,30 @@ import {
 } from './page.ts';
 import type { GuardedCapture, ResourceGuard } from './resource-guard.ts';
 
-/** What browsers and their pages are opened with. */
+/** The options with which browsers and their pages are opened. */
 export interface BrowserSource {
   readonly launch: () => Promise<LaunchedBrowser>;
   readonly egress: PageEgress;
   readonly setup?: PageSetup;
   readonly guard: ResourceGuard;
-  /** A browser that answers nothing for so many milliseconds is killed: its capture need not wait for its own end. */
+  /**
+   * A browser that does not answer for this many milliseconds is killed, so that its capture does not wait for its own
+   * deadline.
+   */
   readonly livenessTimeoutMs: number;
-  /** Called for each capture that gets the page of an earlier one. */
+  /** Called for each capture that reuses the page of an earlier one. */
   readonly onPageReused?: () => void;
-  /** Called for each page that was to be used again, when that is settled. */
+  /** Called with the outcome for each page that was selected for reuse. */
   readonly onWipe?: (outcome: WipeOutcome) => void;
 }
 
-/** For a browser to answer, where it is asked whether it is there. */
+/** Timeout of a liveness check. */
 const answerTimeoutMs = 1000;
 const sessionTimeoutMs = 10_000;
 
 /**
- * One browser, from its launch to its end. It works at one capture at a time: captures that run beside each other share no
- * process. Between two of them, its next page is opened.
+ * One browser, from its launch to its end. It runs one capture at once, so parallel captures share no process. Its next
+ * page is opened between two captures.
  */
 export class CaptureBrowser {
   readonly launched: LaunchedBrowser;
@@ -46,7 +49,7 @@ export class CaptureBrowser {
   readonly #liveness: Liveness;
   readonly #stopGuard: () => void;
   #warm: WarmPage | undefined;
-  /** That of its capture, or of the last one. */
+  /** The page of the current or last capture. */
   #used: WarmPage | undefined;
   #keepable: KeepablePage | undefined;
   #kept: KeptPage | undefined;
@@ -74,9 +77,9 @@ export class CaptureBrowser {
   /**
    * Launches a browser and opens its first page.
    *
-   * @param onFailure it is of no use any more: it went away, or was killed since it does not do what it is told. Called at
-   *   most once, and not once it is closed
-   * @throws Error that says what is missing, or BrowserLostError when the browser opens no page
+   * @param onFailure called at most once when the browser is unusable: it exited, or it was killed because it did not
+   * respond. Not called after `close`
+   * @throws Error that says what is missing, or BrowserLostError if the browser opens no page
    */
   static async launch(
     source: BrowserSource,
@@ -99,12 +102,12 @@ export class CaptureBrowser {
     }
   }
 
-  /** Captures that it has worked at. */
+  /** Number of captures that the browser has run. */
   get served(): number {
     return this.#served;
   }
 
-  /** Whether it can work at another capture, once it has a page for it. */
+  /** Whether the browser can run another capture once it has a page. */
   get isUsable(): boolean {
     return this.#mayServeAgain && !this.#hasFailed && this.isConnected;
   }
@@ -113,26 +116,26 @@ export class CaptureBrowser {
     return this.launched.browser.isConnected();
   }
 
-  /** Whose capture used its page last, and may use it again; undefined for a page that nobody has used. */
+  /** The account whose capture used the page last, and may reuse it; undefined for an unused page. */
   get keptFor(): string | undefined {
     return this.#kept?.account;
   }
 
-  /** `performance.now()` of when its page was wiped; undefined for a page that nobody has used. */
+  /** `performance.now()` at the time when the page was wiped; undefined for an unused page. */
   get keptSince(): number | undefined {
     return this.#kept?.since;
   }
 
-  /** Whether it has a page for the next capture. */
+  /** Whether the browser has a page for the next capture. */
   get isReady(): boolean {
     const page = this.#warm;
     return this.isUsable && page !== undefined && !page.page.isClosed() && !page.crashed();
   }
 
   /**
-   * Its page, for one capture.
+   * Returns the page for one capture.
    *
-   * @param onRelease the capture has ended: `keep`, `renew` or `close` is to follow. It is told whether it completed
+   * @param onRelease called when the capture has ended, with whether it completed; it must call `keep`, `renew` or `close`
    */
   take(onRelease: (hasCompleted: boolean) => Promise<void>): CapturePage {
     const page = this.#warm;
@@ -144,7 +147,7 @@ export class CaptureBrowser {
     const exceeded = new AbortController();
     this.#capture = {
       onExceeded: (failure) => {
-        // First, so that the capture ends by this, and not by the loss of its browser.
+        // Abort first, so that the capture fails with this error and not with the loss of its browser.
         exceeded.abort(failure);
         this.#fail(failure.message);
       },
@@ -162,10 +165,10 @@ export class CaptureBrowser {
       responds: () => this.#liveness.responds(answerTimeoutMs),
       undoLater: (step) => void this.#keepable?.undo.push(step),
       release: async (end) => {
-        // Its proxy session may be closed before it is.
+        // The proxy session may close before the page.
         page.context.off('requestfailed', onRequestFailed);
         this.#capture = undefined;
-        // A part of the browser that hangs is not found out by anything else.
+        // No other check detects a part of the browser that hangs.
         if (end?.timedOut) this.#mayServeAgain = false;
         await onRelease(end?.hasCompleted === true);
       },
@@ -173,9 +176,9 @@ export class CaptureBrowser {
   }
 
   /**
-   * As {@link take}, with a page that may be kept: its capture has a session of its own.
+   * Like {@link take}, for a page that may be kept: its capture has a CDP session that is not shared.
    *
-   * @throws BrowserLostError when the page does not answer
+   * @throws BrowserLostError if the page does not answer
    */
   async takeToKeep(onRelease: (hasCompleted: boolean) => Promise<void>): Promise<CapturePage> {
     const kept = this.#kept;
@@ -194,8 +197,8 @@ export class CaptureBrowser {
   }
 
   /**
-   * Wipes the page of the last capture, for the next one of the same account, unless so many have used it; whether it did.
-   * Otherwise `renew` is to follow.
+   * Wipes the page of the last capture for the next capture of the same account, unless `maxCaptures` captures have used
+   * it. Returns whether it did. If not, the caller must call `renew`.
    */
   async keep(account: string, maxCaptures: number): Promise<boolean> {
     const [last, keepable] = [this.#used, this.#keepable];
@@ -210,7 +213,7 @@ export class CaptureBrowser {
     return this.isReady;
   }
 
-  /** Closes the page of the last capture and opens the next one; whether it did. */
+  /** Closes the page of the last capture and opens the next one. Returns whether it did. */
   async renew(): Promise<boolean> {
     const { egress, setup } = this.#source;
     const last = this.#used ?? this.#warm;
@@ -227,15 +230,15 @@ export class CaptureBrowser {
     return this.isReady;
   }
 
-  /** Ends it with all that runs in it. Never throws. */
+  /** Closes the browser with everything that runs in it. Never throws. */
   async close(): Promise<void> {
-    // What it does from now on is no failure.
+    // Errors after this point are not failures of the browser.
     this.#hasFailed = true;
     this.#stop();
-    // What hangs, or floods it, hardly lets it close in order.
+    // A browser that hangs, or floods this process, does not close in order.
     if (!this.#mayServeAgain) this.launched.kill();
     await this.launched.close();
-    // Not before: their ports may be given to the next page.
+    // Their ports may be given to the next page, so they close after the browser.
     await Promise.all([this.#warm?.proxySession.close(), this.#used?.proxySession.close()]);
   }
 
@@ -254,36 +257,35 @@ export class CaptureBrowser {
   }
 }
 
-/** What is known of a page in use that may be kept, until it is wiped or closed. */
+/** State of a page in use that may be kept, until it is wiped or closed. */
 interface KeepablePage {
-  /** Of its capture alone. */
+  /** Used by this capture only. */
   readonly session: OwnSession;
   readonly traces: PageTraces;
-  /** What has to be undone before another capture uses it. */
+  /** Steps to undo before another capture uses the page. */
   readonly undo: (() => Promise<unknown>)[];
-  /** Captures that have used it, this one included. */
+  /** Number of captures that have used the page, including this one. */
   readonly captures: number;
 }
 
-/** What is known of a page that was wiped. */
+/** State of a page that was wiped. */
 interface KeptPage {
   readonly account: string;
-  /** Of its next capture. */
+  /** The session of its next capture. */
   readonly session: OwnSession;
   readonly since: number;
   readonly captures: number;
 }
 
-/** Whether a question was answered is looked at so often while the time-out lasts. */
+/** Number of checks for an answer in one timeout. */
 const checksPerTimeout = 15;
 
 /**
- * Asks a browser again and again whether it is there. One that leaves a question unanswered for `timeoutMs` hangs:
- * `onUnresponsive` is called, once. Time is counted in checks: when it was this process that stood still, or had no
- * processor, the browser gets the time that it had not.
+ * Checks periodically that a browser answers. If an answer takes `timeoutMs`, the browser hangs and `onUnresponsive` is
+ * called once. The time is counted in checks, so a pause of this process does not count against the browser.
  */
 class Liveness {
-  /** Of the whole browser. */
+  /** A session with the whole browser. */
   readonly session: Promise<CDPSession>;
   readonly #timer: NodeJS.Timeout;
   #asking = false;
@@ -291,7 +293,7 @@ class Liveness {
 
   constructor(browser: Browser, timeoutMs: number, onUnresponsive: () => void) {
     this.session = browser.newBrowserCDPSession();
-    // It may go away before anything is asked.
+    // The browser may exit before the first check.
     this.session.catch(() => undefined);
     this.#timer = setInterval(() => {
       this.#unanswered = this.#asking ? this.#unanswered + 1 : 0;
@@ -304,7 +306,7 @@ class Liveness {
     this.#timer.unref();
   }
 
-  /** Whether the browser answers a question within so many milliseconds. */
+  /** Whether the browser answers within `ms` milliseconds. */
   responds(ms: number): Promise<boolean> {
     return withDeadline(this.#ask(), ms, 'asking the browser').then(
       () => true,
@@ -318,7 +320,7 @@ class Liveness {
 
   async #askAgain(): Promise<void> {
     this.#asking = true;
-    // Rejects when the browser went away, which others hear of.
+    // Rejects if the browser exited, which other listeners handle.
     await this.#ask().catch(() => this.stop());
     this.#asking = false;
   }

@@ -1,11 +1,11 @@
 import type { CDPSession } from 'playwright';
 
-/** Where commands of the DevTools protocol can be sent: the session of a page, or of a frame that has a process of its own. */
+/** A receiver of commands of the DevTools protocol: the session of a page, or of a frame with a separate process. */
 export interface CommandTarget {
   readonly send: CDPSession['send'];
 }
 
-/** The document that a script was to run in is gone: the page or frame has moved on, or was removed. */
+/** The document that a script was to run in no longer exists: the page or frame has navigated, or was removed. */
 export class DocumentGoneError extends Error {
   constructor(cause: unknown) {
     super('the document is gone', { cause });
@@ -14,9 +14,8 @@ export class DocumentGoneError extends Error {
 }
 
 /**
- * The id of an execution context for scripts of ours in a frame's document: they see the document, but the page does not
- * see them, and what it made of `Promise` or `Array.prototype` does not concern them. For one name there is one such
- * world in a document.
+ * Returns the id of an execution context for the renderer's scripts in a frame's document. They see the document, but the page does not see
+ * them, and changes of the page to `Promise` or `Array.prototype` do not affect them. A document has one such world for each name.
  *
  * @throws DocumentGoneError
  */
@@ -26,10 +25,10 @@ export async function openIsolatedWorld(target: CommandTarget, frameId: string, 
 }
 
 /**
- * Evaluates in a context, in the page's main world when none is given; waits for promises. The result is copied as JSON.
+ * Evaluates an expression in a context, by default in the page's main world, and awaits promises. The result is copied as JSON.
  *
- * @throws DocumentGoneError when the context does not exist, or goes away meanwhile
- * @throws Error when the expression throws
+ * @throws DocumentGoneError if the context does not exist, or is destroyed meanwhile
+ * @throws Error if the expression throws
  */
 export async function evaluate(
   target: CommandTarget,
@@ -49,14 +48,17 @@ export async function evaluate(
 }
 
 /**
- * An expression that calls a function. Its source travels, so that it may use its arguments and globals only; arguments are
- * copied as JSON.
+ * Returns an expression that calls a function. The function is passed as source, so it may use only its arguments and globals; arguments
+ * are copied as JSON.
  */
 export function callExpression<A extends readonly unknown[]>(fn: (...args: A) => unknown, args: A): string {
   return `(${fn.toString()})(${args.map((arg) => JSON.stringify(arg)).join(', ')})`;
 }
 
-/** Statements that define functions under their own names, for an expression that follows. Their sources travel, as in {@link callExpression}. */
+/**
+ * Returns statements that define functions under their names, for an expression that follows. The functions are passed as source, see
+ * {@link callExpression}.
+ */
 export function definitionsOf(functions: readonly ((...args: never[]) => unknown)[]): string {
   return functions.map((fn) => `const ${fn.name} = ${fn.toString()};`).join(' ');
 }

@@ -11,29 +11,32 @@ interface LaunchOptions {
   readonly executablePath: string;
   readonly sandbox: 'on' | 'off';
   readonly switches: readonly string[];
-  /** Switches of Playwright's to leave out. */
+  /** Playwright's switches to omit. */
   readonly withoutSwitches?: readonly string[];
 }
 
-/** A browser and the process it is. */
+/** A browser and its process. */
 export interface LaunchedBrowser {
   readonly browser: Browser;
   readonly pid: number;
-  /** Of its temporary files. */
+  /** The folder of its temporary files. */
   readonly folder: string;
-  /** Closes it in order, or kills it when that takes too long. Never throws. */
+  /** Closes the browser in order, or kills it if that times out. Never throws. */
   readonly close: () => Promise<void>;
-  /** Ends all of its processes at once. */
+  /** Kills all of its processes at once. */
   readonly kill: () => void;
 }
 
 const launchTimeoutMs = 30_000;
 const closeTimeoutMs = 5000;
 
-/** Where a socket of Chromium's may lie: its own part of the path has 45 characters, and the whole may have 107. */
+/**
+ * Maximum length of the path of a folder for Chromium's sockets: Chromium appends 45 characters, and the limit of a
+ * socket path is 107.
+ */
 const maxTempPathLength = 62;
 
-/** All that the browser's processes see of the environment: what is secret in ours stays here. */
+/** The environment of the browser's processes. It excludes the secrets in this process's environment. */
 const environment = (temp: string) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   HOME: homedir(),
@@ -41,8 +44,8 @@ const environment = (temp: string) => ({
 });
 
 /**
- * Launches a browser without a page; its temporary files are gone when it is. Its own proxy leads nowhere: traffic leaves
- * through the proxy sessions of its contexts only.
+ * Launches a browser without a page; its temporary files are removed with it. The browser's default proxy leads nowhere:
+ * traffic leaves only through the proxy sessions of its contexts.
  *
  * @throws Error that says what is missing
  */
@@ -81,7 +84,7 @@ function start(
     proxy: { server: deadProxy },
     env: environment(temp),
     timeout: launchTimeoutMs,
-    // This process stops its browsers itself, after the captures that run in them.
+    // This process stops its browsers itself, after their captures.
     handleSIGHUP: false,
     handleSIGINT: false,
     handleSIGTERM: false,
@@ -97,7 +100,9 @@ async function readPid(browser: Browser): Promise<number> {
   return main.id;
 }
 
-/** A process, told from the next one that gets its number. `startedAt` is undefined where there is no /proc. */
+/**
+ * A process, identified by its number and start, because Linux reuses numbers. `startedAt` is undefined without /proc.
+ */
 interface KnownProcess {
   readonly pid: number;
   readonly startedAt: string | undefined;
@@ -105,7 +110,7 @@ interface KnownProcess {
 
 const isThere = ({ pid, startedAt }: KnownProcess) => startedAt !== undefined && readStart(pid) === startedAt;
 
-/** A process and all its descendants; undefined where there is no /proc, none when it is gone. */
+/** A process and all its descendants; undefined without /proc, empty if the process has ended. */
 function treeOf(root: KnownProcess): readonly KnownProcess[] | undefined {
   const tree = readProcessTree(root.pid)?.map(({ pid }) => ({ pid, startedAt: readStart(pid) }));
   return tree === undefined || isThere(root) ? tree : [];
@@ -118,7 +123,7 @@ async function closeBrowser(browser: Browser, root: KnownProcess): Promise<void>
   } catch {
     killBrowser(browser, root);
   }
-  // One that hangs outlives its browser, and nobody would end it.
+  // A process that hangs outlives its browser, and nothing else would end it.
   for (const one of processes) if (isThere(one)) killProcess(one.pid);
 }
 
@@ -131,11 +136,11 @@ function killProcess(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself.
+    // The process has already ended.
   }
 }
 
-/** Puts a failed launch into words that tell an operator what to do. */
+/** Explains a failed launch so that an operator can fix it. */
 function explainLaunchFailure(error: unknown, { executablePath, sandbox }: LaunchOptions): Error {
   const text = error instanceof Error ? error.message : String(error);
   const explained = (message: string) => new Error(message, { cause: error });

@@ -3,7 +3,7 @@ import process from 'node:process';
 import type { Browser } from 'playwright';
 import type { Readable, Writable } from 'node:stream';
 
-/** What this uses of Playwright's own objects, which are not part of its public interface. */
+/** The parts of Playwright's internal objects that this module uses; they are not part of the public interface. */
 interface Internals {
   readonly _connection?: {
     toImpl?(browser: Browser): {
@@ -15,18 +15,21 @@ interface Internals {
   };
 }
 
-/** Of this process's time, in milliseconds: what the messages of one browser may take at once, and of each later one. */
+/**
+ * Processor time of this process that the messages of one browser may use: `burstMs` milliseconds at once, then `share` of the elapsed
+ * time.
+ */
 const burstMs = 500;
 const share = 0.25;
 
-/** Pauses shorter than this cost more than they give; longer ones would seem a browser that hangs. */
+/** In milliseconds. Shorter pauses cost more than they save; during longer ones the browser would seem to hang. */
 const pauseMs = { min: 10, max: 1000 } as const;
 
 /**
- * Counts the messages that a browser sends to this process, where all captures are worked at, and takes no more of them than
- * it may spend time on: the rest waits in the browser of the page that floods it.
+ * Limits the time that this process, which runs all captures, spends on the messages of one browser. Messages beyond the limit wait in the
+ * browser that sends them.
  *
- * @throws Error when this version of Playwright has no known pipe, because nothing would limit the messages of a page
+ * @throws Error if this version of Playwright has no known pipe, because the messages of a page would be unlimited
  */
 export class MessageFlow {
   /** Messages of all browsers. */
@@ -47,7 +50,7 @@ export class MessageFlow {
     pipe.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
   }
 
-  /** All messages so far. */
+  /** Number of messages so far. */
   get messages(): number {
     return this.#messages;
   }
@@ -56,8 +59,8 @@ export class MessageFlow {
     const [last, at] = [this.#last, performance.now()];
     const { user, system } = process.threadCpuUsage();
     const cpuMs = (user + system) / 1000;
-    // What was spent since the last messages of this browser was so on those, and on others that came meanwhile. Processor
-    // time: on a busy machine, this process waits for a processor without being kept busy.
+    // The time since the last messages of this browser was spent on them and on messages of other browsers. It is processor time: on a busy
+    // machine this process waits for a processor without doing work.
     const all = MessageFlow.#all - last.allBefore;
     const spentMs = all === 0 ? 0 : ((cpuMs - last.cpuMs) * last.messages) / all;
     this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;
@@ -73,8 +76,8 @@ export class MessageFlow {
 }
 
 /**
- * Has all that is written in one turn of the event loop leave at once. Playwright writes each message and the zero that ends it by
- * themselves, and a page is opened with a dozen messages.
+ * Writes everything of one turn of the event loop at once. Playwright writes each message and its terminating zero separately, and opening
+ * a page takes a dozen messages.
  */
 function gatherWrites(pipe: Writable): void {
   const write = pipe.write.bind(pipe) as (chunk: string) => boolean;
@@ -89,12 +92,12 @@ function gatherWrites(pipe: Writable): void {
 
 type Send = (...command: unknown[]) => Promise<unknown>;
 
-/** The class of sessions, once it is done for all of them. */
+/** The session classes that are already patched. */
 const withoutTraces = new WeakSet<object>();
 
 /**
- * Playwright makes an error for each command that it sends, in case it fails, with a trace of its own steps, which nobody reads. The errors
- * stay, and their messages, which name the command.
+ * Disables the stack traces of Playwright's commands. Playwright creates an error for each command in advance, with a trace of its internal
+ * calls, which has no reader. The errors and their messages, which name the command, stay.
  */
 function sendWithoutTraces(session: object): void {
   const sessions = Object.getPrototypeOf(session) as { send?: Send };
@@ -105,7 +108,7 @@ function sendWithoutTraces(session: object): void {
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
     try {
-      // The error is made before anything is waited for.
+      // Playwright creates the error synchronously.
       return send.apply(this, command);
     } finally {
       Error.stackTraceLimit = stackTraceLimit;
@@ -113,7 +116,7 @@ function sendWithoutTraces(session: object): void {
   };
 }
 
-/** A zero ends each message. */
+/** Counts messages: each ends with a zero. */
 function countEnds(chunk: Buffer): number {
   let count = 0;
   for (let at = chunk.indexOf(0); at !== -1; at = chunk.indexOf(0, at + 1)) count += 1;

@@ -3,22 +3,22 @@ import type { CDPSession, Frame } from 'playwright';
 import { callExpression, evaluate, openIsolatedWorld } from './isolated-world.ts';
 import { answerRequests, openOwnSession, setDefaultMetrics, type OwnSession, type WarmPage } from './page.ts';
 
-/** A page whose capture has a session of its own. */
+/** A page whose capture has a CDP session that is not shared. */
 export type WipeablePage = WarmPage & { readonly cdp: OwnSession };
 
-/** What became of a page that was to be used again: it may, its capture did something that is not undone, or a step failed. */
+/** Outcome of a wipe: the page may be reused, the capture did something that cannot be undone, or a step failed. */
 export const wipeOutcomes = ['wiped', 'refused', 'failed'] as const;
 export type WipeOutcome = (typeof wipeOutcomes)[number];
 
-/** After the answer, nobody waits for it; a page that takes longer is closed, which ends whatever keeps it busy. */
+/** The wipe runs after the response of the capture. A page that exceeds this time is closed, with everything that keeps it busy. */
 const wipeTimeoutMs = 3000;
 
 const worldName = 'webcapture';
 
-/** Of the empty document that a page is left at; no server is asked for it. */
+/** Path of the empty document that a wiped page shows; the request reaches no server. */
 const emptyPath = '/.well-known/webcapture-empty';
 
-/** Without hints: what servers have asked for is remembered for the origin. */
+/** The response has no client hints, because the browser remembers hints that a server requests for the origin. */
 const emptyDocument = {
   headers: [
     { name: 'content-type', value: 'text/html' },
@@ -27,14 +27,14 @@ const emptyDocument = {
   body: '',
 };
 
-/** All kinds of storage but cookies, which are removed for all sites at once; `local_storage` is that of the session, too. */
+/** All kinds of storage except cookies, which are removed for all sites at once; `local_storage` includes session storage. */
 const storageTypes =
   'file_systems,indexeddb,local_storage,service_workers,cache_storage,interest_groups,shared_storage,storage_buckets';
 
-/** Where a document is not that of a site: it has no storage, or that of the document around it. */
+/** Whether a document has no site: it has no storage, or uses that of the parent document. */
 const isEmptyDocument = (url: string) => url === '' || url === 'about:blank' || url === 'about:srcdoc';
 
-/** Watches a capture for what a wipe of its page does not undo. */
+/** Records what a capture does that a wipe of its page cannot undo. */
 export class PageTraces {
   readonly #page: WarmPage;
   readonly #origins = new Set<string>();
@@ -47,7 +47,7 @@ export class PageTraces {
     page.context.on('page', this.#did).on('serviceworker', this.#did);
   }
 
-  /** The only origin that the page and all frames in it have had; undefined when there was more than that, or nothing. */
+  /** The only origin that the page and all its frames have had; undefined if there were several or none. */
   get onlyOrigin(): string | undefined {
     const [origin, ...others] = this.#origins;
     return this.#hasMore || others.length > 0 ? undefined : origin;
@@ -64,7 +64,7 @@ export class PageTraces {
     this.#hasMore = true;
   };
 
-  /** The browser keeps a name and a password of an address, and logs in with them again. */
+  /** The browser stores the credentials of an address and logs in with them again. */
   readonly #requested = (request: { url(): string }): void => {
     if (/^\w+:\/\/[^/?#]*@/.test(request.url())) this.#hasMore = true;
   };
@@ -72,21 +72,22 @@ export class PageTraces {
   readonly #navigated = (frame: Frame): void => {
     const url = frame.url();
     if (isEmptyDocument(url)) return;
-    // Others, such as data: and blob:, are of an origin that their address does not tell.
+    // The addresses of other documents, such as data: and blob:, do not contain their origin.
     if (/^https?:/.test(url)) this.#origins.add(new URL(url).origin);
     else this.#hasMore = true;
   };
 }
 
 /**
- * Removes what a capture has left in its page and its context, so that another capture of the same account may use them. What
- * stays: the HTTP cache, and what the network knows of servers (HSTS, names, TLS sessions).
+ * Removes what a capture has left in its page and its context, so that another capture of the same account can use them. The HTTP cache
+ * and the network state of servers (HSTS, names, TLS sessions) stay.
  *
- * What is not certain to be undone is refused: the page must have been of one origin with all of its frames, and have no worker.
+ * A page is refused if the wipe is not certain to be complete: the page and all its frames must have had one origin, and no worker.
  *
- * @param browserSession of the whole browser
- * @param undo what the capture has set by Playwright, which keeps it for the page
- * @returns the page with a session of its own, its proxy session paused; else what kept it from that: it is to be closed
+ * @param browserSession a session with the whole browser
+ * @param undo removes the settings of the capture that Playwright keeps for the page
+ * @returns the outcome and, if wiped, the page with a new session and its proxy session paused; otherwise the caller must close
+ *   the page
  */
 export async function wipePage(
   page: WipeablePage,
@@ -112,22 +113,22 @@ async function wipe(
 ): Promise<WipeablePage | undefined> {
   const { cdp, frameId, proxySession } = page;
   const origin = traces.onlyOrigin;
-  // Its connections were cut, and those of the next capture would be too.
+  // The limit cut the connections of this capture, and would cut those of the next one.
   if (origin === undefined || proxySession.stats().limitReached !== undefined) return undefined;
   const [next, { targetInfos }] = await Promise.all([
     openOwnSession(page.page),
     browserSession.send('Target.getTargets'),
-    // No dialog holds the page, and it goes nowhere by itself.
+    // With scripts disabled, no dialog blocks the page, and the page does not navigate.
     cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
   ]);
   const own = targetInfos.find(({ targetId }) => targetId === frameId);
   const inContext = targetInfos.filter(({ browserContextId }) => browserContextId === own?.browserContextId);
-  // A worker may live on without the page, and write what it likes.
+  // A worker may outlive the page and write storage.
   if (own?.browserContextId === undefined || inContext.length > 1) return undefined;
   const { browserContextId } = own;
 
-  // An empty document of the same origin ends the last one, with its timers, requests and frames. In the same process that is
-  // over when the new one is there, whatever the last one does as it is left; from another process it may go on beside it.
+  // An empty document of the same origin ends the last one, with its timers, requests and frames. In the same process, the last document
+  // has ended when the new one is committed, including its unload handlers. In another process, it could continue to run in parallel.
   const url = `${origin}${emptyPath}`;
   const [before, stopAnswering] = await Promise.all([
     next.send('Runtime.getIsolateId'),
@@ -140,10 +141,10 @@ async function wipe(
   ]);
   if (before.id !== after.id || traces.onlyOrigin !== origin) return undefined;
   await evaluate(next, { contextId, expression: callExpression(clearTab, []) });
-  // A request that outlives its document cannot bring a cookie any more.
+  // With the session paused, a request that outlives its document cannot set a cookie.
   proxySession.pause();
   await Promise.all([
-    // What was set by this session ends with it: viewport, scripts that run first, disabled scripts, background.
+    // The settings of this session end with it: viewport, init scripts, disabled scripts, background.
     cdp.detach(),
     stopAnswering(),
     next.send('Storage.clearDataForOrigin', { origin, storageTypes }),
@@ -156,12 +157,15 @@ async function wipe(
   return { ...page, cdp: next };
 }
 
-/** The name of the tab survives its documents, and the names of storage buckets survive the removal of their content. Runs in the page. */
+/**
+ * Clears the name of the tab, which survives its documents, and the names of storage buckets, which survive the removal of their content.
+ * Runs in the page.
+ */
 async function clearTab(): Promise<void> {
-  // A name that was empty for this document already would not be told to the browser.
+  // The document does not send a name to the browser if it was already empty for this document.
   window.name = 'x';
   window.name = '';
-  // Where the context is not secure, there are none.
+  // A context that is not secure has no buckets.
   const { storageBuckets: buckets } = navigator as {
     storageBuckets?: { keys(): Promise<string[]>; delete(name: string): Promise<void> };
   };

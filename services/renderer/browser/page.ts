@@ -7,7 +7,7 @@ import { watchActivityScript } from './activity.ts';
 import type { LaunchedBrowser } from './launch.ts';
 import { windowSize } from './switches.ts';
 
-/** The browser went away while a page of it was in use. Whose fault it was is not known: it may be another page's. */
+/** The browser exited while a page of it was in use. The cause is unknown: it may be another page. */
 export class BrowserLostError extends Error {
   constructor(message = 'the browser went away', options?: { cause: unknown }) {
     super(message, options);
@@ -18,38 +18,38 @@ export class BrowserLostError extends Error {
 /** Opens the proxy sessions of pages. */
 export type PageEgress = Pick<EgressProxy, 'openSession'>;
 
-/** How a page of another browser than the headless shell is opened. */
+/** Options of a page in a browser other than the headless shell. */
 export interface PageSetup {
   readonly contextOptions: BrowserContextOptions;
-  /** Run in the page before its own scripts. */
+  /** Scripts that run in the page before its own scripts. */
   readonly initScripts: readonly string[];
 }
 
-/** A session of the protocol with a page. */
+/** A CDP session with a page. */
 export type PageSession = Pick<CDPSession, 'send' | 'on' | 'off'>;
 
-/** One beside that of Playwright: what is set in it ends with it. */
+/** A session that is separate from Playwright's: its settings end with it. */
 export type OwnSession = PageSession & Pick<CDPSession, 'detach'>;
 
-/** A page in a context of its own that has been nowhere yet. One capture uses it, and then it is closed. */
+/** An unused page in a new context. One capture uses the page; then it is closed. */
 export interface WarmPage {
   readonly context: BrowserContext;
   readonly page: Page;
   /**
-   * Shared with Playwright, which has Page and Network enabled in it, unless the page may be used again: whoever enables Fetch or
-   * Runtime needs another one.
+   * Shared with Playwright, which has enabled Page and Network in it, unless the page may be reused. Code that enables Fetch or Runtime
+   * needs a separate session.
    */
   readonly cdp: PageSession;
   readonly proxySession: ProxySession;
-  /** Of its main frame, in the protocol; it stays the same wherever the page goes. */
+  /** CDP id of the main frame; it does not change when the page navigates. */
   readonly frameId: string;
-  /** Has sites answered that ask for a name and a password, where the browser would ask somebody; until then the answer is no. */
+  /** Sets the answer for sites that request credentials, where the browser would prompt; by default the login is cancelled. */
   readonly answerLogins: (answer: LoginAnswer) => void;
-  /** Whether its process is gone: it can open nothing any more. */
+  /** Whether the page's process has crashed, so that the page cannot navigate any more. */
   crashed(): boolean;
 }
 
-/** What a site that asks for a name and a password is answered. The id is that of the request, in one session. */
+/** Returns the answer to a site that requests credentials. The id is that of the request, in one session. */
 export type LoginAnswer = (asked: {
   readonly requestId: string;
   readonly authChallenge: { readonly source?: 'Server' | 'Proxy'; readonly origin: string };
@@ -60,15 +60,18 @@ export type LoginAnswer = (asked: {
 const openTimeoutMs = 20_000;
 const closeTimeoutMs = 5000;
 
-/** Playwright is told of each first listener for these, and of each last one that goes: with one that stays, it is told once. */
+/**
+ * Playwright sends a command when the first listener for one of these events is added or the last one is removed. A permanent listener
+ * avoids these commands.
+ */
 const networkEvents = ['request', 'response', 'requestfinished', 'requestfailed'] as const;
 
 const ignore = () => undefined;
 
 /**
- * In the headless shell a page may close, resize and move its own window. In a tab of the full browser these functions do nothing. A
- * frame of the page could call its own ones on the page's window, so all frames have these. `print` would tell the page at once that it has
- * been printed, and many pages then leave.
+ * In the headless shell a page can close, resize and move its own window. In a tab of the full browser these functions do nothing. A frame
+ * could call its own functions on the page's window, so the script replaces them in all frames. `print` would report at once that the page
+ * has been printed, and many pages then navigate.
  */
 const keepWindowScript = `for (const name of ['close', 'print', 'resizeTo', 'resizeBy', 'moveTo', 'moveBy']) window[name] = { [name]() {} }[name];`;
 
@@ -87,9 +90,9 @@ export async function setDefaultMetrics(session: PageSession): Promise<void> {
 }
 
 /**
- * Opens a context with a proxy session of its own, and a page in it.
+ * Opens a context with a new proxy session, and a page in it.
  *
- * @throws DeadlineError when the browser does not answer
+ * @throws DeadlineError if the browser does not answer
  */
 export async function openWarmPage(
   { browser }: LaunchedBrowser,
@@ -99,7 +102,7 @@ export async function openWarmPage(
   const proxySession = await egress.openSession();
   let context: BrowserContext | undefined;
   const open = async (): Promise<WarmPage> => {
-    // The capture sets the size itself, which on a warm page takes a millisecond.
+    // The capture sets the size, which takes 1 ms on a warm page.
     const opened = (context = await browser.newContext({
       viewport: null,
       acceptDownloads: false,
@@ -120,7 +123,7 @@ export async function openWarmPage(
       ...(setup ? [watchLogins(page, (asked) => answerLogin(asked))] : []),
       stopListening(page),
     ]);
-    // What still opens a window (a link with a target, clicked by a script) opens it for nobody.
+    // Closes the windows that a page can still open, for example by a script that clicks a link with a target.
     opened.on('page', (popup) => void popup.close().catch(() => undefined));
     if (!setup) await setDefaultMetrics(cdp);
     const answerLogins = (answer: LoginAnswer) => void (answerLogin = answer);
@@ -135,7 +138,7 @@ export async function openWarmPage(
   }
 }
 
-/** Closes the context and then its proxy session. False when the browser does not answer: it should be replaced. */
+/** Closes the context and then its proxy session. Returns false if the browser does not answer; it should be replaced. */
 export async function closeWarmPage({ context, proxySession }: WarmPage): Promise<boolean> {
   try {
     await withDeadline(context.close(), closeTimeoutMs, 'closing a page');
@@ -147,34 +150,33 @@ export async function closeWarmPage({ context, proxySession }: WarmPage): Promis
   }
 }
 
-/** A page while one capture uses it. */
+/** A page while a capture uses it. */
 export interface CapturePage extends WarmPage {
-  /** Whether {@link cdp} is of this capture alone, in which case it may enable everything there. */
+  /** Whether only this capture uses {@link cdp}, in which case it may enable all domains there. */
   readonly hasOwnSession: boolean;
-  /** Whether the whole browser is gone, not only this page. */
+  /** Whether the whole browser has exited, not only this page. */
   readonly browserLost: () => boolean;
-  /** Whether the browser answers, within a second. */
+  /** Whether the browser answers within 1 s. */
   readonly responds: () => Promise<boolean>;
-  /** Aborts when the page has taken more than a capture may; the reason is the ServiceError that the capture ends with. */
+  /** Aborts when the page exceeds a resource limit; the reason is the ServiceError with which the capture fails. */
   readonly exceeded: AbortSignal;
   /**
-   * Closes the page, whatever state it is in. Call it once; never throws. `timedOut` says that the capture did not come to
-   * an end by itself, which many pages have to answer for, and sometimes the browser; without `hasCompleted` no other capture
-   * uses the page.
+   * Closes the page in any state. Call it once; it never throws. `timedOut` says that the capture did not end by itself, which in most
+   * cases is the fault of the page and sometimes of the browser. Without `hasCompleted`, the page is not reused.
    */
   readonly release: (end?: { readonly timedOut: boolean; readonly hasCompleted?: boolean }) => Promise<void>;
-  /** Has something undone that was set by Playwright, which keeps it for the page, before another capture uses the page. */
+  /** Registers a step that removes a setting of Playwright's, which stays with the page, before another capture uses the page. */
   readonly undoLater: (step: () => Promise<unknown>) => void;
 }
 
 /**
- * Answers every site that asks for a name and a password. The full browser would show a prompt and hold the answer
- * back until somebody fills it in; after a no the page is what comes with the refusal, as in the headless shell.
+ * Answers every site that requests credentials. The full browser would show a prompt and withhold the response until the prompt is filled
+ * in. When the login is cancelled, the page shows the body of the refusal, as in the headless shell.
  */
 async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
-  // A session of its own: what captures do with theirs does not end it.
+  // A separate session, because captures may detach theirs.
   const session = await page.context().newCDPSession(page);
-  // Rejections: the page or the request went away meanwhile.
+  // Rejected when the page or the request no longer exists.
   session.on('Fetch.requestPaused', ({ requestId }) => {
     session.send('Fetch.continueRequest', { requestId }).catch(() => undefined);
   });
@@ -185,7 +187,7 @@ async function watchLogins(page: Page, answer: LoginAnswer): Promise<void> {
   await session.send('Fetch.enable', { handleAuthRequests: true });
 }
 
-/** What this uses of Playwright's own objects, which are not part of its public interface. */
+/** The parts of Playwright's internal objects that this module uses; they are not part of the public interface. */
 interface Internals {
   readonly _connection?: {
     toImpl?(object: Page | BrowserContext): Implementation;
@@ -193,7 +195,7 @@ interface Internals {
   _wrapApiCall?<T>(call: () => Promise<T>, options: { readonly internal: true }): Promise<T>;
 }
 
-/** Of a page or of a context. */
+/** Implementation of a page or of a context. */
 interface Implementation {
   readonly delegate?: {
     readonly _targetId?: string;
@@ -212,22 +214,22 @@ function implementationOf(object: Page | BrowserContext): Implementation | undef
 }
 
 /**
- * The session that Playwright has with the page, and the id of its main frame. With a second one, Chromium tells all that happens
- * to the page twice, and a command goes through six more steps of Playwright's, which take longer than the command.
+ * Returns Playwright's session with the page and the id of its main frame. With a second session, Chromium sends every event of the page
+ * twice, and each command passes six more layers of Playwright, which cost more time than the command.
  *
- * Opens a second one where Playwright is not built as it is now; a test holds this against the installed one.
+ * Opens a second session if Playwright's internals differ; a test checks the installed version.
  */
 async function openSession(page: Page): Promise<{ readonly cdp: PageSession; readonly frameId: string }> {
   const delegate = implementationOf(page)?.delegate;
   const [shared, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
-  // The main frame of a page bears the id of its target.
+  // The main frame of a page has the id of its target.
   if (shared && targetId !== undefined) return { cdp: inOrder(shared), frameId: targetId };
   const cdp = await openOwnSession(page);
   const { frameTree } = await cdp.send('Page.getFrameTree');
   return { cdp, frameId: frameTree.frame.id };
 }
 
-/** A session of its own in which a capture is told what happens to the page. */
+/** Opens a separate session in which a capture receives the events of the page. */
 export async function openOwnSession(page: Page): Promise<OwnSession> {
   const session = await attachSession(page);
   await session.send('Page.enable');
@@ -235,9 +237,9 @@ export async function openOwnSession(page: Page): Promise<OwnSession> {
 }
 
 /**
- * A session of its own with nothing enabled. Its commands and events do not go through Playwright's steps either.
+ * Opens a separate session in which no domain is enabled. Its commands and events bypass Playwright's layers.
  *
- * One of Playwright's public sessions where that is not built as it is now; a test holds this against the installed one.
+ * Returns one of Playwright's public sessions if Playwright's internals differ; a test checks the installed version.
  */
 export async function attachSession(page: Page): Promise<OwnSession> {
   const opened = await implementationOf(page.context())?.newCDPSession?.(implementationOf(page));
@@ -251,10 +253,10 @@ interface PageAnswer {
 }
 
 /**
- * Answers the requests of a page that match the pattern, inside of the browser.
+ * Answers the requests of a page that match the pattern, within the browser.
  *
- * @param session in which nobody else enables Fetch; not the one of Playwright, which goes on with what is paused in it
- * @returns ends it; never rejects
+ * @param session a session in which no other code enables Fetch; not Playwright's session, which continues paused requests
+ * @returns a function that stops answering; it never rejects
  */
 export async function answerRequests(
   session: PageSession,
@@ -264,7 +266,7 @@ export async function answerRequests(
   const encoded = Buffer.from(body, 'utf8').toString('base64');
   const fulfill = ({ requestId }: { readonly requestId: string }) => {
     const answer = { requestId, responseCode: 200, responseHeaders: [...headers], body: encoded };
-    // Rejects when the page is gone.
+    // Rejects if the page no longer exists.
     void session.send('Fetch.fulfillRequest', answer).catch(() => undefined);
   };
   session.on('Fetch.requestPaused', fulfill);
@@ -275,13 +277,16 @@ export async function answerRequests(
   };
 }
 
-/** A command that fails since the page or its browser went away fails after the events that say so, as in a session of its own. */
+/**
+ * Delays the failure of a command that fails because the page or its browser closed until after the events of the closure, as in a separate
+ * session.
+ */
 function inOrder(session: DriverSession): PageSession {
   const send = async (...command: Parameters<CDPSession['send']>) => {
     try {
       return await session.send(...command);
     } catch (error) {
-      // Events come in the next turn of the event loop.
+      // Events arrive in the next turn of the event loop.
       await setImmediate();
       await setImmediate();
       throw error;
@@ -291,48 +296,47 @@ function inOrder(session: DriverSession): PageSession {
 }
 
 /**
- * Runs work that calls Playwright again and again as if it were one call: at each call of its own, Playwright takes a stack trace for
- * an error that may come, which is a tenth of what a capture costs this process.
+ * Runs work with many Playwright calls as one call. For each of its calls, Playwright captures a stack trace for a possible error, which
+ * takes a tenth of this process's time for a capture.
  *
- * Only runs it where Playwright is not built as it is now; a test holds this against the installed one.
+ * Runs the work unchanged if Playwright's internals differ; a test checks the installed version.
  */
 export async function asOneCall<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
   const internals = on as unknown as Internals;
   if (internals._wrapApiCall === undefined) return work();
-  // An error that passes through would be rewritten.
+  // Playwright would rewrite an error that passes through.
   const [done] = await internals._wrapApiCall(() => Promise.allSettled([work()]), { internal: true });
   if (done.status === 'rejected') throw done.reason;
   return done.value;
 }
 
 /**
- * Ends Playwright's listening to the page's console and scripts. Captures need none of it, a page that logs without end
- * keeps this process busy with it, and with somebody listening what a page logs is read at once, which it can tell by an
- * error that is formatted.
+ * Removes Playwright's listeners for the page's console and scripts. Captures do not need them, and a page that logs continuously would
+ * keep this process busy. With a listener, the browser also formats logged errors at once, which the page can detect.
  *
- * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
+ * Does nothing if Playwright's internals differ; a test checks the installed version.
  */
 async function stopListening(page: Page): Promise<void> {
   await implementationOf(page)?.delegate?._mainFrameSession?._client?.send('Runtime.disable');
 }
 
 /**
- * Sets the languages of workers, as in Accept-Language, for a context that has been nowhere yet. Chromium starts a worker when any
- * session of it says so, and Playwright's says so at once: only what Playwright itself sends before that is there when the worker's
+ * Sets the languages of workers, as in Accept-Language, for an unused context. Chromium starts a worker as soon as one of its sessions
+ * allows it, and Playwright's session does so at once. Only the commands that Playwright itself sends before that apply when the worker's
  * script runs.
  *
- * Does nothing where Playwright is not built as it is now; a test holds this against the installed one.
+ * Does nothing if Playwright's internals differ; a test checks the installed version.
  */
 export function declareLanguages(context: BrowserContext, acceptLanguage: string): void {
   const options = implementationOf(context)?._options;
-  // For a frame with a process of its own, Playwright also sets the locale, which a list is not: that fails, and what is set for the
-  // frame elsewhere holds.
+  // For a frame with a separate process, Playwright also sets the locale, which cannot be a list. That command fails, and the setting that
+  // the frame has from elsewhere applies.
   if (options) options.locale = acceptLanguage;
 }
 
 /**
- * Whether an error of a request says that the browser did not find its proxy. When Chromium's network process dies, the
- * next one forgets the proxies of the contexts that are there: their pages reach nothing any more.
+ * Whether an error of a request says that the browser did not find its proxy. When Chromium's network process dies, the new one has no
+ * proxies for the existing contexts: their pages cannot reach any server.
  */
 export const hasLostProxy = (netError: string | undefined): boolean =>
   netError?.includes('ERR_PROXY_CONNECTION_FAILED') ?? false;

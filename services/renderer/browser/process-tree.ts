@@ -1,46 +1,46 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** One process of a browser, as /proc tells of it. */
+/** One process of a browser, from /proc. */
 export interface ProcessSample {
   readonly pid: number;
   readonly parent: number;
-  /** In ticks since the machine was started. Tells the process from the next one of its number. */
+  /** Ticks between the boot of the machine and the start of the process. Distinguishes processes with the same number. */
   readonly startedAt: string;
-  /** Processor time in milliseconds, with that of the children which it has seen to their end. */
+  /** Processor time in milliseconds, including that of children that have been waited for. */
   readonly cpuMs: number;
   readonly threads: number;
-  /** Memory that belongs to this process alone. */
+  /** Memory that only this process uses. */
   readonly privateBytes: number;
-  /** Memory shared with others: mapped files, and the pixels of a page on their way to the screen. */
+  /** Memory shared with other processes: mapped files, and pixels on the way to the screen. */
   readonly sharedBytes: number;
 }
 
-/** Linux counts memory in pages; those of x86-64 and of nearly all arm64 kernels have this size. */
+/** Page size of x86-64 and of nearly all arm64 kernels; /proc counts memory in pages. */
 const pageBytes = 4096;
 
-/** Linux tells processor time in ticks of this length on every architecture. */
+/** Length of a tick in milliseconds: Linux reports processor time in ticks, with this length on every architecture. */
 const tickMs = 10;
 
 /**
- * How long a process that belongs to no browser is skipped, in milliseconds. Linux gives its number to another process only after all
- * others (32,768 by default), which takes longer.
+ * How long a process that belongs to no browser is skipped, in milliseconds. Linux reuses its number only after all others (32,768 by
+ * default), which takes more time than this.
  */
 const foreignMs = 10_000;
 
 /**
- * Reads trees of processes from /proc. One reader serves all browsers. It skips processes that belonged to no browser a moment ago, so
- * that a reading costs one list of names, and a few files for each process of a browser. It reads synchronously on purpose: that takes a
- * tenth of the time that the thread pool would take.
+ * Reads trees of processes from /proc. One reader serves all browsers. It skips processes that recently belonged to no browser, so a
+ * reading costs one directory listing and a few files for each process of a browser. It reads synchronously on purpose: the thread pool
+ * would take ten times as long.
  */
 export class ProcessTable {
   readonly #foreign = new Set<string>();
   #clearedAt = performance.now();
 
-  /** The processes below each root, itself first, in the order of the roots; undefined where there is no /proc. */
+  /** Returns the processes below each root, the root first, in the order of the roots; undefined without /proc. */
   read(roots: readonly number[]): ProcessSample[][] | undefined {
     const names = listProcesses();
     if (names === undefined) return undefined;
-    // A browser is launched before it becomes a root, so that an earlier reading may have taken its processes for foreign ones.
+    // A browser starts before it becomes a root, so an earlier reading may have marked its processes as foreign.
     const hasNewRoot = roots.some((root) => this.#foreign.has(String(root)));
     const now = performance.now();
     if (hasNewRoot || now - this.#clearedAt > foreignMs) {
@@ -51,7 +51,7 @@ export class ProcessTable {
     const children = Map.groupBy(samples, ({ parent }) => parent);
     const trees = roots.map((root) => {
       const tree = samples.filter(({ pid }) => pid === root);
-      // It grows while it is gone through.
+      // The loop appends to the array that it iterates.
       for (const { pid } of tree) tree.push(...(children.get(pid) ?? []));
       return tree;
     });
@@ -61,19 +61,19 @@ export class ProcessTable {
   }
 }
 
-/** A process and all its descendants, from /proc; undefined where there is no /proc. */
+/** Returns a process and all its descendants; undefined without /proc. */
 export function readProcessTree(root: number): ProcessSample[] | undefined {
   return new ProcessTable().read([root])?.[0];
 }
 
-/** What a tree takes of the machine, without counting shared memory twice: the largest sharer stands for all. */
+/** Memory of a tree in bytes. Shared memory is counted once, as the largest share of one process. */
 export function treeBytes(tree: readonly ProcessSample[]): number {
   return sum(tree, 'privateBytes') + largestShare(tree);
 }
 
 /**
- * What the trees of several browsers take together. They share the program itself, which the smallest one holds little
- * beside.
+ * Memory of the trees of several browsers in bytes. They share the program file, which is counted once. The smallest share of a tree is
+ * its estimate, because that tree shares little else.
  */
 export function forestBytes(trees: readonly (readonly ProcessSample[])[]): number {
   const shares = trees.filter((tree) => tree.length > 0).map(largestShare);
@@ -88,17 +88,17 @@ export function sum(tree: readonly ProcessSample[], what: 'privateBytes' | 'cpuM
   return tree.reduce((total, sample) => total + sample[what], 0);
 }
 
-/** Whether a process is one that runs pages. */
+/** Whether a process is a renderer process of the browser. */
 export function runsPages(pid: number): boolean {
   return readProcFile(`${pid}/cmdline`)?.includes('--type=renderer') ?? false;
 }
 
-/** When a process was started, in ticks since the machine was; undefined when it is gone. */
+/** Start of a process in ticks since boot; undefined if it has ended. */
 export function readStart(pid: number): string | undefined {
   return statFields(readProcFile(`${pid}/stat`))[19];
 }
 
-/** Descriptors that processes have open. */
+/** Number of open file descriptors of the processes. */
 export function countDescriptors(tree: readonly ProcessSample[]): number {
   return tree.reduce((count, { pid }) => count + (list(`/proc/${pid}/fd`)?.length ?? 0), 0);
 }
@@ -109,11 +109,11 @@ function list(folder: string): string[] | undefined {
   try {
     return readdirSync(folder);
   } catch {
-    return undefined; // It ended meanwhile, or there is no /proc.
+    return undefined; // The process has ended, or there is no /proc.
   }
 }
 
-/** What follows the name: the state, the parent, and so on. The name, in parentheses, may contain anything. */
+/** The fields after the name: state, parent and so on. The name, in parentheses, may contain any character. */
 const statFields = (stat: string | undefined): readonly string[] =>
   stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
 
@@ -139,6 +139,6 @@ function readProcFile(path: string): string | undefined {
   try {
     return readFileSync(`/proc/${path}`, 'utf8');
   } catch {
-    return undefined; // It ended meanwhile.
+    return undefined; // The process has ended.
   }
 }

@@ -14,11 +14,11 @@ import {
   treeBytes,
 } from './process-tree.ts';
 
-/** What a capture can have too much of. */
+/** Resources that a capture can exhaust. */
 export const resources = ['cpu', 'memory', 'disk', 'processes', 'descriptors', 'messages'] as const;
 export type Resource = (typeof resources)[number];
 
-/** The page alone has to answer for the failure of its capture. */
+/** A capture failed because of its page alone. */
 export class PageLimitError extends Error {
   readonly resource: Resource;
 
@@ -29,62 +29,62 @@ export class PageLimitError extends Error {
   }
 }
 
-/** A capture while it has a browser. */
+/** A capture that has a browser. */
 export interface GuardedCapture {
-  /** It has had too much, and its browser is to be killed. Called once. */
+  /** Called once when the capture exceeds a limit; its browser must be killed. */
   readonly onExceeded: (failure: ServiceError) => void;
-  /** It goes on with what processor time others leave, and its browser is not to serve another one. Called once. */
+  /** Called once when the capture continues with low priority; its browser must not serve another capture. */
   readonly onYield: () => void;
 }
 
 export interface GuardedBrowser {
-  /** The main process. */
+  /** Id of the main process. */
   readonly pid: number;
-  /** Where it keeps its files. */
+  /** Folder of its files. */
   readonly folder: string;
-  /** Messages that it has sent to this process. */
+  /** Number of messages that the browser has sent to this process. */
   readonly messages: () => number;
-  /** Undefined while it has nothing to do. */
+  /** Returns the current capture; undefined if the browser is idle. */
   readonly capture: () => GuardedCapture | undefined;
 }
 
 export interface ResourceGuardOptions {
   readonly limits: CaptureLimits;
-  /** Memory of all browsers together: beyond it, the capture that takes most of it is ended. */
+  /** Maximum memory of all browsers together. Above it, the capture that uses most is aborted. */
   readonly totalBytes: number;
-  /** Processors for each capture when as many run as can. */
+  /** Processors for each capture when the maximum number of captures runs. */
   readonly processorShare: number;
   readonly log: Logger;
   readonly onExceeded?: (resource: Resource) => void;
 }
 
-/** A page that allocates as fast as it can takes about a gigabyte a second. */
+/** A page that allocates as fast as possible takes about 1 GB per second. */
 const checkIntervalMs = 250;
-/** Descriptors and files take longer to count, and grow slower. */
+/** Descriptors and files take longer to count and grow more slowly. */
 const checksPerSlowCheck = 4;
 
 /**
- * A capture yields when it has had more than so many times its share of the processors for so many checks. One that uses no
- * more than its share takes nothing from others.
+ * A capture yields when it has used more than `maxShares` times its share of the processors in `checksBeforeYield` checks. A
+ * capture within its share slows no other capture.
  */
 const maxShares = 1.5;
 const checksBeforeYield = 2;
 
-/** What a capture has used, since the first check that met it. */
+/** What a capture has used since its first check. */
 interface Usage {
   readonly cpuBefore: number;
   readonly messagesBefore: number;
   cpuMs: number;
   checkedAt: number;
-  /** Checks in a row that found it with more than its share. */
+  /** Number of consecutive checks in which it used more than its share. */
   greedyChecks: number;
   hasYielded: boolean;
   hasEnded: boolean;
 }
 
 /**
- * Counts what captures take of the machine, over all processes of their browsers, and ends the one that takes too much,
- * by name and alone. One that keeps the processors busy gets what the others leave. Without /proc it does nothing.
+ * Measures the resources of captures over all processes of their browsers, and aborts only the capture that exceeds a limit.
+ * A capture that keeps the processors busy continues with low priority. Without /proc the guard does nothing.
  */
 export class ResourceGuard {
   readonly #options: ResourceGuardOptions;
@@ -187,7 +187,7 @@ export class ResourceGuard {
   }
 
   #end({ browser, capture, usage }: Checked, resource: Resource, used: number, message: string): void {
-    // While its files were counted, it may have ended.
+    // The capture may have ended while its files were counted.
     if (usage.hasEnded || browser.capture() !== capture) return;
     usage.hasEnded = true;
     const { log, onExceeded } = this.#options;
@@ -212,7 +212,7 @@ export const floodMessage =
 
 const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`;
 
-/** A limit, and what its client reads whose page goes beyond it. */
+/** Returns a limit and the error message for the client whose page exceeds it. */
 function limitOf(resource: Resource, limits: CaptureLimits): readonly [limit: number, message: string] {
   const { cpuMs, memoryBytes, diskBytes, processes, descriptors, messages } = limits;
   switch (resource) {
@@ -235,17 +235,16 @@ function limitOf(resource: Resource, limits: CaptureLimits): readonly [limit: nu
 }
 
 /**
- * Gives processes, and all that they start from now on, the processor time that nobody else wants. That cannot be taken back
- * without privileges. Where Linux shares processors among sessions first (autogroups), it has no effect and is not needed:
- * each browser is a session.
+ * Gives processes and their future children the lowest scheduling priority. Raising it again would require privileges. Where
+ * Linux schedules sessions first (autogroups), this has no effect and is not needed: each browser is a session.
  */
 function yieldProcessors(tree: readonly ProcessSample[]): void {
   const commands = tree.map(({ pid }) => `chrt --idle --all-tasks --pid 0 ${pid}`);
-  // One that has ended meanwhile, or a machine without chrt, is no failure.
+  // A process that has ended, or a machine without chrt, is not a failure.
   execFile('/bin/sh', ['-c', commands.join('; ')], { timeout: 5000 }, () => undefined);
 }
 
-/** Bytes of all files in a folder and below. */
+/** Size in bytes of all files in a folder and its subfolders. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   const sizes = entries.map(async (entry) =>

@@ -4,31 +4,31 @@ import type { BrowserContextOptions } from 'playwright';
 import { commonSwitches } from './switches.ts';
 
 /**
- * A way to render for antiBot: which browser, and how it is made to look like one that a person uses. Operators plug in
- * one of their own with WEBCAPTURE_STEALTH_PROVIDER (docs/stealth-providers.md).
+ * A way to render for antiBot: which browser, and how it is made to resemble a person's browser. Operators configure
+ * another provider with WEBCAPTURE_STEALTH_PROVIDER (docs/stealth-providers.md).
  */
 export interface StealthProvider {
-  /** For the log. */
+  /** Name for the log. */
   readonly name: string;
-  /** A browser that speaks Chromium's DevTools protocol. */
+  /** Path of a browser that speaks Chromium's DevTools protocol. */
   readonly executablePath: string;
   /**
-   * Command-line switches beside those that keep the browser's traffic inside of the egress proxy; may ask the
+   * Command-line switches in addition to those that keep the browser's traffic inside the egress proxy; may query the
    * executable for its version.
    */
   switches(): readonly string[] | Promise<readonly string[]>;
-  /** Playwright's switches to leave out. */
+  /** Playwright's switches to omit. */
   readonly withoutSwitches: readonly string[];
   readonly contextOptions: BrowserContextOptions;
-  /** Run in the page before its own scripts. */
+  /** Scripts that run in the page before its own scripts. */
   readonly initScripts: readonly string[];
-  /** The screen and the frame of the window, in CSS pixels, that a page with this viewport would be seen in. */
+  /** Size of the screen and outer size of the window, in CSS pixels, for a page with this viewport. */
   window(viewport: Size): { readonly screen: Size; readonly outer: Size };
 }
 
-/** What the module of an operator's provider exports as its default. */
+/** Default export of the module of an operator's provider. */
 type MakeStealthProvider = (tools: {
-  /** WEBCAPTURE_CHROMIUM_PATH. */
+  /** Value of WEBCAPTURE_CHROMIUM_PATH. */
   readonly chromiumPath: string;
 }) => StealthProvider | Promise<StealthProvider>;
 
@@ -37,7 +37,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** The operator's stealth provider cannot be used; the message says what to change. */
+/** The operator's stealth provider is invalid; the message says what to change. */
 class StealthProviderError extends Error {
   constructor(path: string, problem: string, options?: { cause?: unknown }) {
     super(`The stealth provider ${path} (WEBCAPTURE_STEALTH_PROVIDER) ${problem}`, options);
@@ -49,7 +49,7 @@ const isText = (value: unknown) => typeof value === 'string' && value !== '';
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 const isFunction = (value: unknown) => typeof value === 'function';
 
-/** What each property of a provider has to be, and how that is called in a message. */
+/** For each property of a provider, a check and the name of the expected type in messages. */
 const shape: Readonly<Record<keyof StealthProvider, readonly [is: (value: unknown) => boolean, what: string]>> = {
   name: [isText, 'a text'],
   executablePath: [isText, 'the path of a browser'],
@@ -61,7 +61,7 @@ const shape: Readonly<Record<keyof StealthProvider, readonly [is: (value: unknow
 };
 
 /**
- * The provider that the ES module at `path` makes; without a path the default one, full Chromium.
+ * Returns the provider that the ES module at `path` creates; without a path the default one, full Chromium.
  *
  * @throws StealthProviderError
  */
@@ -97,7 +97,7 @@ function assertProvider(path: string, value: unknown): StealthProvider {
   return value as StealthProvider;
 }
 
-/** Switches of which Chromium obeys the last one only, and those that would lead traffic past the egress proxy. */
+/** Switches of which Chromium uses only the last one, and switches that would bypass the egress proxy. */
 const ours = [
   '--disable-features',
   '--blink-settings',
@@ -111,9 +111,9 @@ const ours = [
 ];
 
 /**
- * All switches that a provider's browser is launched with: those of every browser, then its own.
+ * Returns all switches for a provider's browser: the common ones, then those of the provider.
  *
- * @throws Error that names the switches that a provider may not set
+ * @throws Error that names the switches that a provider must not set
  */
 export async function stealthSwitches(provider: StealthProvider): Promise<readonly string[]> {
   const own = await provider.switches();
@@ -124,32 +124,33 @@ export async function stealthSwitches(provider: StealthProvider): Promise<readon
   return [...commonSwitches, ...own];
 }
 
-/** A common size of a desktop's screen. */
+/** A common size of desktop screens. */
 const screen = { width: 1920, height: 1080 };
-/** Tabs and address bar of the full browser. */
+/** Height of the full browser's tabs and address bar. */
 const frameHeight = 87;
 
 /**
- * The default provider: full Chromium as people use it, drawing its window into memory, with the traces of automation
- * removed. It is honest about what it is, Chromium on Linux: made-up platforms are told by their fonts and graphics.
+ * The default provider: full Chromium, which draws its window into memory, without the traces of automation. It
+ * identifies itself correctly as Chromium on Linux: a false platform is detectable by its fonts and graphics.
  */
 function createStealthChromium(executablePath: string): StealthProvider {
   return {
     name: 'chromium',
     executablePath,
     switches: () => [
-      // Its own headless mode calls itself HeadlessChrome, and a user agent given by switch has no client hints.
+      // Chromium's headless mode identifies itself as HeadlessChrome, and a user agent set by switch has no client
+      // hints.
       '--ozone-platform=headless',
       `--ozone-override-screen-size=${screen.width},${screen.height}`,
-      // navigator.webdriver is false then, as for everybody.
+      // Sets navigator.webdriver to false, as in an ordinary browser.
       '--disable-blink-features=AutomationControlled',
-      // A page that prints itself would wait for somebody to close the preview.
+      // A page that prints itself would wait until the preview is closed.
       '--disable-print-preview',
     ],
     withoutSwitches: [
       '--headless',
       '--enable-automation',
-      // With its popup blocker the full browser returns null from window.open, as it does for people.
+      // With its popup blocker the full browser returns null from window.open, as it does for a person.
       '--disable-popup-blocking',
     ],
     contextOptions: {},

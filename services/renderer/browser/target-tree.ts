@@ -2,7 +2,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { CDPSession } from 'playwright';
 import type { CommandTarget } from './isolated-world.ts';
 
-/** Events of a target, as far as they are read. */
+/** The fields of a target's events that are read. */
 export interface TargetEvents {
   'Fetch.authRequired': { requestId: string; authChallenge: { source?: 'Server' | 'Proxy'; origin: string } };
   'Fetch.requestPaused': {
@@ -23,31 +23,32 @@ export interface TargetEvents {
   'Target.detachedFromTarget': { sessionId: string };
 }
 
-/** A part of a page that has a process of its own: the page itself, a frame of another site, or a service worker. */
+/** A part of a page with a separate process: the page itself, a frame of another site, or a service worker. */
 export interface Target extends CommandTarget {
   readonly on: <E extends keyof TargetEvents>(event: E, listener: (payload: TargetEvents[E]) => void) => void;
 }
 
-/** A frame or worker waits for this long to be prepared before it runs; then it goes on as it is. */
+/** Maximum time that a frame or worker waits for its preparation; then it runs without it. */
 const prepareTimeoutMs = 2000;
 
 /**
- * The targets of one page: the session that it is attached to and, where the browser isolates sites, one for each frame of
- * another site, at any depth. Each is prepared before its first request, and so is each service worker.
+ * The targets of one page: the attached session and, if the browser isolates sites, a session for each frame of another
+ * site, at any depth. Each target is prepared before its first request, and so is each service worker.
  *
- * Frames are attached by nested messages: the flat sessions that replace those cannot be reached through a session of
- * Playwright's, and a session opened once Playwright announces the frame comes after the frame's first requests.
+ * Frames are attached with nested messages. Flat sessions, which replace them, are not reachable through one of
+ * Playwright's sessions, and a session that opens when Playwright announces the frame is too late for the frame's first
+ * requests.
  */
 export class TargetTree {
   readonly #targets = new Set<Target>();
   readonly #prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>;
 
-  /** @param prepare how a target with frames, and a worker, are prepared before they run */
+  /** @param prepare prepares a target with frames, or a worker, before it runs */
   constructor(prepare: Readonly<Record<'frame' | 'worker', (target: Target) => Promise<unknown>>>) {
     this.#prepare = prepare;
   }
 
-  /** Follows the targets of a page. Resolves when the page's own is prepared; rejects when that failed. */
+  /** Follows the targets of a page. Resolves when the page's own target is prepared; rejects if its preparation failed. */
   attach(session: Pick<CDPSession, 'send' | 'on'>): Promise<void> {
     return this.#add({
       send: session.send.bind(session),
@@ -55,7 +56,7 @@ export class TargetTree {
     });
   }
 
-  /** The targets with frames that are there now, the page's own first. */
+  /** The current targets with frames, the page's own target first. */
   get targets(): readonly Target[] {
     return [...this.#targets];
   }
@@ -94,7 +95,7 @@ export class TargetTree {
     try {
       await withDeadline(preparing, prepareTimeoutMs, 'preparing a frame or worker');
     } catch {
-      // It went away, or runs without what it was to be prepared with: no reason to hold it, or the capture, up.
+      // The target was removed, or runs without its preparation. It must not delay the capture.
     } finally {
       await child.send('Runtime.runIfWaitingForDebugger').catch(() => undefined);
     }

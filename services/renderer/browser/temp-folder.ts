@@ -5,25 +5,25 @@ import { join } from 'node:path';
 import process from 'node:process';
 
 /**
- * Gives this process, and the browsers that it starts, a folder of their own for temporary files: what a killed browser
- * leaves behind (profiles, sockets, shared memory) goes with it. Removes those of processes of this machine that are no
- * more, too: in a container that is started again, that of its former life.
+ * Creates a folder for the temporary files of this process and of its browsers, and removes the folders of ended
+ * processes of this machine. Files of killed browsers (profiles, sockets, shared memory) are removed with their folder.
+ * A restarted container removes the folder of its previous run.
  *
- * @returns removes the folder; never throws
+ * @returns a function that removes the folder; it never throws
  */
 export async function openTempFolder(): Promise<() => Promise<void>> {
   const parent = tmpdir();
-  // Processes of several machines or containers may share a disk, and a number says nothing of theirs. Names are short
-  // since Chromium keeps a socket in here, whose path may have 107 characters.
+  // Several machines or containers may share a disk, so a process number is not sufficient. Names are short because
+  // Chromium creates a socket in the folder, whose path may have 107 characters.
   const prefix = `wc-${createHash('sha256').update(hostname()).digest('hex').slice(0, 4)}-`;
   const leftovers = (await readdir(parent)).filter((name) => {
     const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length).split('-')[0]) : Number.NaN;
     return Number.isInteger(pid) && (pid === process.pid || !isRunning(pid));
   });
   await Promise.all(leftovers.map((name) => removeFolder(join(parent, name))));
-  // A leftover of the same number that cannot be removed is no hindrance.
+  // mkdtemp adds a random suffix, so a leftover folder with the same number that cannot be removed causes no conflict.
   const root = await mkdtemp(join(parent, `${prefix}${process.pid}-`));
-  // Playwright puts profiles where the system says that temporary files go, and takes no other place.
+  // Playwright creates profiles in the temporary folder of the system and has no option for another one.
   process.env['TMPDIR'] = root;
   return async () => {
     process.env['TMPDIR'] = parent;
@@ -36,12 +36,12 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // One of another user's is there, too.
+    // A process of another user exists, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
-/** Removes a folder with all that is in it, if it can; a process that was killed a moment ago may still be writing. */
+/** Removes a folder with its contents, if possible; a process that was just killed may still be writing. */
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }).catch(() => undefined);
 }

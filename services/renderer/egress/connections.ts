@@ -9,22 +9,22 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
 import { type Target, targetOfAuthority } from './target.ts';
 
-/** A connection to a server, and since when it has been silent or owed an answer. */
+/** A connection to a server, with the times of its last data and of an outstanding response. */
 export interface Connection {
   readonly target: Target;
   readonly socket: Socket;
-  /** performance.now() of the last bytes in either direction. */
+  /** performance.now() at the last bytes in either direction. */
   lastByteAt: number;
-  /** performance.now() since when the server owes the beginning of an answer. */
+  /** performance.now() at the start of the wait for a response; undefined if no response is outstanding. */
   awaitingSince: number | undefined;
 }
 
-/** The connections of a proxy session to servers, and the time-out of those that do not answer. */
+/** The connections of a proxy session to servers, with the timeout of those that do not respond. */
 export class SessionConnections {
   readonly #open = new Map<Socket, Connection>();
-  /** Targets that may take longer, each until a moment of `performance.now()`. */
+  /** Servers with a longer timeout, each until `expiresAt` on the clock of `performance.now()`. */
   readonly #slow = new Set<{ readonly key: string; readonly expiresAt: number }>();
-  /** For a server to begin its answer. */
+  /** Timeout for the start of a response, in milliseconds. */
   responseTimeoutMs: number;
 
   constructor(responseTimeoutMs: number) {
@@ -46,14 +46,14 @@ export class SessionConnections {
     return this.#open.get(socket);
   }
 
-  /** Lets a server take longer than others, until the time is up or the returned function is called. */
+  /** Exempts a server from the timeout, for `ms` or until the returned function is called. */
   expectSlow(target: Target, ms: number): () => void {
     const exception = { key: target.key, expiresAt: performance.now() + ms };
     this.#slow.add(exception);
     return () => this.#slow.delete(exception);
   }
 
-  /** Cuts the connections whose server has owed an answer for too long; `lateMs`, by which this check comes late, does not count. */
+  /** Closes the connections whose server exceeded the response timeout. `lateMs`, the delay of this check, does not count. */
   cutStalled(now: number, lateMs: number): void {
     for (const exception of this.#slow) if (exception.expiresAt < now) this.#slow.delete(exception);
     const slow = new Set([...this.#slow].map(({ key }) => key));
@@ -65,7 +65,7 @@ export class SessionConnections {
     }
   }
 
-  /** Cuts the connections to a server that have been silent for so long; returns how many. */
+  /** Closes the connections to a server without data for `silentMs`; returns their number. */
   cutSilent(target: Target, silentMs: number): number {
     const before = performance.now() - silentMs;
     const silent = [...this.#open.values()].filter(
@@ -81,15 +81,15 @@ export class SessionConnections {
 }
 
 function cut(connection: Connection): void {
-  // Once is enough: a socket takes a moment to close.
+  // Cleared because a socket takes a moment to close, and one cut is sufficient.
   connection.awaitingSince = undefined;
   connection.lastByteAt = Number.POSITIVE_INFINITY;
   connection.socket.destroy(new EgressFailure('response-timeout', 'the answer did not begin in time'));
 }
 
 /**
- * Calls `onTick` every `intervalMs` until the returned function is called. It is told by how much it comes late: for so long it
- * was this process that stood still, or had no processor, and what others did meanwhile has not been seen yet.
+ * Calls `onTick` every `intervalMs` until the returned function is called. `lateMs` is the delay of the call: this process was
+ * paused or had no processor for that time, and has not yet read what arrived meanwhile.
  */
 export function startTicker(intervalMs: number, onTick: (now: number, lateMs: number) => void): () => void {
   let last = performance.now();
@@ -117,9 +117,8 @@ interface DialerOptions {
 }
 
 /**
- * Makes the connections of a session. A name is resolved and checked once in the life of a session, and every connection to it
- * goes to those very addresses: a name server that changes its mind between the check and the connection, or between
- * two connections, changes nothing.
+ * Opens the connections of a session. A name is resolved and checked once per session, and all connections use the checked
+ * addresses. A name server that changes its answer between check and connection, or between two connections, has no effect.
  */
 export class SessionDialer {
   readonly #options: DialerOptions;
@@ -144,7 +143,7 @@ export class SessionDialer {
     try {
       const addresses = await this.#resolve(target.host);
       closed.throwIfAborted();
-      // Where an operator opens loopback, a page is still not to talk to its own proxy, or to that of another capture.
+      // Even if an operator allows loopback, a page must not reach its own proxy session or that of another capture.
       if (isSessionPort(target.port) && addresses.some(({ address }) => isThisMachine(address))) {
         throw new EgressFailure('blocked', 'a port of the proxy itself');
       }
@@ -160,7 +159,7 @@ export class SessionDialer {
     }
   }
 
-  /** Cuts every connection and makes none any more. */
+  /** Closes all connections and refuses new ones. */
   stop(failure: EgressFailure): void {
     this.#stopped = failure;
     this.#options.connections.destroyAll(failure);
@@ -175,7 +174,7 @@ export class SessionDialer {
       if (error instanceof ServiceError && error.code === 'URL_BLOCKED') {
         throw new EgressFailure('blocked', error.message, { cause: error.cause });
       }
-      // A name server may have a bad moment; the next request to the name asks again.
+      // The name server may have failed temporarily; the next request to the name resolves it again.
       this.#addresses.delete(host);
       throw closed.aborted
         ? closed.reason
@@ -186,23 +185,23 @@ export class SessionDialer {
   }
 }
 
-/** Any thrown value as a failure: what is not one yet is a connection that broke. */
+/** Converts a thrown value to a failure: any other error is a broken connection. */
 export function toEgressFailure(thrown: unknown): EgressFailure {
   if (thrown instanceof EgressFailure) return thrown;
   return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
 }
 
-/** Linux takes 0.0.0.0 and :: for loopback. */
+/** Linux treats 0.0.0.0 and :: as loopback. */
 function isThisMachine(address: string): boolean {
   return ['loopback', 'unspecified'].includes(rangeOf(address)?.range ?? '');
 }
 
-/** Keeps the connections of a session for plain http, made by its dialer and by nothing else. */
+/** Keeps the plain HTTP connections of a session, which only its dialer opens. */
 export class SessionAgent extends http.Agent {
   readonly #dialer: SessionDialer;
 
   constructor(dialer: SessionDialer) {
-    // Idle connections count towards `maxConnections`; a timeout of the agent ends none but those.
+    // Idle connections count towards `maxConnections`; a timeout of the agent closes only idle ones.
     super({ keepAlive: true, maxFreeSockets: 6, timeout: 4000 });
     this.#dialer = dialer;
   }
@@ -211,7 +210,7 @@ export class SessionAgent extends http.Agent {
     { host, port }: ClientRequestArgs,
     callback?: (error: Error | null, stream: Duplex) => void,
   ): undefined {
-    // On failure Node calls the callback with the error alone; its type does not know that.
+    // On failure Node calls the callback with only the error, which its type does not allow.
     const done = callback as ((error: Error | null, stream?: Duplex) => void) | undefined;
     const target = targetOfAuthority(`${host}:${port}`);
     if (target === undefined) throw new TypeError('the agent was handed a request without a target');

@@ -1,26 +1,29 @@
 import type { EgressFailureKind } from '@webcapture/shared/egress/policy.ts';
 import { targetOfUrl, type Target } from './target.ts';
 
-/** What a proxy session can have too much of. */
+/** Limits of a proxy session that a page can reach. */
 export const sessionLimits = ['connections', 'download', 'upload'] as const;
 export type SessionLimit = (typeof sessionLimits)[number];
 
-/** Limits of one proxy session. Times are milliseconds. */
+/** Limits of one proxy session. Times are in milliseconds. */
 export interface EgressLimits {
-  /** For the name servers to answer. */
+  /** Timeout of a name lookup. */
   readonly resolveTimeoutMs: number;
-  /** For a connection to stand, over all addresses of a host. */
+  /** Timeout of a connection, over all addresses of a host. */
   readonly connectTimeoutMs: number;
-  /** For a server to begin its answer. A script in the head that never comes would hold the page for ever. */
+  /** Timeout for the start of a response. Without it, a script in the head that does not respond would block the page. */
   readonly responseTimeoutMs: number;
-  /** Connections open to servers at once; the next one is refused. */
+  /** Maximum number of open connections to servers; further ones are refused. */
   readonly maxConnections: number;
-  /** Requests and tunnels that are served at once, more than nearly all pages make; beyond them so many a second, and the others wait. */
+  /**
+   * Requests and tunnels that are served without a delay, more than nearly all pages make. Further requests wait and are served at
+   * `requestsPerSecond`.
+   */
   readonly requestBurst: number;
   readonly requestsPerSecond: number;
-  /** Bytes downloaded in all; then every connection is cut and none is made any more. */
+  /** Maximum number of downloaded bytes. Above it, all connections are closed and new ones are refused. */
   readonly maxDownloadBytes: number;
-  /** Bytes uploaded in all, to the same end. A page that is looked at has little to send. */
+  /** Maximum number of uploaded bytes, with the same effect. A page that is only viewed uploads little. */
   readonly maxUploadBytes: number;
 }
 
@@ -35,27 +38,27 @@ export const defaultLimits: EgressLimits = {
   maxUploadBytes: 64 * 1024 * 1024,
 };
 
-/** What a proxy session has seen so far. */
+/** Statistics of a proxy session. */
 export interface EgressStats {
   /** Hosts that the policy refused, in the order of their first request; at most the first 1,000. */
   readonly blockedHosts: readonly string[];
   readonly blockedRequests: number;
-  /** Requests to names without an address, to servers that cannot be reached, and beyond the limits. */
+  /** Requests to names without an address, to unreachable servers, and beyond the limits. */
   readonly failedRequests: number;
-  /** Hosts that did not begin an answer in time; at most the first 1,000. */
+  /** Hosts that exceeded the response timeout; at most the first 1,000. */
   readonly stalledHosts: readonly string[];
   readonly stalledRequests: number;
-  /** Connections to servers that stand now. */
+  /** Number of open connections to servers. */
   readonly openConnections: number;
-  /** Connections to servers made so far. */
+  /** Number of connections to servers made so far. */
   readonly connections: number;
-  /** Bytes that came from servers: bodies of plain http, everything in a tunnel. */
+  /** Bytes received from servers: bodies of plain HTTP, all bytes of a tunnel. */
   readonly bytesReceived: number;
-  /** The limit that was met, if one was. */
+  /** The first limit that was reached, if any. */
   readonly limitReached: SessionLimit | undefined;
 }
 
-/** A page may ask for any number of hosts; memory does not grow with them. */
+/** Maximum number of hosts that are kept: a page may request any number of hosts, and memory must be bounded. */
 const maxKept = 1000;
 
 /** Counts what happens in a proxy session. */
@@ -68,7 +71,7 @@ export class SessionCounters {
   #limitReached: EgressStats['limitReached'];
 
   failed(target: Target, kind: Exclude<EgressFailureKind, 'closed'>): void {
-    // A host and port once refused stays refused, whatever else happens to its requests.
+    // A host and port that was refused once stays refused, independent of its later requests.
     const known = this.#failures.get(target.key);
     if (known !== 'blocked' && (known !== undefined || this.#failures.size < maxKept)) {
       this.#failures.set(target.key, kind);
@@ -88,21 +91,21 @@ export class SessionCounters {
     this.#counts.connections += 1;
   }
 
-  /** Counts bytes; whether it is with them that there are more than `max`. */
+  /** Counts bytes; returns whether these bytes exceed `max` for the first time. */
   transferred(direction: 'download' | 'upload', bytes: number, max: number): boolean {
     const before = this.#bytes[direction];
     this.#bytes[direction] = before + bytes;
     return before <= max && before + bytes > max;
   }
 
-  /** Whether it is the first one. */
+  /** Returns whether this is the first limit that the session reached. */
   reached(limit: SessionLimit): boolean {
     const isFirst = this.#limitReached === undefined;
     this.#limitReached ??= limit;
     return isFirst;
   }
 
-  /** How the last request to the server of a URL failed, when one did. */
+  /** Returns how the last request to the server of a URL failed, if it failed. */
   failureOf(url: string): EgressFailureKind | undefined {
     const target = targetOfUrl(url);
     return target && this.#failures.get(target.key);

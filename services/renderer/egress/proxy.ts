@@ -12,19 +12,19 @@ import { type Target, targetOfUrl } from './target.ts';
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
   readonly log: { debug(fields: object, message: string): void };
-  /** What is left out is as in {@link defaultLimits}. */
+  /** Defaults to {@link defaultLimits}. */
   readonly limits?: Partial<EgressLimits>;
-  /** Instead of the policy's own. */
+  /** Replaces the policy's name lookup. */
   readonly lookup?: Lookup;
-  /** Called for the first limit that each session meets. */
+  /** Called for the first limit that each session reaches. */
   readonly onLimit?: (limit: SessionLimit) => void;
 }
 
-/** The browser's only way out. */
+/** The only route from the browser to the network. */
 export interface EgressProxy {
-  /** Opens a session for one browser context. It costs a millisecond at most and can be done ahead of need. */
+  /** Opens a session for one browser context. It takes at most 1 ms, so sessions can be opened in advance. */
   openSession(): Promise<ProxySession>;
-  /** Closes every session that is still open. */
+  /** Closes every open session. */
   close(): Promise<void>;
 }
 
@@ -49,36 +49,36 @@ export async function startEgressProxy(options: EgressProxyOptions): Promise<Egr
   };
 }
 
-/** The way out of one browser context, through the proxy. */
+/** The route of one browser context to the network, through the proxy. */
 export interface ProxySession {
   /** `http://127.0.0.1:<port>`, for the `proxy` option of the context. */
   readonly server: string;
   stats(): EgressStats;
-  /** Whether the policy refused a request to the host and port of a URL: a name, or where a redirect led to. */
+  /** Whether the policy refused a request to the host and port of a URL, which may be a name or a redirect target. */
   wasBlocked(url: string): boolean;
-  /** How the last failed request to the host and port of a URL failed; undefined when none did. */
+  /** Returns how the last failed request to the host and port of a URL failed; undefined if none failed. */
   failureOf(url: string): EgressFailureKind | undefined;
-  /** From now on a server has so many milliseconds to begin its answer, instead of `responseTimeoutMs`. */
+  /** Sets the timeout for the start of a response, in place of `responseTimeoutMs`. */
   setResponseTimeout(ms: number): void;
   /**
-   * Lets the server of a URL take longer to begin its answer: the main document may take as long as the navigation.
-   * It holds for all requests to that host and port, for `ms` or until the returned function is called.
+   * Exempts the server of a URL from the response timeout: the main document may take the time of the navigation. Applies to all
+   * requests to that host and port, for `ms` or until the returned function is called.
    */
   expectSlow(url: string, ms: number): () => void;
   /**
-   * Cuts the connections to the server of a URL that have been silent for so many milliseconds, for who knows that a
-   * response hangs inside of a tunnel. Returns how many were cut.
+   * Closes the connections to the server of a URL without data for `silentMs` milliseconds. For callers that know that a response
+   * inside a tunnel hangs. Returns the number of closed connections.
    */
   cutSilent(url: string, silentMs: number): number;
-  /** Destroys every connection at once, and accepts none until `resume`. */
+  /** Closes all connections at once and refuses new ones until `resume`. */
   pause(): void;
-  /** After `pause`: goes on like a session that was just opened, at the same port. Nothing that was counted or resolved is left. */
+  /** Continues after `pause` like a new session at the same port, without counters and resolved names. */
   resume(): void;
-  /** Destroys every connection at once. Close the browser context first: the port may be given to the next session. */
+  /** Closes all connections at once. Close the browser context first: the port may be given to the next session. */
   close(): Promise<void>;
 }
 
-/** One listener on a port of its own, so that what arrives there belongs to one capture. */
+/** A listener with a separate port, so that all requests to the port belong to one capture. */
 class ListeningSession implements ProxySession {
   readonly #openTraffic: () => SessionTraffic;
   readonly #sessions: Set<ListeningSession>;
@@ -89,7 +89,7 @@ class ListeningSession implements ProxySession {
   #isClosed = false;
   #port = 0;
 
-  /** @param sessions all that are open: this one leaves them when it closes */
+  /** @param sessions all open sessions; this session is removed from the set when it closes */
   constructor(options: EgressProxyOptions & { readonly limits: EgressLimits }, sessions: Set<ListeningSession>) {
     this.#sessions = sessions;
     const isSessionPort = (port: number) => [...sessions].some((session) => session.#port === port);
@@ -97,7 +97,7 @@ class ListeningSession implements ProxySession {
     this.#traffic = this.#openTraffic();
   }
 
-  /** @throws Error when the system gives no port */
+  /** @throws Error if the system assigns no port */
   async listen(): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#http.once('error', reject).listen(0, '127.0.0.1', resolve);
@@ -162,11 +162,11 @@ class ListeningSession implements ProxySession {
   }
 
   #createServer(): http.Server {
-    // The browser is the only client and ends with the capture: it needs no time-outs.
+    // The browser is the only client and ends with the capture, so no timeouts are needed.
     const options = { maxHeaderSize, requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
     const server = http.createServer(options, (request, response) => void forward(this.#traffic, request, response));
     server.on('connect', (request, client: Socket, head) => void tunnel(this.#traffic, request, client, head));
-    // Those of other renderers on this machine, too.
+    // Also refuses requests of the pages of other renderers on this machine.
     refusePages(server);
     server.on('connection', (client) => {
       if (this.#isPaused) {
@@ -180,7 +180,7 @@ class ListeningSession implements ProxySession {
   }
 }
 
-/** What goes through a session from when it is opened, or resumed, until it is paused, or closed. */
+/** The traffic of a session from its opening or resumption until it is paused or closed. */
 class SessionTraffic implements ServingSession {
   readonly agent: SessionAgent;
   readonly counters = new SessionCounters();
@@ -190,7 +190,7 @@ class SessionTraffic implements ServingSession {
   readonly #closed = new AbortController();
   #dueAt = Number.NEGATIVE_INFINITY;
 
-  /** @param isSessionPort as in the options of SessionDialer */
+  /** @param isSessionPort see the options of SessionDialer */
   constructor(
     options: EgressProxyOptions & { readonly limits: EgressLimits },
     isSessionPort: (port: number) => boolean,
@@ -225,7 +225,7 @@ class SessionTraffic implements ServingSession {
   async pace(): Promise<void> {
     const { requestBurst, requestsPerSecond } = this.#options.limits;
     const now = performance.now();
-    // When the next request is due, had they come one after the other; what was not used is kept, up to a burst.
+    // The time at which the next request is due at a steady rate. Unused time is kept, up to a burst.
     this.#dueAt = Math.max(this.#dueAt, now - (requestBurst * 1000) / requestsPerSecond) + 1000 / requestsPerSecond;
     const waitMs = this.#dueAt - now;
     if (waitMs > 0 && !(await delay(waitMs, this.#closed.signal))) throw this.#closed.signal.reason;

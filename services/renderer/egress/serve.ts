@@ -13,43 +13,44 @@ import { EgressFailure, type EgressFailureKind } from '@webcapture/shared/egress
 import { type Connection, toEgressFailure } from './connections.ts';
 import { parseAbsoluteForm, targetOfAuthority, type PlainRequest, type Target } from './target.ts';
 
-/** What serving a request needs of the proxy session that it came in. */
+/** The interface of a proxy session for serving its requests. */
 export interface ServingSession {
-  /** Keeps the connections of plain http. */
+  /** Keeps plain HTTP connections. */
   readonly agent: Agent;
   /**
-   * Connects to a server, if the policy lets it.
+   * Connects to a server if the policy allows it.
    *
    * @throws EgressFailure
    */
   dial(target: Target): Promise<Connection>;
   connectionOf(socket: Socket): Connection | undefined;
-  /** Waits for the turn of a request, when there are too many; rejects when the session closes. */
+  /** Delays a request if there are too many; rejects when the session closes. */
   pace(): Promise<void>;
   /** Counts and logs a failure. */
   failed(target: Target, failure: EgressFailure): void;
-  /** Counts bytes from servers, up to the limit. */
+  /** Counts bytes received from servers, up to the limit. */
   received(bytes: number): void;
-  /** Counts bytes to servers, up to the limit. */
+  /** Counts bytes sent to servers, up to the limit. */
   sent(bytes: number): void;
 }
 
-/** Of 1xx answers, before the answer itself: a server may send them for ever. */
+/** Maximum number of 1xx responses before the response itself: a server could send them without end. */
 const maxInterim = 20;
 
-/** Browsers accept as much. */
+/** Maximum size of headers in bytes; browsers have the same limit. */
 export const maxHeaderSize = 256 * 1024;
 
 /**
- * Addresses that full Chromium itself requests, without cookies, when the certificate of a page is wrong: an answer other than 204 means
- * that the network wants a person to log in. No switch turns the requests off. They get the answer of their server and do not leave.
+ * Addresses that full Chromium requests without cookies if the certificate of a page is invalid: a response other than 204 means that
+ * the network requires a login. No switch disables these requests. The proxy answers them like their server does, and they do not leave
+ * the machine.
  */
 export const connectivityChecks: ReadonlySet<string> = new Set([
   'http://connectivitycheck.gstatic.com/generate_204',
   'http://www.gstatic.com/generate_204',
 ]);
 
-/** Serves plain http: one request, one response, connections to servers kept for the next one. */
+/** Forwards a plain HTTP request. Connections to servers are kept for later requests. */
 export async function forward(
   session: ServingSession,
   request: IncomingMessage,
@@ -83,7 +84,7 @@ export async function forward(
   }
 }
 
-/** Sends the request and waits for the head of the response. */
+/** Sends the request and waits for the response headers. */
 async function send(
   session: ServingSession,
   plain: PlainRequest,
@@ -99,7 +100,7 @@ async function send(
     path: plain.path,
     headers: ['Host', plain.authority, ...endToEndHeaders(request.rawHeaders, ['host'])],
     setHost: false,
-    // Browsers are as forgiving, and this one is behind us; the connection is the session's own.
+    // Browsers accept the same input, and the browser is the only client; the session does not share the connection.
     insecureHTTPParser: true,
     maxHeaderSize,
   });
@@ -112,7 +113,7 @@ async function send(
       connection.lastByteAt = connection.awaitingSince = performance.now();
     };
     expectAnswer();
-    // As long as an upload moves on, the server owes nothing.
+    // While an upload makes progress, the response timeout does not run.
     request.on('data', expectAnswer);
     upstream.once('response', () => {
       request.off('data', expectAnswer);
@@ -126,11 +127,11 @@ async function send(
     interim += 1;
     if (interim > maxInterim) upstream.destroy(new EgressFailure('unreachable', 'interim answers without an end'));
   });
-  // A server that wants to switch protocols, which nobody asked for, is neither an answer nor an error to Node.
+  // Node reports neither a response nor an error if a server switches protocols without a request to do so.
   upstream.once('close', () => reject(new EgressFailure('unreachable', 'the connection ended without an answer')));
   upstream.on('error', (error) => {
-    // A server may close a kept connection at the moment of its next use: then nothing was served, and it is safe to
-    // send a request without a body again.
+    // A server may close a kept connection at the moment of its reuse. It has served nothing then, and a request without a body can be
+    // sent again safely.
     const again = upstream.reusedSocket && !(error instanceof EgressFailure) && isBodyless(request);
     if (again && !response.destroyed) resolve(send(session, plain, request, response));
     else reject(error);
@@ -140,7 +141,7 @@ async function send(
   return promise;
 }
 
-/** About as many as came: address and headers, without what separates them. */
+/** Returns the approximate size of the head: address and headers, without separators. */
 function headBytes({
   url = '',
   rawHeaders,
@@ -156,7 +157,7 @@ function isBodyless({ method, headers }: IncomingMessage): boolean {
   return !declared && (method === 'GET' || method === 'HEAD' || method === 'OPTIONS');
 }
 
-/** RFC 9110, 7.6.1: they belong to one connection, not to the message. */
+/** Headers that belong to one connection, not to the message (RFC 9110, 7.6.1). */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -170,10 +171,10 @@ const hopByHop = new Set([
 ]);
 
 /**
- * The headers to pass on, in their order and spelling: all but those of the connection and those named in `drop`.
- * What Node's HTTP would throw on is left out, as a browser would pass over it.
+ * Returns the headers to forward, in their order and spelling: all except those of the connection and those named in `drop`. Omits
+ * headers for which Node's HTTP would throw, as a browser ignores them.
  *
- * @param raw names and values in turn, as in IncomingMessage.rawHeaders
+ * @param raw alternating names and values, as in IncomingMessage.rawHeaders
  */
 function endToEndHeaders(raw: readonly string[], drop: readonly string[] = []): string[] {
   const pairs = raw.flatMap((name, index) => (index % 2 === 0 ? [[name, raw[index + 1] ?? ''] as const] : []));
@@ -203,9 +204,9 @@ function isValid(name: string, value: string): boolean {
 const halfOpenTimeoutMs = 1000;
 
 /**
- * Serves CONNECT, which browsers use for https, wss and ws. What flows is not looked at, with one exception: the
- * server must begin to answer in time after the browser's first bytes. Later silence may be a hanging response, but
- * also an idle connection or a quiet WebSocket; whoever can tell them apart calls ProxySession.cutSilent.
+ * Serves CONNECT, which browsers use for https, wss and ws. The proxy does not inspect the data, with one exception: the server must
+ * start to respond within the timeout after the browser's first bytes. Later silence may be a hanging response, an idle connection or a
+ * quiet WebSocket; a caller that can distinguish them uses ProxySession.cutSilent.
  */
 export async function tunnel(
   session: ServingSession,
@@ -231,13 +232,13 @@ export async function tunnel(
   }
 
   socket.on('error', (error) => {
-    // A reset of a connection that stood is the site's own affair, and the browser sees it.
+    // The reset of an established connection is an error of the site, and the browser handles it.
     if (error instanceof EgressFailure) session.failed(target, error);
   });
-  // What has arrived is handed on before the other side is closed.
+  // Data that has arrived is forwarded before the other side is closed.
   socket.once('close', () => client.destroySoon());
   client.once('close', () => socket.destroySoon());
-  // A browser that ends its side is gone. What is still coming is passed on, but no server is waited for.
+  // A browser that ends its side has closed the connection. Remaining data is forwarded, but the proxy does not wait for the server.
   client.once('end', () => socket.setTimeout(halfOpenTimeoutMs, () => socket.destroy()));
 
   let answered = false;
@@ -266,7 +267,7 @@ export async function tunnel(
   client.pipe(socket);
 }
 
-/** Carries the kind of the failure on answers that the proxy gives itself. */
+/** Contains the failure kind in responses of the proxy itself. */
 const egressHeader = 'x-webcapture-egress';
 
 const statuses: Readonly<Record<EgressFailureKind, number>> = {
@@ -283,7 +284,7 @@ const bodies: Readonly<Partial<Record<EgressFailureKind, string>>> = {
   blocked: 'Refused by the egress policy.\n',
 };
 
-/** Answers a CONNECT request that leads nowhere: the browser fails the navigation or the resource at once. */
+/** Refuses a CONNECT request, so that the browser fails the navigation or the resource at once. */
 function refuseTunnel(client: Duplex, kind: EgressFailureKind): void {
   const status = statuses[kind];
   const body = bodies[kind] ?? '';
@@ -294,9 +295,8 @@ function refuseTunnel(client: Duplex, kind: EgressFailureKind): void {
 }
 
 /**
- * Ends a plain request that leads nowhere. A refused one is answered with 403. The others end without an answer, as a
- * network error: an answer of ours would be taken for the site's, by the page's own error handling and, worse, by a
- * capture that then shows it as the page.
+ * Ends a failed plain request. A request that the policy refuses gets a 403 response. Other requests end without a response, as a
+ * network error: the page's error handling would take a response of the proxy for the site's, and a capture could show it as the page.
  */
 function refuseRequest(response: ServerResponse, kind: EgressFailureKind): void {
   if (response.headersSent || kind !== 'blocked') {
@@ -312,7 +312,7 @@ function refuseRequest(response: ServerResponse, kind: EgressFailureKind): void 
   response.end(bodies[kind]);
 }
 
-/** Answers what no browser sends to its proxy. */
+/** Answers a request that no browser sends to a proxy. */
 function refuseMalformed(client: Duplex): void {
   client.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
 }

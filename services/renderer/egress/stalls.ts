@@ -2,20 +2,20 @@ import type { Page, Request } from 'playwright';
 import { startTicker } from './connections.ts';
 import type { ProxySession } from './proxy.ts';
 
-/** What keeps a page from being parsed or painted at all. Images and fonts only make it late. */
+/** Resource types that block parsing or painting of a page. Images and fonts only delay it. */
 const blockingTypes = new Set(['stylesheet', 'script']);
 
-/** A connection that carries other responses too is cut when those pause for so long. */
+/** Maximum silence of a connection that also carries other responses, before it is cut. */
 const maxSilentMs = 1000;
 
 /**
- * Tells the proxy session what only the browser knows: which request has no response yet when the connection is encrypted or
- * shared. A script or stylesheet that does not begin in time is cut, so that a hanging one in the head does not hold the
- * page; all else has the time of the navigation, the documents of the main frame each for itself, redirects and later
- * navigations included.
+ * Gives the proxy session information that only the browser has: which request has no response yet on an encrypted or shared
+ * connection. A script or stylesheet that exceeds its timeout is cut, so that it does not block the page. All other requests
+ * have the timeout of the navigation. That timeout applies to each document of the main frame separately, including
+ * redirects and later navigations.
  *
- * @param timeouts in milliseconds: for each script and stylesheet to begin, and for all else, that of the navigation
- * @returns `gaveUp`: whether something was cut, so that the page got where it is without it
+ * @param timeouts in milliseconds: for the start of each script and stylesheet, and of all other responses
+ * @returns `gaveUp`: whether a request was cut, so that the page loaded without it
  */
 export function watchStalls(
   page: Page,
@@ -70,7 +70,7 @@ function isMainDocument(page: Page, request: Request): boolean {
   try {
     return request.isNavigationRequest() && request.frame() === page.mainFrame();
   } catch {
-    // A frame that the driver has not met yet: not the one of this page.
+    // Playwright does not know the frame yet, so it is not the main frame of this page.
     return false;
   }
 }

@@ -1,11 +1,11 @@
 import { parseHost } from '@webcapture/shared/egress/policy.ts';
 
-/** A server that the browser wants to talk to. */
+/** A server that the browser connects to. */
 export interface Target {
-  /** Canonical: an IP address without brackets, or a name in lower case. */
+  /** Canonical form: an IP address without brackets, or a name in lower case. */
   readonly host: string;
   readonly port: number;
-  /** `host:port`, by which a session counts. */
+  /** `host:port`, the key for the counters of a session. */
   readonly key: string;
 }
 
@@ -16,7 +16,7 @@ function createTarget(hostname: string, port: number): Target | undefined {
   return { host: name, port, key: `${name}:${port}` };
 }
 
-/** The server behind an http, https, ws or wss URL. */
+/** Returns the server of an http, https, ws or wss URL. */
 export function targetOfUrl(url: string): Target | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, hostname, port } = new URL(url);
@@ -24,7 +24,7 @@ export function targetOfUrl(url: string): Target | undefined {
   return standard === undefined ? undefined : createTarget(hostname, port === '' ? standard : Number(port));
 }
 
-/** The server of a CONNECT request, `host:port`. */
+/** Returns the server of a CONNECT request, `host:port`. */
 export function targetOfAuthority(authority: string): Target | undefined {
   const [, hostname, port] = /^(.+):(\d{1,5})$/.exec(authority) ?? [];
   return hostname === undefined ? undefined : createTarget(hostname, Number(port));
@@ -32,13 +32,13 @@ export function targetOfAuthority(authority: string): Target | undefined {
 
 export interface PlainRequest {
   readonly target: Target;
-  /** For the Host header. */
+  /** Value of the Host header. */
   readonly authority: string;
-  /** Path and query, as the browser wrote them. */
+  /** Path and query, unchanged. */
   readonly path: string;
 }
 
-/** The absolute form that a proxy is sent for plain http. */
+/** Parses the absolute form, which browsers send to a proxy for plain HTTP. */
 export function parseAbsoluteForm(url: string): PlainRequest | undefined {
   const [, authority, rest = ''] = /^http:\/\/([^/?#@]+)((?:[/?][^#]*)?)$/i.exec(url) ?? [];
   if (authority === undefined) return undefined;

@@ -7,10 +7,13 @@ import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { FailureCause } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** After one that got lost, so soon that fronts do not count the renderer as dead: a call that failed took its interval already. */
+/**
+ * Delay after a failed heartbeat, short enough that fronts do not consider the renderer dead: a failed call has already taken its
+ * interval.
+ */
 const retryDelayMs = 200;
 
-/** Publishes every two seconds that this renderer lives and what it does, and withdraws that at the end. */
+/** Publishes the status of this renderer every 2 s and withdraws it when the renderer stops. */
 export class Heartbeat {
   readonly #live: Entries;
   readonly #read: () => RendererHeartbeat;
@@ -33,8 +36,8 @@ export class Heartbeat {
   }
 
   /**
-   * Publishes a heartbeat outside of the interval: what a front must know soon, e.g. that a drain has begun. Returns whether it
-   * was stored.
+   * Publishes a heartbeat outside of the interval, for changes that a front must see soon, such as the start of a drain. Returns
+   * whether NATS stored it.
    */
   async publishNow(): Promise<boolean> {
     try {
@@ -56,14 +59,14 @@ export class Heartbeat {
 const windowMs = 5 * 60_000;
 
 interface EndedCapture {
-  /** Null when it completed. */
+  /** Null if the capture completed. */
   readonly failure: { readonly cause: FailureCause } | null;
-  /** Null for a background capture: nobody waits for it, so its time in the queue tells nothing. */
+  /** Null for a background capture: no client waits for it, so its time in the queue has no meaning. */
   readonly queueWaitMs: number | null;
   readonly renderMs: number;
 }
 
-/** The captures of the last five minutes, for the heartbeat. */
+/** The captures of the last 5 minutes, for the heartbeat. */
 export class RecentCaptures {
   #ended: (EndedCapture & { readonly at: number })[] = [];
   readonly #now: () => number;

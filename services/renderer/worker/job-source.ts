@@ -8,33 +8,33 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
 export interface JobSourceOptions {
   readonly region: Region;
-  /** Slots that wait for a job. */
+  /** Returns the number of slots that wait for a job. */
   readonly free: () => number;
-  /** Takes a job, whether or not a slot is free: a request that waits at the server cannot be taken back. */
+  /** Receives a job even if no slot is free: a pull request that waits at the server cannot be cancelled. */
   readonly onJob: (message: PulledMessage) => void;
   readonly log: Logger;
 }
 
-/** Background goes first on every so many turns, so that a steady stream of requests cannot starve it. */
+/** Every n-th search checks background jobs first, so that continuous requests cannot starve them. */
 const backgroundFirstEvery = 8;
 
-/** Without a signal for so long, all background shards are checked: the leader signals every few seconds. */
+/** Without a signal for this time, all background shards are checked; the leader signals every few seconds. */
 const maxSilenceMs = 60_000;
 
-/** A shard that could not be asked is asked again after this, without a signal too. */
+/** Delay before a shard is polled again after an error, even without a signal. */
 const retryMs = 5000;
 
 /**
- * The server confirms a job before its consumers count it, and answers a poll in between with 404; so a shard that was
- * signalled is asked once more after this.
+ * Delay of the second poll of a signalled shard. The server confirms a job before its consumers count it, and answers a poll in between
+ * with 404.
  */
 const secondLookMs = 1000;
 
 /**
- * Where a renderer gets its jobs from. JetStream ranks no messages, hence a durable for each priority, and for background
- * captures one for each shard of accounts, which are served in turn. The renderer as a whole asks, not each slot: one
- * long request waits for interactive jobs. Of background jobs it is told on the subject of its region, and asks only the
- * shards in which something may wait, so that an idle renderer sends a request a minute.
+ * Pulls the jobs of a renderer. JetStream has no message priorities, so there is a durable consumer for each priority, and for background
+ * captures one for each shard of accounts, which are served round-robin. The renderer pulls for all slots together: one pull request waits
+ * for interactive jobs. For background jobs, signals on the subject of the region name the shards that may have messages, and only those
+ * are polled. An idle renderer sends one request per minute.
  */
 export class JobSource {
   readonly #session: NatsSession;
@@ -42,9 +42,9 @@ export class JobSource {
   readonly #inbox: PullInbox;
   readonly #interactive: PullSubscription;
   readonly #background: readonly PullSubscription[];
-  /** Background shards in which something may wait, each with the number of the signal that named it last. */
+  /** Background shards that may have messages, each with the number of its latest signal. */
   readonly #waiting = new Map<number, number>();
-  /** Shards to be asked once more after the server has said that nothing is left in them. */
+  /** Signalled shards that need a second poll after the server has answered that they are empty. */
   readonly #unsure = new Set<number>();
   readonly #secondLooks = new Set<number>();
   #secondLook: NodeJS.Timeout | undefined;
@@ -70,7 +70,7 @@ export class JobSource {
         if (error === null) this.#onSignal(message.data);
       },
     });
-    // What was signalled meanwhile is lost.
+    // Signals are lost during a disconnection.
     const forget = session.onStatus(({ type }) => {
       if (type === 'reconnect') this.checkAllShards();
     });
@@ -82,20 +82,20 @@ export class JobSource {
     this.checkAllShards();
   }
 
-  /** To be called when a slot has become free. */
+  /** Call when a slot becomes free. */
   ask(): void {
     if (!this.#isOpen) return;
     if (this.#waiting.size > 0) this.#startSearches(1);
     else this.#requestInteractive();
   }
 
-  /** Something may wait in any shard: after a start, or a reconnection. */
+  /** Polls every shard, because any may have messages after a start or a reconnection. */
   checkAllShards(): void {
     for (let shard = 0; shard < backgroundShards; shard++) this.#expect(shard);
     this.ask();
   }
 
-  /** Asks no more. What is on its way all the same is returned. */
+  /** Stops pulling. Jobs that still arrive are returned. */
   close(): void {
     this.#isOpen = false;
     clearInterval(this.#silenceTimer);
@@ -130,7 +130,7 @@ export class JobSource {
     } catch (error) {
       this.#options.log.warn({ err: error }, 'ignoring a malformed signal for renderers');
     }
-    // One slot searches for all: where it finds something, others join in.
+    // One slot searches for all; when it finds a job, others search too.
     if (this.#searching === 0) this.ask();
   }
 
@@ -138,27 +138,27 @@ export class JobSource {
     this.#waiting.set(shard, ++this.#signals);
   }
 
-  /** Has up to so many more of the free slots search for a job of their own. */
+  /** Lets up to `slots` more free slots search for a job. */
   #startSearches(slots: number): void {
     for (let count = 0; count < slots && this.#searching < this.#options.free(); count++) void this.#search();
   }
 
-  /** Free slots that do not search wait for interactive jobs. */
+  /** Pulls interactive jobs for free slots that do not search. */
   #requestInteractive(): void {
     const missing = this.#options.free() - this.#searching - this.#interactive.outstanding;
     if (this.#isOpen && missing > 0) this.#interactive.request(missing);
   }
 
-  /** Takes a job that a waiting request or a search has brought. */
+  /** Passes on a job that a waiting pull request or a search has received. */
   #onJob(message: PulledMessage): void {
     const { clock } = this.#session;
     const isInteractive = message.consumer === captureDurable(this.#options.region, 'interactive');
-    // A front has just published an interactive job, so its time stamp is close to the time of the server. The first signal is more exact.
+    // A front has just published an interactive job, so its timestamp is close to the server's time. The first signal is more precise.
     if (isInteractive && !clock.isKnown) clock.learn(message.timestamp);
     this.#options.onJob(message);
   }
 
-  /** Finds a free slot its next job. Never throws. */
+  /** Searches for the next job of a free slot. Never throws. */
   async #search(): Promise<void> {
     this.#searching++;
     let found: PulledMessage | null = null;
@@ -172,7 +172,7 @@ export class JobSource {
     this.#searching--;
     if (found !== null) this.#onJob(found);
     if (!this.#isOpen) return;
-    // Where nothing can be found, a waiting request is told as soon as that changes.
+    // If no shard has messages, a waiting pull request receives the next job.
     if (this.#waiting.size === 0 || hasFailed) this.#requestInteractive();
     else this.#startSearches(2);
     if (!hasFailed) return;
@@ -183,7 +183,7 @@ export class JobSource {
   async #next(): Promise<PulledMessage | null> {
     this.#turn = (this.#turn + 1) % backgroundFirstEvery;
     if (this.#turn === 0) return (await this.#nextInBackground()) ?? (await this.#interactive.poll());
-    // A request that waits at the server would have been answered.
+    // If a pull request waits at the server, it would already have received an interactive job.
     const interactive = this.#interactive.outstanding > 0 ? null : await this.#interactive.poll();
     return interactive ?? (await this.#nextInBackground());
   }
@@ -193,7 +193,7 @@ export class JobSource {
       const shard = this.#nextShard();
       const signal = this.#waiting.get(shard);
       const message = (await this.#background[shard]?.poll()) ?? null;
-      // A signal that came meanwhile may be of a job that the answer does not know of.
+      // A signal that arrived during the poll may announce a job that the answer does not include.
       if ((message === null || message.pending === 0) && this.#waiting.get(shard) === signal) this.#onEmpty(shard);
       if (message !== null) return message;
     }
@@ -212,7 +212,7 @@ export class JobSource {
     }, secondLookMs);
   }
 
-  /** The accounts take turns. */
+  /** Round-robin over the shards that may have messages. */
   #nextShard(): number {
     do this.#shard = (this.#shard + 1) % backgroundShards;
     while (!this.#waiting.has(this.#shard));

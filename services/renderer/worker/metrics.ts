@@ -10,19 +10,19 @@ import type { JobEnd } from './run-job.ts';
 
 export interface RendererMetrics {
   ended(end: JobEnd): void;
-  /** A job was returned to the queue before its end. */
+  /** A job was returned to the queue before it ended. */
   returned(reason: ReturnReason): void;
-  /** A capture met a limit of its network, its first. */
+  /** A capture reached its first network limit. */
   limitReached(limit: SessionLimit): void;
-  /** A capture was ended since its page took too much of this. */
+  /** A capture was aborted because its page exceeded this limit. */
   pageLimitReached(resource: Resource): void;
-  /** A capture got the page of an earlier one of its account. */
+  /** A capture reused the page of an earlier capture of its account. */
   pageReused(): void;
-  /** A page that another capture of its account was to use was wiped, or closed instead. */
+  /** A page was wiped for another capture of its account, or closed because the wipe failed. */
   pageWiped(outcome: WipeOutcome): void;
 }
 
-/** What Prometheus learns of a renderer. All labels come from closed sets. */
+/** The Prometheus metrics of a renderer. All labels come from closed sets. */
 export function createRendererMetrics(
   registry: Registry,
   renderer: { region: Region; slots: number; busy: () => number; browserUp: () => boolean },

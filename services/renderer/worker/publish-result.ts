@@ -6,7 +6,7 @@ import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
 
-/** A job with what this renderer knows of its delivery. */
+/** A job with the delivery data of this renderer. */
 export interface DeliveredJob {
   readonly job: JobEnvelope;
   readonly delivery: number;
@@ -14,7 +14,7 @@ export interface DeliveredJob {
   readonly takenAt: number;
 }
 
-/** Publishes how jobs ended: for good in the queue of results, and at once to the front that waits. */
+/** Publishes the results of jobs: durably to the results stream, and directly to the front that waits. */
 export class ResultPublisher {
   readonly #session: NatsSession;
   readonly #pod: string;
@@ -25,13 +25,13 @@ export class ResultPublisher {
   }
 
   /**
-   * Publishes the result of a job, with awaited confirmation, again and again until `deadline` (Unix ms, by this process's
-   * clock) or until the signal aborts; and replies to whoever waits. Throws what NATS answers. After that the job is done,
-   * whatever becomes of this renderer.
+   * Publishes the result of a job and awaits the confirmation, with retries until `deadline` (Unix ms, on this process's
+   * clock) or until the signal aborts. Also replies to the waiting front. Throws the error of NATS. After it resolves, the
+   * job is complete, even if this renderer dies.
    */
   async publish(delivered: DeliveredJob, outcome: JobOutcome, deadline: number, signal?: AbortSignal): Promise<void> {
     const { uuid, revision, region, reply, resultTtlSeconds: ttl } = delivered.job;
-    // The reply for a completed capture has been sent with its file already.
+    // A completed capture has already been answered, together with its file.
     if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.reply(delivered, outcome);
     const id = `${uuid}:${revision}`;
     const publishedAt = performance.now();
@@ -40,21 +40,21 @@ export class ResultPublisher {
         const waitedMs = performance.now() - publishedAt;
         const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
         return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
-          // A job that was returned will have another result.
+          // A returned job will have another result.
           msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
           timeout,
           expect: { streamName: streamNames.results },
           ...(ttl === undefined ? {} : { ttl: `${ttl}s` }),
         });
       },
-      // A full queue of results has room again when fronts have settled some, and a full disk when files have expired.
+      // A full results stream has space again when fronts have settled results, and a full disk when files have expired.
       { deadline, attemptTimeoutMs: 5000, mayPass: isStreamFull, ...(signal === undefined ? {} : { signal }) },
     );
   }
 
   /**
-   * Replies to whoever waits, if anybody does; core NATS, so it may get lost. `bytes`: the file, where it is wanted and fits.
-   * Never throws: the result that counts is published as well.
+   * Replies to the waiting front, if there is one, over core NATS, so the reply may be lost. `bytes` is the file, which is
+   * sent if it is requested and fits. Never throws: the authoritative result is published as well.
    */
   reply(delivered: DeliveredJob, outcome: JobOutcome, bytes: Buffer | null = null): void {
     const { reply } = delivered.job;
@@ -64,7 +64,7 @@ export class ResultPublisher {
     try {
       nc.publish(reply.subject, encodeReply(this.#resultOf(delivered, outcome), file, nc.info?.max_payload ?? 0));
     } catch {
-      // There is no connection.
+      // The connection to NATS is closed.
     }
   }
 

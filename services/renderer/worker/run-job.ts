@@ -28,22 +28,25 @@ import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
 import { uploadFailure, uploadFiles, type Uploads } from './upload-files.ts';
 
-/** After a lost browser the next renderer may have the job at once. */
+/** After a lost browser, another renderer may take the job at once. */
 const nakDelayMs = 10;
 
 const oldVersionDelayMs = 5000;
 
 /**
- * A server that was killed may have forgotten that it delivered the job, and then never answers the acknowledgement
- * (consumer.go, processAckMsg: a sequence beyond its pointer). It delivers the job again, and the second result is one
- * too many: a job is not held for more than this.
+ * Timeout of an acknowledgement. A killed server may have lost the delivery of the job, and then never answers the acknowledgement
+ * (consumer.go, processAckMsg: a sequence beyond its pointer). It redelivers the job, and the second result is redundant, so a job is not
+ * held for longer than this.
  */
 const ackTimeoutMs = 2000;
 
-/** While NATS is unavailable, a renderer tries to publish a result or a return until this time after the deadline. Then NATS redelivers the job. */
+/**
+ * While NATS is unavailable, a renderer tries to publish a result or a return until this time after the deadline. Then NATS redelivers the
+ * job.
+ */
 const publishGraceMs = 10 * 60_000;
 
-/** A page is closed when the reply was sent, or after this: a store that is slow must not keep pages running. */
+/** A page is closed after the reply, or at the latest after this time: a slow store must not keep pages open. */
 const maxPageOpenMs = 250;
 
 export interface JobDeps {
@@ -51,37 +54,37 @@ export interface JobDeps {
   readonly uploader: Pick<FileUploader, 'upload'>;
   readonly results: ResultPublisher;
   readonly secretsKeys?: SecretsKeys | undefined;
-  /** Html that was too large for the message. */
+  /** Reads HTML that was too large for the message. */
   readonly readHtml: (name: string) => Promise<string>;
   /** Whether NATS answers now. */
   readonly reachesNats: () => Promise<boolean>;
-  /** The server's; this process's own while that is not known. */
+  /** The server's clock; this process's clock until that is known. */
   readonly clock: { readonly now: () => number; readonly isKnown: boolean };
   readonly onEnd: (end: JobEnd) => void;
   readonly onReturn: (returned: JobReturn) => void;
   readonly log: Logger;
 }
 
-/** How a job ended, for the metrics and the heartbeat. */
+/** Outcome of a job, for the metrics and the heartbeat. */
 export interface JobEnd {
   readonly job: CaptureJob;
-  /** Null when it completed, as far as the renderer knows. */
+  /** Null if the capture completed, as far as the renderer knows. */
   readonly failure: { readonly code: ErrorCode; readonly cause: FailureCause } | null;
   readonly queueMs: number;
-  /** Null when it was never rendered: its time had passed in the queue. */
+  /** Null if the job was not rendered because it expired in the queue. */
   readonly renderMs: number | null;
 }
 
 /** A job that was returned to the queue, for the metrics and the heartbeat. */
 interface JobReturn {
   readonly reason: ReturnReason;
-  /** Time that the renderer had the job. */
+  /** Time for which the renderer had the job. */
   readonly heldMs: number;
 }
 
 /**
- * Takes one job from its delivery to its awaited acknowledgement: render, upload, publish the result, acknowledge. Never
- * rejects: what cannot be ended here (NATS unavailable for long) is left to be delivered again.
+ * Processes one job from its delivery to its awaited acknowledgement: render, upload, publish the result, acknowledge. Never rejects: NATS
+ * redelivers a job that cannot be completed here, for example because NATS is unavailable for too long.
  */
 export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDeps): Work {
   const rendered = Promise.withResolvers<void>();
@@ -97,7 +100,7 @@ export function runJob(message: PulledMessage, signal: AbortSignal, deps: JobDep
   return { rendered: rendered.promise, done };
 }
 
-/** Returns a job that was not rendered: a trusted service queues it again, and it does not count as an attempt. */
+/** Returns a job that was not rendered. A trusted service queues it again, and the delivery does not count as an attempt. */
 export async function returnJob(message: PulledMessage, reason: ReturnReason, deps: JobDeps): Promise<void> {
   try {
     await publishReturn({ job: parseJob(message.data), message }, reason, deps);
@@ -107,7 +110,7 @@ export async function returnJob(message: PulledMessage, reason: ReturnReason, de
   }
 }
 
-/** A renderer that stops, or has no slot for the job, returns it within this time, or the job is delivered again. */
+/** Deadline for the return of a job when the renderer stops or has no slot. After it, NATS redelivers the job. */
 const soon = () => ({ deadline: Date.now() + ackTimeoutMs });
 
 interface Returning {
@@ -123,7 +126,7 @@ async function publishReturn(
   { deadline, signal }: { readonly deadline: number; readonly signal?: AbortSignal } = soon(),
 ): Promise<void> {
   if (typeof job.ticket !== 'string') {
-    // Of version 0.1: the leader makes a job of this version of it.
+    // A job of version 0.1: the leader converts it to the current version.
     message.nak(oldVersionDelayMs);
     return;
   }
@@ -182,7 +185,10 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   deps.onEnd({ job, failure, queueMs: limits.queueMs, renderMs });
 }
 
-/** Renders, uploads, and replies to whoever waits; throws why it failed. `onRendered`: the slot is free for the next job. */
+/**
+ * Renders, uploads, and replies to the waiting front; throws the cause of a failure. `onRendered` is called when the slot is free for the
+ * next job.
+ */
 async function capture(
   delivered: DeliveredJob & { readonly job: CaptureJob },
   { deadline, queueMs }: Limits,
@@ -202,7 +208,7 @@ async function capture(
       source,
       options: job.options,
       ...(secrets === undefined ? {} : { secrets }),
-      // On a second delivery because what its first browser had done before may be to blame.
+      // A second delivery may be due to an earlier capture in its first browser.
       ownBrowser: job.isolation === 'browser' || delivery > 1,
       ...(job.isolation === 'account' ? { reuseFor: job.account } : {}),
       signal,
@@ -210,7 +216,7 @@ async function capture(
       deadline,
     });
     const capturedAt = performance.now();
-    // What follows takes time at a distance, but no processor.
+    // The following steps wait for the network and use little processor time.
     onRendered();
     results.reply(delivered, { kind: 'rendered' });
     latest = setTimeout(answered.resolve, maxPageOpenMs);
@@ -221,7 +227,7 @@ async function capture(
       const { pages } = rendering;
       return { kind: 'completed', ...uploads, ...(pages === undefined ? {} : { pages }), report, ageMs } as const;
     };
-    // Whoever waits gets the reply as early as possible; the result that counts follows when the file is there for good.
+    // The waiting front gets the reply as early as possible. The authoritative result follows when the file is stored.
     results.reply(delivered, completed(await sent), rendering.bytes);
     const outcome = completed(await stored);
     log.info(
@@ -235,7 +241,7 @@ async function capture(
   }
 }
 
-/** In the clear; undefined where there are none. */
+/** Returns the decrypted secrets; undefined if the job has no secrets. */
 function openSecrets(
   { secrets, options, account, uuid }: CaptureJob,
   { secretsKeys }: JobDeps,
@@ -264,7 +270,7 @@ function openSecrets(
 
 function failureOf(thrown: unknown): Extract<JobOutcome, { kind: 'failed' }> {
   const { code, message, causedBy } = toServiceError(thrown);
-  // It may quote an address of the page, which fronts would refuse for its length.
+  // The message may quote an address of the page, and fronts refuse messages that are too long.
   return {
     kind: 'failed',
     ...(isRenderFailure(code) ? { code, cause: causedBy } : { code: 'INTERNAL_ERROR', cause: 'service' }),
@@ -283,15 +289,15 @@ function read(message: PulledMessage, log: Logger): ReturnType<typeof parseJob> 
 }
 
 interface Limits {
-  /** Unix milliseconds by this process's own clock. */
+  /** Unix milliseconds on this process's clock. */
   readonly deadline: number;
   readonly queueMs: number;
   readonly isLate: boolean;
 }
 
 /**
- * What the times of a job, which are the server's, mean here. While the server's clock is not known, nothing is too late:
- * whoever waits for the capture ends it.
+ * Converts the times of a job, which are on the server's clock, to this process's clock. While the server's clock is unknown, no job is
+ * late: the front that waits for the capture ends it.
  */
 function limitsOf(
   { options, acceptedAt, startBy, deadline }: CaptureJob,
@@ -299,7 +305,7 @@ function limitsOf(
   { clock }: JobDeps,
 ): Limits {
   const now = clock.isKnown ? clock.now() : null;
-  // A background capture has a day to begin; from then on it has as long as any other.
+  // A background capture may start within 24 hours; after its start it has the same timeout as any other.
   const renderMs = deadlineOf(options, 0);
   return {
     deadline: Date.now() + (now === null ? renderMs : Math.min(renderMs, deadline - now)),
@@ -312,7 +318,7 @@ function reportOf({ report }: Rendering, queueMs: number, storeMs: number) {
   const { navigateMs, settleMs, shootMs } = report.timings;
   const timings = { queueMs, navigateMs, settleMs, shootMs, storeMs };
   const rounded = Object.fromEntries(Object.entries(timings).map(([name, ms]) => [name, Math.round(ms)]));
-  // A page decides how long its address is; fronts refuse what is longer.
+  // The page determines the length of its address, and fronts refuse addresses that are too long.
   return { ...report, finalUrl: report.finalUrl.slice(0, maxTextLength), timings: rounded as typeof timings };
 }
 
@@ -324,16 +330,16 @@ async function acknowledge(message: PulledMessage, log: Logger): Promise<void> {
   }
 }
 
-/** The browser went away under a capture, which may not be the fault of its page: it gets another attempt. */
+/** Whether the browser exited during a capture, possibly through another page. The capture gets another attempt. */
 function isCollateral(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof BrowserLostError;
 }
 
-/** Failures that a renderer without a network would have with any page. */
+/** Failures that any page would have on a renderer without a network. */
 const networkFailures: readonly ErrorCode[] = ['NAVIGATION_FAILED', 'CAPTURE_TIMEOUT'];
 
 /**
- * Why a background capture that failed is to be rendered again, within its 24 hours, because of an outage that passes. Null: it ends as
+ * Returns the reason why a failed background capture is rendered again within its 24 hours: a temporary outage. Returns null if it ends as
  * failed, like a capture that a client waits for.
  */
 async function returnReasonOf(

@@ -1,33 +1,38 @@
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
-/** What a slot does with a job. */
+/** The work of a slot on a job. */
 export interface Work {
-  /** The slot is free again: what is left to be done needs no browser. Never rejects. */
+  /** Resolves when the slot is free, because the remaining steps need no browser. Never rejects. */
   readonly rendered: Promise<void>;
-  /** All of it is done. Never rejects. */
+  /** Resolves when the job is complete. Never rejects. */
   readonly done: Promise<void>;
 }
 
 export interface SlotsOptions {
   readonly count: number;
-  /** Takes a job to its end, whatever that is. */
+  /** Processes a job to its end, successful or not. */
   readonly run: (message: PulledMessage, signal: AbortSignal) => Work;
-  /** Returns a job for which there is no slot. */
+  /** Returns a job for which no slot is free. */
   readonly returnJob: (message: PulledMessage, reason: 'shutting_down' | 'no_free_slot') => Promise<void>;
-  /** False while the browser is not up: then no slot counts as free, and what comes is returned. */
+  /** False while the browser is not up. No slot counts as free then, and jobs that arrive are returned. */
   readonly ready: () => boolean;
-  /** A slot has become free. */
+  /** Called when a slot becomes free. */
   readonly onFree: () => void;
-  /** A job was taken. */
+  /** Called when a job was taken. */
   readonly onTaken?: (message: PulledMessage) => void;
 }
 
-/** Jobs whose file is still being stored, for each slot: beyond that the slot waits, or pictures would fill the memory. */
+/**
+ * Maximum number of jobs per slot whose file is still being stored. Above it the slot waits, so that pictures do not fill the
+ * memory.
+ */
 const storedBehind = 2;
 
 const readyIntervalMs = 100;
 
-/** The slots of a renderer: each renders one job at a time, and takes the next one while the file of the last is being stored. */
+/**
+ * The slots of a renderer. Each slot renders one job at once, and takes the next job while the file of the last one is stored.
+ */
 export class Slots {
   readonly #options: SlotsOptions;
   readonly #running = new AbortController();
@@ -56,12 +61,12 @@ export class Slots {
     return this.#isDraining;
   }
 
-  /** Jobs that are not acknowledged yet. */
+  /** Jobs that have not been acknowledged. */
   get held(): readonly PulledMessage[] {
     return [...this.#held];
   }
 
-  /** Slots that wait for a job. */
+  /** Number of slots that wait for a job. */
   get free(): number {
     const { count, ready } = this.#options;
     if (this.#isDraining || !ready()) return 0;
@@ -71,7 +76,7 @@ export class Slots {
   take(message: PulledMessage): void {
     const { run, returnJob, count, onFree, onTaken, ready } = this.#options;
     if (this.#isDraining || this.#busy >= count || !ready()) {
-      // What was requested is used up: it is asked for again as soon as it is ready, however soon that is.
+      // The pull request is used up. Jobs are requested again when the browser is ready, even if that is before the next check.
       if (!ready()) this.#wasReady = false;
       this.#track(returnJob(message, this.#isDraining ? 'shutting_down' : 'no_free_slot'));
       return;
@@ -92,7 +97,7 @@ export class Slots {
     );
   }
 
-  /** Takes no more, lets what runs end within `graceMs`, then aborts it: aborted jobs are returned. */
+  /** Takes no more jobs, waits up to `graceMs` for running jobs, then aborts them; aborted jobs are returned. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearInterval(this.#watch);

@@ -21,18 +21,18 @@ export type Uploads = Pick<Completed, 'upload' | 'extracted' | 'diagnostics'>;
 
 export interface UploadDeps {
   readonly uploader: Pick<FileUploader, 'upload'>;
-  /** The clock of the server. */
+  /** The server's clock. */
   readonly clock: { readonly now: () => number };
   readonly log: Logger;
 }
 
-/** Storing diagnostics delays the end of a capture by no more than this. */
+/** Maximum delay of a capture's end by storing its diagnostics. */
 const diagnosticsTimeoutMs = 3000;
 
 /**
- * Creates the file, and next to it the extracted parts of the page and the diagnostics.
+ * Creates the file, the extracted parts of the page and the diagnostics.
  *
- * @param deadline Unix milliseconds by this process's own clock
+ * @param deadline Unix milliseconds on this process's clock
  */
 export function uploadFiles(
   { bytes, mimeType, width, height, extracted, diagnostics }: Rendering,
@@ -52,7 +52,7 @@ export function uploadFiles(
     deadline: clock.now() + (deadline - Date.now()),
   };
   const picture = uploader.upload({ ...both, object, bytes, contentType: mimeType });
-  const beside = extracted && {
+  const extractedFile = extracted && {
     parts: partsOf(extracted),
     uploading: packExtracted(extracted).then((packed) =>
       uploader.upload({ ...both, object: extractedName(object), bytes: packed, contentType: extractedType }),
@@ -62,12 +62,12 @@ export function uploadFiles(
   const until = async (point: 'sent' | 'stored'): Promise<Uploads> => {
     const [first, second, third] = await Promise.all([
       picture[point],
-      beside?.uploading.then((uploading) => uploading[point]),
+      extractedFile?.uploading.then((uploading) => uploading[point]),
       noted,
     ]);
     return {
       upload: first,
-      ...(beside && second ? { extracted: { upload: second, parts: beside.parts } } : {}),
+      ...(extractedFile && second ? { extracted: { upload: second, parts: extractedFile.parts } } : {}),
       ...(third === undefined ? {} : { diagnostics: third }),
     };
   };
@@ -77,7 +77,7 @@ export function uploadFiles(
   return { sent, stored };
 }
 
-/** Stores the diagnostics of a rendering that failed until its file would have expired, at most 30 days. */
+/** Stores the diagnostics of a failed rendering until its file would have expired, at most 30 days. */
 export function uploadFailure(
   stored: StoredDiagnostics,
   job: CaptureJob,
@@ -87,7 +87,7 @@ export function uploadFailure(
   return uploadDiagnostics(stored, job, { ...deps, expiresAt });
 }
 
-/** Never rejects: diagnostics do not decide how a capture ends. */
+/** Never rejects: diagnostics do not affect the result of a capture. */
 async function uploadDiagnostics(
   stored: StoredDiagnostics,
   { region, account, file: { object }, uuid }: CaptureJob,

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { BackgroundMessage, ContentScriptMessage, default as AutoConsent } from '@duckduckgo/autoconsent';
 
-/** The class, as the package's types for CommonJS have it. */
+/** The class in the package's CommonJS types. */
 type AutoConsentClass = (typeof AutoConsent)['default'];
 type Manager = Awaited<ReturnType<InstanceType<AutoConsentClass>['findCmp']>>[number];
 
@@ -10,14 +10,14 @@ export type ConsentMessage =
   | { readonly type: 'init'; readonly url: string; readonly isTop: boolean }
   | { readonly type: 'eval'; readonly id: string; readonly code: string };
 
-/** How far a frame's consent dialog got: null when there is none, false when it failed or is still under way. */
+/** Progress of a frame's consent dialog: null if there is none, false if it failed or has not ended. */
 export interface ConsentAnswer {
   readonly answered: boolean | null;
   /** The consent manager, by autoconsent's name for it. */
   readonly manager: string | null;
 }
 
-/** The global object of our own world in a frame. */
+/** The global object of the isolated world in a frame. */
 export interface ConsentWorld {
   webcaptureConsent?: {
     receive(message: BackgroundMessage): void;
@@ -27,16 +27,16 @@ export interface ConsentWorld {
 }
 
 /**
- * Runs autoconsent in a frame: looks for a consent dialog from the first content on, opts out of it, and says when asked
- * how far that got.
+ * Runs autoconsent in a frame: searches for a consent dialog from the first content on, opts out, and reports its progress on
+ * request.
  *
- * @param post carries a {@link ConsentMessage}, as JSON, to the renderer
+ * @param post sends a {@link ConsentMessage}, as JSON, to the renderer
  */
 export function driveConsent(Library: AutoConsentClass, post: (json: string) => void): void {
   const pause = (ms: number) => new Promise<undefined>((resolve) => setTimeout(resolve, ms));
 
-  // The library hides by style elements, which the page's content security policy may forbid. A constructed style
-  // sheet is not subject to it, and here, outside the page's own world, the property can be replaced unseen.
+  // The library hides elements with style elements, which the page's content security policy may forbid. The policy does not
+  // apply to a constructed style sheet, and in the isolated world the page cannot see that the property was replaced.
   const sheets = new WeakMap<HTMLStyleElement, { sheet: CSSStyleSheet; text: string }>();
   Object.defineProperty(HTMLStyleElement.prototype, 'innerText', {
     get(this: HTMLStyleElement) {
@@ -52,11 +52,11 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
   });
 
   class Consent extends Library {
-    /** The answer to the dialog that was found, once there is one. */
+    /** The answer to the dialog that was found; undefined until a dialog is found. */
     handling: Promise<boolean> | undefined;
     #hurried = false;
 
-    /** The library's own loop pauses for half a second and more between looks; this one looks again sooner. */
+    /** Replaces the library's loop, which pauses for 0.5 s or more between searches, with a faster one. */
     override async findCmp(retries: number): Promise<Manager[]> {
       for (let look = 0; look <= retries && !this.#hurried; look += 1) {
         const found = await super.findCmp(0);
@@ -66,16 +66,16 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
       return [];
     }
 
-    /** Each dialog is answered once, whoever finds it first. */
+    /** Answers each dialog once, even if two searches find it. */
     override handlePopup(manager: Manager): Promise<boolean> {
       this.handling ??= super.handlePopup(manager).catch(() => false);
       return this.handling;
     }
 
-    /** One look at the page as it is now, in place of the loop. */
+    /** Searches the current page once, without the loop. */
     async lookOnce(): Promise<void> {
       this.#hurried = true;
-      // The library adds its heuristics on every second look.
+      // The library runs its heuristics on every second search.
       this.state.findCmpAttempts |= 1;
       const found = await super.findCmp(0);
       for (const manager of found.toSorted((a, b) => Number(a.isCosmetic) - Number(b.isCosmetic))) {
@@ -103,15 +103,15 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
   const consent = new Consent(send);
 
   (globalThis as ConsentWorld).webcaptureConsent = {
-    /** Takes the answer to what was posted: the start-up message, or the result of an evaluation. */
+    /** Receives the reply to a posted message: the start-up message, or the result of an evaluation. */
     receive(message) {
       consent.receiveMessageCallback(message).catch(() => undefined);
       if (message.type === 'initResp') started();
     },
 
     /**
-     * Waits until a dialog that is there has been answered, for at most `timeoutMs`; looks for one once, or for `searchMs` when
-     * one is expected.
+     * Waits until an open dialog has been answered, for at most `timeoutMs`. Searches for one once, or for `searchMs` if one is
+     * expected.
      */
     async awaitAnswer(timeoutMs, searchMs) {
       const lookedLongEnough = pause(searchMs).then(() => true);
@@ -128,7 +128,7 @@ export function driveConsent(Library: AutoConsentClass, post: (json: string) => 
       return { answered, manager: consent.foundCmp?.name ?? null };
     },
 
-    /** Selectors of the dialogs that the library knows, but for those of its own test pages. */
+    /** Returns the selectors of the dialogs that the library knows, except those of its test pages. */
     selectors() {
       return consent.rules
         .filter((rule) => rule.checkRunContext() && !/test/i.test(rule.name))

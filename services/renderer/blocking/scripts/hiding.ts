@@ -4,14 +4,14 @@ import type { own as Own } from '../../page/scripts/own.ts';
 
 declare const own: typeof Own;
 
-/** What the rules for hiding elements are looked up by. */
+/** Keys for the lookup of rules that hide elements. */
 export interface PageFeatures {
   readonly url: string;
   readonly classes: string[];
   readonly ids: string[];
-  /** Targets of links, as written. */
+  /** Targets of links, as in the attribute. */
   readonly hrefs: string[];
-  /** Selectors of the consent dialogs that autoconsent knows, where it runs. */
+  /** Selectors of the consent dialogs that autoconsent knows, if it runs. */
   readonly dialogs: string[];
 }
 
@@ -27,24 +27,27 @@ export function collectFeatures(): PageFeatures {
     const href = own(element).getAttribute('href');
     if (href && own(element).localName === 'a') hrefs.add(href);
   }
-  // Without consent scripts, the name can refer to an element with this id.
+  // Without consent scripts, the name may refer to an element with this id.
   const dialogs = Object.hasOwn(globalThis, 'webcaptureConsent')
     ? ((globalThis as ConsentWorld).webcaptureConsent?.selectors() ?? [])
     : [];
   return { url: location.href, classes: [...classes], ids: [...ids], hrefs: [...hrefs], dialogs };
 }
 
-/** On the global object of our own world in the page: what was adopted before, under a symbol, which no element has as its id. */
+/**
+ * The global object of the isolated world in the page. It holds the adopted sheets under a symbol, because an element id cannot
+ * be a symbol.
+ */
 interface HidingWorld {
   [sheets: symbol]: Map<string, CSSStyleSheet> | undefined;
 }
 
 /**
- * Adopts style sheets by name, each instead of its predecessor, and removes what is left of blocked images. (The page's
- * content security policy applies to style elements, not to constructed sheets.)
+ * Adopts style sheets by name, each in place of its predecessor, and removes the boxes of blocked images. The page's content
+ * security policy applies to style elements, not to constructed sheets.
  *
  * @param images addresses of blocked images
- * @returns how many visible boxes each sheet removed
+ * @returns the number of visible boxes that each sheet removed
  */
 export function applyHiding(
   styles: Readonly<Record<string, string>>,
@@ -57,7 +60,10 @@ export function applyHiding(
     if ('style' in element) own(element as HTMLElement).style.setProperty('display', 'none', 'important');
   };
 
-  /** One selector that the browser does not understand voids the whole list that it stands in, or even what follows. */
+  /**
+   * Parses a style sheet. One selector that the browser does not support invalidates its whole list, or even the rules after it. The
+   * selectors are then parsed separately.
+   */
   const parse = (text: string): CSSStyleSheet => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(text);
@@ -68,7 +74,7 @@ export function applyHiding(
         try {
           sheet.insertRule(`${selector} {${style}}`, sheet.cssRules.length);
         } catch {
-          // The others are of use without it.
+          // The other selectors are valid without it.
         }
       }
     }
@@ -84,7 +90,7 @@ export function applyHiding(
     const previous = adopted.get(name);
     document.adoptedStyleSheets = [...document.adoptedStyleSheets.filter((other) => other !== previous), sheet];
     adopted.set(name, sheet);
-    // A style attribute with !important outranks every sheet.
+    // A style attribute with !important overrides every sheet.
     for (const element of boxes) if (own(element).checkVisibility()) hide(element);
     removed[name] = boxes.length;
   }
@@ -97,11 +103,11 @@ export function applyHiding(
 }
 
 /**
- * Hides what looks like a consent banner to the eye: something that stays in place over the page, speaks of cookies or
- * consent, and has a button to say yes or no. Finds it by looking at points of the viewport, so that the cost does not
- * grow with the page; looks into open shadow trees.
+ * Hides elements that look like a consent banner: they keep their position over the page when it scrolls, mention cookies or
+ * consent, and have a button to accept or reject. It probes points of the viewport, so its cost does not grow with the page, and
+ * searches open shadow trees.
  *
- * @returns how many elements were hidden
+ * @returns the number of hidden elements
  */
 export function hideBanners(): number {
   const subject = new RegExp(
@@ -125,7 +131,7 @@ export function hideBanners(): number {
   const maxLabelLength = 60;
   const minPageText = 100;
 
-  /** The element itself and the open shadow trees in it. */
+  /** Returns the element and the open shadow trees in it. */
   const rootsOf = (element: Element): (Element | ShadowRoot)[] => {
     const { shadowRoot: first } = own(element);
     const shadows = first === null ? [] : [first];
@@ -153,7 +159,7 @@ export function hideBanners(): number {
     }
   };
 
-  /** The outermost ancestor that stays in place when the page scrolls, or is a dialog. */
+  /** Returns the outermost ancestor that keeps its position when the page scrolls, or is a dialog. */
   const layerOf = (element: Element): HTMLElement | null => {
     let layer: HTMLElement | null = null;
     let at: Element | null = element;
@@ -189,7 +195,7 @@ export function hideBanners(): number {
       return frameHint.test(names.join(' '));
     }
     if (text.length > maxTextLength || !subject.test(text)) return false;
-    // What covers a page that is empty otherwise is the page.
+    // An element that covers an otherwise empty page is the page itself.
     if (coversAll(layer) && own(document.body).innerText.trim().length - text.length < minPageText) return false;
     return queryAll(layer, buttons).some((button) => {
       const label = labelOf(button);
@@ -202,7 +208,7 @@ export function hideBanners(): number {
   };
 
   let hidden = 0;
-  // What lies behind a banner (a backdrop, a second one) shows once it is gone.
+  // An element behind a banner (a backdrop, a second banner) is visible only when the banner is hidden.
   for (let round = 0; round < 4; round += 1) {
     const found = new Set<HTMLElement>();
     for (const x of [0.03, 0.25, 0.5, 0.75, 0.97]) {
@@ -219,7 +225,7 @@ export function hideBanners(): number {
   return hidden;
 }
 
-/** Undoes what consent dialogs do to a page behind them: locked scrolling, a body pinned in place, a blur. */
+/** Removes the effects of consent dialogs on the page behind them: locked scrolling, a pinned body, a blur. */
 export function unlockScrolling(): void {
   const root = document.documentElement;
   const body = document.body as HTMLElement | null;
@@ -230,7 +236,7 @@ export function unlockScrolling(): void {
     const { overflowX, overflowY, position } = getComputedStyle(element);
     if (overflowY === 'hidden' || overflowY === 'clip') {
       set(element, 'overflow', 'visible');
-      // What sticks out at the side stays cut off, without making the body a scroller of its own.
+      // Keeps content that overflows at the side clipped, without making the body a scroll container.
       if (element === body && (overflowX === 'hidden' || overflowX === 'clip')) set(element, 'overflow-x', 'clip');
     }
     if (position === 'fixed') {
