@@ -9,7 +9,7 @@ import { measurePage, type PageMeasures } from './scripts/measures.ts';
 import { hideResizes, rememberPanes, restorePanes } from './scripts/neutrality.ts';
 import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
 import { shareOfScenes } from './scripts/scenes.ts';
-import { findScroller, foreignExcess, growScroller, hasLargeForeignFrame } from './scripts/scrollers.ts';
+import { findScroller, growScroller, hasLargeForeignFrame, scrollerHelpers } from './scripts/scrollers.ts';
 import { announceScroll, isLocked, scrollAsWheel } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement, layOutAll } from './scripts/tree.ts';
@@ -64,7 +64,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
 
   if (
     !open.frames.isEmpty &&
-    (await open.world.call(hasLargeForeignFrame, [], limitOf(hasLargeForeignFrame), [everyElement]))
+    (await open.world.call(hasLargeForeignFrame, [], limitOf(hasLargeForeignFrame), [everyElement, ...scrollerHelpers]))
   ) {
     await open.frames.noteHeights();
   }
@@ -79,7 +79,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
         step(watchScrollEffects),
       ],
       limitOf(measurePage),
-      [mayStyle, everyElement, foreignExcess],
+      [mayStyle, everyElement, ...scrollerHelpers],
     ),
     // Where banners are blocked, the lock that came with one is none.
     options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
@@ -101,7 +101,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
     before.height +
     (hidden === null
       ? 0
-      : ((await open.world.call(findScroller, [], limitOf(findScroller), [everyElement, foreignExcess])) ?? 0));
+      : ((await open.world.call(findScroller, [], limitOf(findScroller), [everyElement, ...scrollerHelpers])) ?? 0));
   if (content > maxHeight && !stillGrew) {
     assertHolds(format, Math.round(viewport.width * scale), Math.round(content * scale));
   }
@@ -125,7 +125,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
 /** Lays the page out in a tall viewport, without a `resize` event, so that everything comes into sight. */
 async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<void> {
   // What holds the page is as tall as its content in any viewport.
-  await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [foreignExcess]);
+  await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [...scrollerHelpers]);
   await emulation.grow(height);
   const steps = [
     step(untilFrames, 2),
@@ -200,7 +200,7 @@ async function settleInView(
   ] as const;
   let last = expectedHeight;
   for (let turn = 1; ; turn += 1) {
-    const helpers = [mayStyle, foreignExcess, ...revealedHelpers];
+    const helpers = [mayStyle, ...scrollerHelpers, ...revealedHelpers];
     const [, , , , , , measures] = await world.callEach(steps, limitOf(measurePage), helpers);
     if (turn === maxSettleTurns || measures.height === last) {
       return { ...measures, stillGrows: measures.height > last };

@@ -11,7 +11,7 @@ import { hasMoreCells, measurePage } from './scripts/measures.ts';
 import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './scripts/print.ts';
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
-import { findScroller, foreignExcess, unrollScroller } from './scripts/scrollers.ts';
+import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
 import { assertHolds } from './size-limits.ts';
@@ -102,7 +102,7 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
     step(unrollScroller),
     ...(pdf.fixed === 'repeat' ? [] : [step(placeFixedOnce)]),
   ];
-  const helpers = [mayStyle, everyElement, foreignExcess, ...revealedHelpers, ...printFixedHelpers];
+  const helpers = [mayStyle, everyElement, ...scrollerHelpers, ...revealedHelpers, ...printFixedHelpers];
   await open.world.callEach(steps, limit, helpers);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }

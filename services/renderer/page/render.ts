@@ -22,19 +22,15 @@ import { setCredentials } from './credentials.ts';
 import { extract } from './extract.ts';
 import { assertWanted, watchConsole } from './fail-on.ts';
 import { finishDocument } from './finish-document.ts';
-import { followMove } from './follow-move.ts';
-import { hideFirst, keepHidden } from './hiding.ts';
-import { assertWeb, navigate, throwIfLost, type RenderSource } from './navigate.ts';
-import { asLaidOut, openPage, stopPage, type OpenPage } from './open.ts';
-import { framePart } from './part.ts';
+import { hideFirst } from './hiding.ts';
+import { assertWeb, navigate, type RenderSource } from './navigate.ts';
+import { asLaidOut, openPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
 import { encode, isBlank, shoot } from './screenshot.ts';
-import { countImages } from './scripts/assets.ts';
 import { waitForScripts } from './scripts/content.ts';
-import { measurePage } from './scripts/measures.ts';
-import { settle, type SettleState, type Settled } from './settle.ts';
-import { maxCssHeight } from './size-limits.ts';
+import type { Settled } from './settle.ts';
+import { settleWhereItEnds } from './settle-moves.ts';
 import { emulateVisitor } from './visitor.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -92,8 +88,6 @@ const responseShare = 0.5;
 const blockingTimeoutMs = 5000;
 const visitorTimeoutMs = 5000;
 const secretsTimeoutMs = 5000;
-/** For a page to answer that is being stopped. */
-const stopTimeoutMs = 3000;
 
 /** After it a picture of a single colour is taken once more; not with so little time left that the capture might be lost. */
 const secondLookMs = 1000;
@@ -109,9 +103,6 @@ export class BrowserSilentError extends Error {
     this.name = 'BrowserSilentError';
   }
 }
-
-/** A page that moves on while it settles is followed so often. */
-const maxMoves = 5;
 
 /**
  * Renders one page: open → block → navigate → settle → shoot → encode → report.
@@ -312,64 +303,6 @@ async function print(
   const printed = await printPdf(open, options, whole);
   const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
   return { ...printed, bytes, softTimeouts: [] };
-}
-
-/** A page may move on at any moment; the document that it ends at is the one to settle. */
-async function settleWhereItEnds(open: OpenPage, options: RenderOptions, state: SettleState): Promise<Settled> {
-  for (let moves = 0; ; moves += 1) {
-    try {
-      throwIfLost(open);
-      const settled = await settle(open, options, state);
-      throwIfLost(open);
-      return settled;
-    } catch (error) {
-      if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options), state.style);
-      if (!(error instanceof DocumentGoneError)) throw error;
-      if (moves === maxMoves) return stopMoving(open, options, state.style);
-      await open.emulation.unflatten();
-      await followMove(open, options);
-    }
-  }
-}
-
-/** The next document comes without its scripts, so that it stays. */
-async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
-  const { cdp, deadline } = open;
-  await deadline.run(
-    cdp.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    stopTimeoutMs,
-    'stopping the scripts',
-  );
-  await followMove(open, options);
-  return interrupt(open, options, style);
-}
-
-/**
- * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
- * stands.
- *
- * @throws DeadlineError when the page does not answer even so
- */
-async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
-  const { world } = open;
-  await stopPage(open);
-  await style?.keep();
-  await keepHidden(open, options);
-  // Nothing that waits runs in such a page any more, not even of ours.
-  const { height: whole, left } = await world.callInAny(measurePage, [], {
-    timeoutMs: stopTimeoutMs,
-    what: 'measuring',
-  });
-  const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' });
-  const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
-  return {
-    part: await framePart(open, options),
-    images,
-    softTimeouts: ['settle'],
-    whole: options.isFullPage
-      ? { height, left, truncated: whole > height, strategy: 'grown', isLocked: false }
-      : undefined,
-  };
 }
 
 /** @param causedBy the cause of a step that took too long */

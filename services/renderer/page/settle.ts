@@ -15,11 +15,11 @@ import { finishAnimations, showPulsing, waitForRest, waitForReveals } from './sc
 import { watchScrollEffects } from './scripts/effects.ts';
 import { isInert } from './scripts/print.ts';
 import { rememberRevealed } from './scripts/revealed.ts';
-import { loadEagerly, waitForAssets } from './scripts/assets.ts';
+import { hasSource, loadEagerly, waitForAssets } from './scripts/assets.ts';
 import { fingerprintCanvas, waitForCanvases } from './scripts/canvases.ts';
 import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
-import { findScroller, foreignExcess, unrollScroller } from './scripts/scrollers.ts';
+import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
 import { announceScroll } from './scripts/scrolling.ts';
 import { mayStyle } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
@@ -145,7 +145,7 @@ export async function settle(
       waitForAssets,
       [scope, options.imageTimeout, fontTimeoutMs],
       { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' },
-      [mayStyle],
+      [mayStyle, hasSource],
     ),
     canvases,
     whole ? frames.loaded(options.imageTimeout) : true,
@@ -201,14 +201,14 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
     if (inert) return true;
   }
   const first = [step(untilFrames, 2), step(loadEagerly), step(findScroller), step(watchScrollEffects)] as const;
-  await world.callEach(first, limit('frames'), [everyElement, foreignExcess]);
+  await world.callEach(first, limit('frames'), [everyElement, ...scrollerHelpers]);
   // To the end and back, for lists that grow there, and effects that scripts tie to scrolling.
   await scrollPage(open, paperScrollSteps);
   await holdEffects(open);
   const unrolled = [step(findScroller), step(unrollScroller), step(measurePage)] as const;
   const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [
     everyElement,
-    foreignExcess,
+    ...scrollerHelpers,
   ]);
   if (height <= viewHeight) return false;
   await emulation.grow(Math.min(height, maxViewHeight));

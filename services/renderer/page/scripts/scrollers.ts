@@ -8,15 +8,20 @@ declare const pageState: PageState;
 /** A helper of the calls from another file. */
 declare const everyElement: typeof EveryElement;
 
-/** Whether the page has a frame of another origin that is large enough to be one of the boxes that {@link findScroller} looks for. */
-export function hasLargeForeignFrame(): boolean {
-  /** Of the viewport's height and width, as for other boxes. */
+/** Whether a box of that size, in CSS pixels, is large enough to scroll the page. */
+function isLarge(width: number, height: number): boolean {
+  /** Of the viewport's height and width: a smaller box is a list or a menu. */
   const minHeightShare = 0.25;
   const minWidthShare = 0.1;
+  return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
+}
+
+/** Whether the page has a frame of another origin that is large enough to be one of the boxes that {@link findScroller} looks for. */
+export function hasLargeForeignFrame(): boolean {
   return everyElement().some((element) => {
     if (!(element instanceof HTMLIFrameElement) || element.contentDocument !== null) return false;
     const { width, height } = own(element).getBoundingClientRect();
-    return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
+    return isLarge(width, height);
   });
 }
 
@@ -26,10 +31,13 @@ export function noteFrameHeight(frame: HTMLIFrameElement, height: number): void 
 }
 
 /** By how much the content of a frame of another origin is taller than the frame. */
-export function foreignExcess(frame: HTMLIFrameElement): number {
+function foreignExcess(frame: HTMLIFrameElement): number {
   const height = pageState.webcaptureFrameHeights?.get(frame);
   return height === undefined ? 0 : height - frame.clientHeight;
 }
+
+/** The helpers of the calls of this file's functions from this file. */
+export const scrollerHelpers = [foreignExcess, isLarge] as const;
 
 /**
  * Looks for the boxes that scroll the page's content where the document itself does not: an app shell, a body that scrolls by itself, panes
@@ -40,9 +48,6 @@ export function foreignExcess(frame: HTMLIFrameElement): number {
 export function findScroller(): number | null {
   /** Of the viewport: a document that scrolls by less, by a margin or a footer, is not the one that scrolls the page. */
   const maxRootShare = 0.25;
-  /** Of the viewport's height and width: a smaller box is a list or a menu. */
-  const minHeightShare = 0.25;
-  const minWidthShare = 0.1;
   /** Of the viewport: boxes that hold the page take up this share of it together. */
   const minShare = 0.4;
   const root = document.scrollingElement ?? document.documentElement;
@@ -66,8 +71,7 @@ export function findScroller(): number | null {
   };
   const scrolls = (element: Element): boolean => {
     if (element === root || excessOf(element) <= 1) return false;
-    const [width, height] = sightOf(element);
-    if (width < innerWidth * minWidthShare || height < innerHeight * minHeightShare) return false;
+    if (!isLarge(...sightOf(element))) return false;
     if (element instanceof HTMLIFrameElement) return true;
     const { overflowY, display } = getComputedStyle(element);
     return (overflowY === 'auto' || overflowY === 'scroll') && display !== 'inline';
