@@ -37,7 +37,7 @@ const pages: readonly HardPage[] = [
     isLong: index > 0,
     check: areGreen,
   })),
-  // Full Chromium gives frames of other sites processes of their own. Without the watch script, a timer is not known.
+  // Full Chromium runs frames of other sites in separate processes. Without the watch script, a timer is not known.
   ...Object.entries(inner)
     .slice(1)
     .map(([what, document]): HardPage => ({

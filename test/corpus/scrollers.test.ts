@@ -166,7 +166,7 @@ const pages: readonly HardPage[] = [
       seen.expectColumn(270, [row(0), row(5), [650, '#ffffff']]);
     },
   },
-  // Full Chromium gives frames of other sites processes of their own.
+  // Full Chromium runs frames of other sites in separate processes.
   ...[false, true].map((antiBot): HardPage => ({
     name: `a frame of another site that fills the viewport${antiBot ? ', with antiBot' : ''}`,
     site: {

@@ -1,4 +1,4 @@
-/** Of sitespeed.io: reads HAR files for its viewers. It has no types of its own. */
+/** Of sitespeed.io: reads HAR files for its viewers. The package has no types. */
 declare module 'pagexray' {
   const pagexray: { convert(har: unknown, options?: { readonly includeAssets?: boolean }): readonly object[] };
   export default pagexray;

@@ -14,7 +14,7 @@ import './extracted.css';
 type List = 'steps' | 'waits' | 'console' | 'requests' | 'blocked';
 type Row<Of extends List> = DiagnosticsData[Of][number];
 
-/** Shows why a capture failed, or why its picture looks odd. Pages write the texts, so none of them is markup here. */
+/** Shows why a capture failed, or why its picture looks odd. The texts come from pages and are never rendered as markup. */
 export function Diagnostics({ uuid }: { readonly uuid: string }) {
   const diagnostics = useQuery((signal) => client().getDiagnostics(uuid, { signal }), [uuid]);
   return (

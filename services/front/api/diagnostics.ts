@@ -24,7 +24,7 @@ export interface DiagnosticsDeps extends ReadStateDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Maximum number of readings at a time: each takes some MiB, and costs no token. */
+/** Maximum number of concurrent readings. Each takes some MiB of memory, and costs no token. */
 const semaphore = new Semaphore(4);
 
 const refusals = failureAnswers(['VALIDATION_ERROR', ...captureRefusals, 'NOT_FOUND', 'STORAGE_FAILED']);

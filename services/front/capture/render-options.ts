@@ -38,7 +38,7 @@ function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof add
   };
 }
 
-/** `diagnostics: false` means the same as no value. */
+/** `diagnostics: false` is equivalent to no value. */
 function isAskedFor(name: (typeof addedOptionNames)[number], request: CaptureRequest): boolean {
   return name === 'diagnostics' ? request.diagnostics === true : request[name] !== undefined;
 }

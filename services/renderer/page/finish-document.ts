@@ -7,7 +7,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { Semaphore } from '@webcapture/shared/runtime/semaphore.ts';
 import type { CaptureDeadline } from './deadline.ts';
 
-/** One process at a time: the browsers of the pod need its memory. */
+/** Allows one process, because the browsers of the pod need the memory. */
 const turns = new Semaphore(1);
 
 /**

@@ -21,7 +21,7 @@ const maxFrames = 20;
 const answerTimeoutMs = 3000;
 
 /**
- * The frames of a page. Full Chromium (`antiBot`) gives those of other sites processes of their own, which the session of the page does not
+ * The frames of a page. Full Chromium (`antiBot`) runs those of other sites in separate processes, which the session of the page does not
  * reach. A second session follows them; it is opened only for a page with such a frame.
  */
 export class PageFrames {

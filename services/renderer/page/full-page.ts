@@ -25,7 +25,7 @@ const scrollSteps = 12;
 const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
-/** A page that cannot be scrolled may be about to let go: its loader covers it. */
+/** For a page that cannot be scrolled because its loader still covers it. */
 const unlockTimeoutMs = 600;
 /** Of the viewport: a page whose scenes cover more than this is shown by them, and taken in tiles. */
 const maxSceneShare = 0.25;

@@ -3,7 +3,7 @@ import type { Frame, Page, Request, WebSocket } from 'playwright';
 import type { PageSession } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 
-/** For so long nothing may happen; the same as Playwright's `networkidle`. */
+/** Time without a request, as for Playwright's `networkidle`. */
 const quietMs = 500;
 
 /** A tenth of the quiet time, by which the wait may end late. */

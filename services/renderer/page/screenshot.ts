@@ -34,13 +34,13 @@ export type Shot = {
 const maxShotHeight = 16_000;
 /** One shot of more pixels than these takes too much memory. */
 const maxShotPixels = 40_000_000;
-/** What is larger is taken in tiles of so many pixels. */
+/** Height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 
 const callTimeoutMs = 5000;
 /** For the shot of a page whose scripts have been ended: what waited for them comes now, and one that was lost never does. */
 const shotTimeoutMs = 15_000;
-/** A page that has not drawn by then waits for a stylesheet that does not come, or is busy with its scripts. */
+/** A page that has not been drawn after this time waits for a stylesheet that does not load, or runs scripts. */
 const firstShotTimeoutMs = 4000;
 
 /**

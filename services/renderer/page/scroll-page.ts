@@ -19,9 +19,9 @@ const maxScrollRounds = 10;
 const maxGrowth = 20_000;
 /** For what the page asked the server for on being scrolled. */
 const loadingTimeoutMs = 1500;
-/** A page that asks all the time is measured so often. */
+/** Maximum number of measurements for a page that asks for its size all the time. */
 const maxMeasurements = 2;
-/** For what watches the end: what is missed here is missed for good. */
+/** For observers of the end of the page. The page is not scrolled to its end again. */
 const endTimeoutMs = 2000;
 
 /**

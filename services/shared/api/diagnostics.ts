@@ -78,7 +78,7 @@ const pictureSchema = Type.Object({
   bytes: Type.Integer({ minimum: 1, maximum: 262_144, description: 'Size of the JPEG file.' }),
 });
 
-/** What a renderer found out about one rendering. */
+/** The facts that a renderer collected about one rendering. */
 export const renderDiagnosticsSchema = Type.Object({
   startedAt: Type.String({ format: 'date-time', maxLength: 40, description: 'When the rendering began.' }),
   durationMs,

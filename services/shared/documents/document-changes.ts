@@ -1,6 +1,6 @@
 import type { PdfAttachment, PdfEncryption, PdfMetadata } from '../api/document-options.ts';
 
-/** What to change in a PDF. A part that is absent stays as it is. */
+/** Changes to a PDF. An absent part is not changed. */
 export interface DocumentChanges {
   readonly metadata?: PdfMetadata;
   readonly attachments?: readonly PdfAttachment[];

@@ -86,7 +86,7 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
 const dateText = (date: Date) => `D:${date.toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)}Z`;
 
 /**
- * Moves strings of streams, the catalog and pages into objects of their own. The library encrypts a string only if it is in an object stream,
+ * Moves strings of streams, the catalog and pages into separate objects. The library encrypts a string only if it is in an object stream,
  * and writes streams, the catalog and pages outside of object streams.
  */
 function moveStrings({ context }: PDFDocument): void {

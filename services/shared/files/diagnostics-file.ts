@@ -14,7 +14,7 @@ export const maxLastPictureBytes = 200 * 1024;
 /** Diagnostics of a failed capture are kept as long as its file would be, but not longer than this. */
 export const maxDiagnosticsLifetimeMs = 30 * 86_400_000;
 
-/** Diagnostics as they are stored: one object for each rendering. */
+/** The stored form of diagnostics: one object for each rendering. */
 export interface StoredDiagnostics {
   readonly diagnostics: RenderDiagnostics;
   /** A JPEG file in base64 if `diagnostics.picture` describes one. */

@@ -36,7 +36,7 @@ const maxReasonLength = 500;
  *
  * @param input bytes for stdin; the caller handles errors of it
  * @param signal kills the process when it aborts
- * @returns the end of the process, whatever the end is; does not throw
+ * @returns how the process ended; does not throw
  */
 export async function runConfined(
   { path, args = [], nodeOptions, maxDataKiB, maxCpuSeconds, maxOutputBytes }: ConfinedScript,

@@ -184,7 +184,7 @@ export function watchMotion(): void {
 export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
   /** About a frame. */
   const pollIntervalMs = 20;
-  /** Without a change in so many polls and frames it is over: a busy machine is late with these as it is with the changes. */
+  /** A movement has ended after this number of polls and frames without a change. On a busy machine polls and frames are late, too. */
   const restPolls = 5;
   const restFrames = 3;
   /** A page that is not drawn at all has its rest after this. */
@@ -243,7 +243,7 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
   /** About two frames. */
   const pollIntervalMs = 30;
-  /** Looking at more would take longer than the wait is worth. */
+  /** Looking at more elements takes longer than the wait. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';

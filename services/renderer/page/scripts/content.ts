@@ -40,11 +40,11 @@ export function watchFirstContent(): void {
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
   /** About two frames. */
   const pollIntervalMs = 30;
-  /** What is there by then is what a page shows at first. */
+  /** The first content of a page is there after this time. */
   const firstLookMs = 150;
   /** Further apart than this are no steps of one row. */
   const stepMs = 450;
-  /** Looking at more would take long; a page of so many elements shows something. */
+  /** Looking at more elements takes long, and a page with this number of elements is not empty. */
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';

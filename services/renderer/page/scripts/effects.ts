@@ -115,9 +115,9 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
 
 /** Resolves when scripts have followed the scroll position, and their elements are still. */
 async function settleEffects(looks: readonly Seen[], patience: Patience): Promise<void> {
-  /** Effects that lag behind the scroll position have caught up by then. */
+  /** Maximum lag of effects behind the scroll position. */
   const maxLagMs = 300;
-  /** What comes in by itself when it is scrolled to, and goes when it is out of sight, is over by then. */
+  /** Maximum length of an animation that begins when its element comes into sight, or leaves it. */
   const maxTweenMs = 1500;
   /** A page that is not drawn has no frames; a busy machine is late with them. */
   const frameTimeoutMs = 1000;

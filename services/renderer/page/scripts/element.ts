@@ -45,7 +45,7 @@ export interface Box {
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   /** For a page that is not drawn. */
   const observeTimeoutMs = 300;
-  /** A viewport apart: what is further down in an element is taken as it is. */
+  /** Steps of one viewport. The rest of a taller element is captured without being scrolled to. */
   const maxSteps = 40;
   const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
