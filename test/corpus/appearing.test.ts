@@ -194,6 +194,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'boxes that a script brings in by tweens of their own, and takes out again when they are out of sight',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { opacity: 0 }</style><div style="height:400px"></div>${boxes('', 4)}
@@ -349,6 +350,7 @@ const pages: readonly HardPage[] = [
   })),
   {
     name: 'animations without an end go on, and do not hold up the capture',
+    isLong: true,
     site: {
       '/': html(
         `<style>@keyframes turn { to { rotate: 360deg } } i { display: block; width: 20px; height: 20px; background: #ff0000; animation: turn 1s infinite }</style>

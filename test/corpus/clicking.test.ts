@@ -69,6 +69,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'click: an element that is covered',
+    isLong: true,
     site: { '/': html('<button>x</button><div style="position:fixed;inset:0"></div>') },
     options: { click: ['button'] },
     formats: ['png'],

@@ -140,30 +140,33 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
   const isAlone = ({ isHostile, isAlone }: HardPage) => isHostile === true || isAlone === true;
   for (const page of [...pages.filter((one) => !isAlone(one)), ...pages.filter(isAlone)]) {
     const { name, options = {} } = page;
-    const tags = page.isLong === true ? [longTag] : [];
-    describe(`${name}`, { concurrent: !isAlone(page), tags }, () => {
-      const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
+    // What a page names runs with it; that its picture is right on paper as well is for the long tier.
+    const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
+    const isLong = (format: Format) => page.isLong === true || (page.formats === undefined && format !== formats[0]);
+    describe(`${name}`, { concurrent: !isAlone(page) }, () => {
       // One after the other: what answers for a page may count its requests.
-      test.each(formats)('%s', { concurrent: false }, async (format) => {
-        const [engine, site] = [await engineFor(page), await TestSite.start({ ...page.site })];
-        try {
-          const url = site.url(page.path ?? '/', page.host);
-          const pdf = { margin: noMargin, ...options.pdf };
-          const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
-          if (page.fails) {
-            const { code, message = /./ } = page.fails;
-            await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
-            // It is for the client, who knows nothing of the browser.
-            const internals = expect.stringMatching(/net::|page\.goto|Call log/);
-            await expect(rendered).rejects.not.toMatchObject({ message: internals });
-          } else {
-            await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
+      for (const format of formats) {
+        test(`${format}`, { concurrent: false, tags: isLong(format) ? [longTag] : [] }, async () => {
+          const [engine, site] = [await engineFor(page), await TestSite.start({ ...page.site })];
+          try {
+            const url = site.url(page.path ?? '/', page.host);
+            const pdf = { margin: noMargin, ...options.pdf };
+            const rendered = engine.render(url, { ...options, pdf, format }, page.secrets && { secrets: page.secrets });
+            if (page.fails) {
+              const { code, message = /./ } = page.fails;
+              await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
+              // It is for the client, who knows nothing of the browser.
+              const internals = expect.stringMatching(/net::|page\.goto|Call log/);
+              await expect(rendered).rejects.not.toMatchObject({ message: internals });
+            } else {
+              await page.check?.(await Seen.of(format, await rendered, [...site.hits]));
+            }
+            if (page.isHostile === true) await expectHealthy(engine);
+          } finally {
+            await site.close();
           }
-          if (page.isHostile === true) await expectHealthy(engine);
-        } finally {
-          await site.close();
-        }
-      });
+        });
+      }
     });
   }
 }

@@ -194,6 +194,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a view transition whose new state never comes',
+    isLong: true,
     site: {
       '/': html(
         `<body style="background:${marked(green)}"><script>addEventListener('load', () => document.startViewTransition(() => new Promise(() => {})))</script>`,

@@ -16,6 +16,7 @@ const isGreen: NonNullable<HardPage['check']> = (seen) => {
 const waiting: readonly HardPage[] = [
   {
     name: 'waitFor an element that becomes visible long after load, among those that never do',
+    isLong: true,
     site: {
       '/': html(`<i class="late" hidden>no</i>${later(3000, `document.body.innerHTML += \`${green}\``)}`),
     },
@@ -37,6 +38,7 @@ const waiting: readonly HardPage[] = [
   },
   {
     name: 'waitFor the end of a loader, on a page that has made its own of what looks for elements',
+    isLong: true,
     site: {
       '/': html(
         `<style>html { background: ${marked('#00aa00')} } #loader { position: fixed; inset: 0; background: #ff0000 }</style>

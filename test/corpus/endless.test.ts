@@ -79,6 +79,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that grows on a timer, for ever',
+    isLong: true,
     site: {
       '/': html(
         `<div id="list">${rowsOf(4)}</div><script>setInterval(() => list.insertAdjacentHTML('beforeend', ${more.replace('600', '60')}), 20)</script>`,

@@ -203,10 +203,10 @@ const pages: readonly HardPage[] = [
     { isHostile: true },
   ),
   page(
-    '100,000 elements in each other, and text that means much in Markdown',
+    '30,000 elements in each other, more than a call stack holds, and text that means much in Markdown',
     {
       '/': html(
-        `<style>div { display: contents }</style>${'<blockquote>'.repeat(300)}${'<b>'.repeat(300)}${'<div>'.repeat(100_000)}deepest${'*_`[&amp;'.repeat(20_000)}`,
+        `<style>div { display: contents }</style>${'<blockquote>'.repeat(300)}${'<b>'.repeat(300)}${'<div>'.repeat(30_000)}deepest${'*_`[&amp;'.repeat(20_000)}`,
       ),
     },
     (extracted) => {

@@ -114,6 +114,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a font that never comes',
+    isLong: true,
     site: { '/': html(text, face('/font.ttf')), '/font.ttf': hang },
     formats: ['png'],
     options: { waitUntil: 'domcontentloaded' },

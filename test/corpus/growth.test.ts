@@ -15,6 +15,7 @@ const onGrowth = (then: string) =>
 const pages: readonly HardPage[] = [
   {
     name: 'texts that a script hides in a tall viewport, three of ten, are in the picture',
+    isLong: true,
     site: {
       '/': html(
         `<style>p { height: 100px; margin: 0; background: ${green} } .tall p:nth-child(3n) { visibility: hidden }</style>${'<p>text</p>'.repeat(10)}

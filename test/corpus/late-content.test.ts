@@ -156,6 +156,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that polls every 100 ms, with networkidle: taken when its time is up',
+    isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
       // So late that some are always under way, also when the browser gets no processor for a while.
@@ -170,6 +171,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that goes on polling while the renderer stands still, with networkidle',
+    isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
       '/poll': standStillAfter(3),

@@ -265,7 +265,7 @@ describe('the rest of the front', () => {
     }
   });
 
-  test('/docs is a page that shows the interface: captured by the service itself', async () => {
+  test('/docs is a page that shows the interface: captured by the service itself', { tags: 'long' }, async () => {
     const response = await fleet().api.request('/docs', { redirect: 'follow' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/html/);

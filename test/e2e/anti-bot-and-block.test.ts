@@ -28,7 +28,7 @@ describe('antiBot', () => {
     expect(seen?.headers['accept-language']).toBeDefined();
   });
 
-  test('keeps every other option working', async () => {
+  test('keeps every other option working', { tags: 'long' }, async () => {
     const { api } = fleet();
     const viewport = { width: 500, height: 400, deviceScaleFactor: 2 };
     const dark = await api.picture({ url: site().url('/scheme'), antiBot: true, colorScheme: 'dark', viewport });

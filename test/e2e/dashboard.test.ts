@@ -265,7 +265,7 @@ describe('for everybody', () => {
     await tabTo('Download');
   });
 
-  test('axe finds nothing serious on the playground, light and dark', async () => {
+  test('axe finds nothing serious on the playground, light and dark', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     await heading(page, 'Playground').waitFor();
     // The network is never idle: pages follow events.
@@ -286,7 +286,7 @@ describe('for everybody', () => {
     }
   });
 
-  test('the sign-in page is accessible, too, and fits a phone', async () => {
+  test('the sign-in page is accessible, too, and fits a phone', { tags: 'long' }, async () => {
     const page = await open({ isPhone: true });
     await heading(page, 'Sign in').waitFor();
     await expectAccessible(page);
@@ -317,7 +317,7 @@ describe('behind a proxy that adds a path', () => {
   });
   afterAll(() => new Promise((resolve) => proxy.close(resolve)));
 
-  test('it is found without the slash, and asks the service under that path', async () => {
+  test('it is found without the slash, and asks the service under that path', { tags: 'long' }, async () => {
     const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/tools/webcapture`;
     const page = await open({ key: fleet().key, base });
     await page.goto(`${base}/dashboard`);

@@ -27,7 +27,7 @@ describe.concurrent('NAVIGATION_FAILED', () => {
     expect(refusal.message).toContain('no-such-name.invalid');
   });
 
-  test('redirects that never end', async () => {
+  test('redirects that never end', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/redirect-loop') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
     expect(refusal.message).toMatch(/redirect/i);
@@ -74,8 +74,8 @@ describe('messages', () => {
   });
 });
 
-describe.concurrent('a hostile page costs its own capture only', () => {
-  test('one that is busy before it is parsed', { tags: 'long' }, async () => {
+describe.concurrent('a hostile page costs its own capture only', { tags: 'long' }, () => {
+  test('one that is busy before it is parsed', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/busy'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
     expect(refusal.ms).toBeGreaterThan(4900);
@@ -83,7 +83,7 @@ describe.concurrent('a hostile page costs its own capture only', () => {
     expect(refusal.ms).toBeLessThan(20_000);
   });
 
-  test('one that is busy once it has loaded', { tags: 'long' }, async () => {
+  test('one that is busy once it has loaded', async () => {
     const start = performance.now();
     const { data, picture } = await fleet().api.picture({ url: site().url('/busy', { after: 'load' }), timeout: 5000 });
     // Its scripts are stopped, and what is there is taken.

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, test } from 'vitest';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import type { Picture } from '../harness/picture.ts';

@@ -62,7 +62,7 @@ describe.concurrent('format', () => {
 });
 
 describe.concurrent('quality', () => {
-  test.for(['jpeg', 'webp'] as const)('%s: more of it makes a larger file', async (format) => {
+  test.for(['jpeg', 'webp'] as const)('%s: more of it makes a larger file', { tags: 'long' }, async (format) => {
     const url = site().url('/busy-picture');
     const sizes = [];
     for (const quality of [1, 80, 100]) {
@@ -76,7 +76,7 @@ describe.concurrent('quality', () => {
     expect(Math.abs(byDefault.fileSizeBytes / (sizes[1] ?? 0) - 1)).toBeLessThan(0.01);
   });
 
-  test('is ignored for png', async () => {
+  test('is ignored for png', { tags: 'long' }, async () => {
     const url = site().url('/busy-picture');
     const low = await fleet().api.captureWithFile({ url, quality: 1 });
     const high = await fleet().api.captureWithFile({ url, quality: 100 });
@@ -116,7 +116,7 @@ describe.concurrent('viewport', () => {
     expect(languages).toEqual(['de-DE', 'de']);
   });
 
-  test.for([2, 3, 1.5])('a scale of %d gives more pixels to the same page', async (deviceScaleFactor) => {
+  test.for([3, 1.5])('a scale of %d gives more pixels to the same page', async (deviceScaleFactor) => {
     const page = site().visit('/facts');
     const viewport = { width: 400, height: 300, deviceScaleFactor };
     const { data, picture } = await fleet().api.picture({ url: page.url, viewport });

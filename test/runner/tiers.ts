@@ -9,11 +9,12 @@ export type Tier = 'fast' | 'long';
 
 /**
  * The tiers that the tests of a file belong to. The comment `@module-tag long` puts the whole file into the long tier;
- * `tags: 'long'` on a test or a suite, and `isLong: true` on a page of the corpus, put that part there.
+ * `tags: 'long'` on a test or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts
+ * the PDFs of whole pages there.
  */
 export function tiersOf(source: string): readonly Tier[] {
   if (/^(?:\/\/| \*) @module-tag long\b/m.test(source)) return ['long'];
-  return /\btags: 'long'|\bisLong: true\b/.test(source) ? ['fast', 'long'] : ['fast'];
+  return /\btags: 'long'|\bisLong: true\b|\btestCorpus\(/.test(source) ? ['fast', 'long'] : ['fast'];
 }
 
 /** All test files of the repository with their tiers, as paths relative to `root`. */

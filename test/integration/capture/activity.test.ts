@@ -53,7 +53,7 @@ describe('a page whose scripts have put something off is active', () => {
   });
 });
 
-describe('a page whose scripts may be called by what is not done by people is active', () => {
+describe('a page whose scripts may be called by what is not done by people is active', { tags: 'long' }, () => {
   test.each([
     ['scrolling', 'document.addEventListener("scroll", () => {}, { passive: true })'],
     ['scrolling of an element', 'document.body.onscroll = () => {}'],

@@ -104,7 +104,7 @@ test('nothing in a template reaches the network or a file, even if it is not ref
   expect(site.hits).toEqual(['/', '/', '/']);
 });
 
-test('a template that ends the print fails its own capture, and says so', async () => {
+test('a template that ends the print fails its own capture, and says so', { tags: 'long' }, async () => {
   site.hits.length = 0;
   const outcomes: Record<string, unknown> = {};
   for (const [name, payload] of Object.entries(breaking)) {

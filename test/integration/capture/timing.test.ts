@@ -66,7 +66,7 @@ describe.concurrent('timeout: the hard kind', () => {
 describe.concurrent('timeout: the soft kind', () => {
   const soft = { timeout: 3000, imageTimeout: 0 };
 
-  test('a load event that does not come is named, and the page captured as it stands', async () => {
+  test('a load event that does not come is named, and the page captured as it stands', { tags: 'long' }, async () => {
     const { result, ms } = await timed(shoot(site.url('/late-load'), soft));
     expect(ms).toBeGreaterThan(2900);
     expect(ms).toBeLessThan(15_000);
@@ -74,7 +74,7 @@ describe.concurrent('timeout: the soft kind', () => {
     expect(result.report.softTimeouts).toContain('load');
   });
 
-  test('so is a network that is never idle', async () => {
+  test('so is a network that is never idle', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/polling'), { ...soft, waitUntil: 'networkidle' });
     expect(report.softTimeouts).toEqual(['networkidle']);
     expect(picture.share('#ff0000')).toBe(1);
@@ -86,7 +86,7 @@ describe.concurrent('timeout: the soft kind', () => {
     expect(picture.share('#000000', 60)).toBeGreaterThan(0.001);
   });
 
-  test('a stylesheet that does not come leaves the rest of the page visible', async () => {
+  test('a stylesheet that does not come leaves the rest of the page visible', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/style-hang'), soft);
     expect(report.softTimeouts).toContain('load');
     expect(picture.at(600, 50)).toBe('#00ff00');
@@ -102,6 +102,7 @@ describe.concurrent('waitUntil', () => {
 
   test.for(['/asset/image', '/asset/style', '/asset/script'])(
     'load waits for a slow %s longer than the proxy waits for a response',
+    { tags: 'long' },
     async (path) => {
       const { report } = await shoot(site.url('/slow-part', { path, delay: slowMs }));
       expect(report.softTimeouts).toEqual([]);
@@ -121,13 +122,17 @@ describe.concurrent('waitUntil', () => {
     },
   );
 
-  test.for(['yes', 'no'])('networkidle waits until the page has asked for all it wants, read=%s', async (read) => {
-    const { report, picture } = await shoot(site.url('/polling', { times: 12, read }), { waitUntil: 'networkidle' });
-    expect(picture.share('#00ff00')).toBe(1);
-    expect(report.softTimeouts).toEqual([]);
-  });
+  test.for(['yes', 'no'])(
+    'networkidle waits until the page has asked for all it wants, read=%s',
+    { tags: 'long' },
+    async (read) => {
+      const { report, picture } = await shoot(site.url('/polling', { times: 12, read }), { waitUntil: 'networkidle' });
+      expect(picture.share('#00ff00')).toBe(1);
+      expect(report.softTimeouts).toEqual([]);
+    },
+  );
 
-  test('load waits for no network that is never idle', async () => {
+  test('load waits for no network that is never idle', { tags: 'long' }, async () => {
     const { report } = await shoot(site.url('/polling'));
     expect(report.softTimeouts).toEqual([]);
   });

@@ -55,7 +55,7 @@ describe('one canary', () => {
     await nothingLeft();
   });
 
-  test('leaves no result for ever where no front is up to take it', async () => {
+  test('leaves no result for ever where no front is up to take it', { tags: 'long' }, async () => {
     await session.jsm.streams.purge(streamNames.results);
     expect(await runCanary(parts, 'us-east', 5000, never)).toMatchObject({ kind: 'completed' });
     await until('the result', async () => (await messagesIn(streamNames.results)) === 1);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';

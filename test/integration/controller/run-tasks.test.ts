@@ -115,7 +115,7 @@ test('tasks of one account that take long do not keep those of others waiting, a
   await leader.stop();
 });
 
-test('a task that could not be done comes again', async () => {
+test('a task that could not be done comes again', { tags: 'long' }, async () => {
   let tries = 0;
   const leader = lead(async () => {
     if (++tries === 1) throw new Error('the store is away');
@@ -197,7 +197,7 @@ test('a term that lasts gathers no listeners', async () => {
   await leader.stop();
 });
 
-test('a server that is killed under way loses no task', async () => {
+test('a server that is killed under way loses no task', { tags: 'long' }, async () => {
   const tasks = new Tasks(nats.session);
   const wanted = Array.from({ length: 20 }, newTask);
   for (const task of wanted) await tasks.publish(task);

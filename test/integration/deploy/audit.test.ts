@@ -111,8 +111,10 @@ test('a registry without advisories fails the audit only when it is required', a
       execFile(process.execPath, [main], { env }, (error, output) => resolve({ code: error?.code ?? 0, output }));
     });
   const reason = 'the registry does not offer advisories (405)';
-  const skipped = { code: 0, output: `SKIPPED: ${reason}\n` };
-  expect(await Promise.all([run(), run(''), run('false')])).toEqual([skipped, skipped, skipped]);
+  // One after the other: an audit that is not required gives up after some seconds.
+  for (const optional of [undefined, '', 'false']) {
+    expect(await run(optional), optional).toEqual({ code: 0, output: `SKIPPED: ${reason}\n` });
+  }
   expect(await run('true')).toEqual({
     code: 1,
     output: `No package was audited: ${reason}. REQUIRE_AUDIT requires an audit.\n`,

@@ -239,7 +239,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await running.exited).toBe(0);
   });
 
-  test('starts again what dies, nats-server included', async () => {
+  test('starts again what dies, nats-server included', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root);
     await service.ready();
@@ -262,31 +262,35 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('with --watch, an edit restarts its service alone, also after one that cannot run', async () => {
-    const root = await repository();
-    const service = start(root, {}, ['--watch']);
-    await service.ready();
-    await expect.poll(service.text, patient).toContain('watching services/');
-    const others = async () =>
-      (await processesNaming(root)).filter(({ command }) => /controller|renderer|nats-server/.test(command));
-    const before = await others();
-    const main = join(root, 'services/front/main.ts');
-    await writeFile(main, `${standInService}\nthis is no TypeScript`);
-    await expect.poll(service.text, patient).toMatch(/front ended .*; waiting for the next edit/);
-    expect(service.text()).toContain('services/front/main.ts changed: restarting front\n');
-    await writeFile(main, standInService);
-    await expect.poll(service.text, patient).toContain('front is ready again');
-    expect(await others()).toEqual(before);
+  test(
+    'with --watch, an edit restarts its service alone, also after one that cannot run',
+    { tags: 'long' },
+    async () => {
+      const root = await repository();
+      const service = start(root, {}, ['--watch']);
+      await service.ready();
+      await expect.poll(service.text, patient).toContain('watching services/');
+      const others = async () =>
+        (await processesNaming(root)).filter(({ command }) => /controller|renderer|nats-server/.test(command));
+      const before = await others();
+      const main = join(root, 'services/front/main.ts');
+      await writeFile(main, `${standInService}\nthis is no TypeScript`);
+      await expect.poll(service.text, patient).toMatch(/front ended .*; waiting for the next edit/);
+      expect(service.text()).toContain('services/front/main.ts changed: restarting front\n');
+      await writeFile(main, standInService);
+      await expect.poll(service.text, patient).toContain('front is ready again');
+      expect(await others()).toEqual(before);
 
-    await mkdir(join(root, 'services/shared/runtime'), { recursive: true });
-    await writeFile(join(root, 'services/shared/runtime/new.ts'), '');
-    await expect.poll(service.text, patient).toMatch(/changed: restarting controller, front, us-east, eu-west\n/);
-    await expect.poll(() => service.text().match(/is ready again/g)?.length, patient).toBe(5);
-    service.kill('SIGTERM');
-    expect(await service.exited).toBe(0);
-  });
+      await mkdir(join(root, 'services/shared/runtime'), { recursive: true });
+      await writeFile(join(root, 'services/shared/runtime/new.ts'), '');
+      await expect.poll(service.text, patient).toMatch(/changed: restarting controller, front, us-east, eu-west\n/);
+      await expect.poll(() => service.text().match(/is ready again/g)?.length, patient).toBe(5);
+      service.kill('SIGTERM');
+      expect(await service.exited).toBe(0);
+    },
+  );
 
-  test('a second signal stops at once', async () => {
+  test('a second signal stops at once', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root, { DEAF: '1' });
     await service.ready();

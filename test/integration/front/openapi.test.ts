@@ -59,7 +59,7 @@ test('it is valid OpenAPI 3.1 of version 1.0.0', async () => {
   expect(document.servers).toEqual([{ url: 'https://capture.test/api' }]);
 });
 
-test('it keeps all rules of Spectral', async () => {
+test('it keeps all rules of Spectral', { tags: 'long' }, async () => {
   const linter = new spectral.Spectral();
   const ruleset = {
     extends: [[rulesets.oas, 'all']],

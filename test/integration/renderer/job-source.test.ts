@@ -101,7 +101,7 @@ test('a malformed signal does no harm', async () => {
   expect(pod.session.clock.isKnown).toBe(false);
 });
 
-test('of 2,000 jobs none is lost or delivered twice', async () => {
+test('of 2,000 jobs none is lost or delivered twice', { tags: 'long' }, async () => {
   const counts = new Map<string, number>();
   const work = async (message: PulledMessage) => {
     counts.set(uuidOf(message), (counts.get(uuidOf(message)) ?? 0) + 1);

@@ -11,6 +11,7 @@ test.each([
   [`/**\n * Kills servers.\n * ${moduleTag}\n */`, ['long']],
   ["test('waits', { tags: 'long' }, async () => {});", ['fast', 'long']],
   ["const pages = [{ name: 'a page', isLong: true }];", ['fast', 'long']],
+  ["testCorpus([{ name: 'a page', options: { isFullPage: true } }]);", ['fast', 'long']],
   ["test('takes as long as it must', () => {});", ['fast']],
 ])('reads the tiers of a file from its source: %j', (source, tiers) => {
   expect(tiersOf(source)).toEqual(tiers);
