@@ -19,10 +19,8 @@ afterAll(() => site.close());
 
 test.for([
   [1280, 720, 1],
-  [640, 480, 1],
   [16, 16, 1],
   [390, 844, 3],
-  [801, 601, 2],
   [500, 400, 1.5],
 ] as const)('a viewport of %i × %i at scale %f is the picture', async ([width, height, deviceScaleFactor]) => {
   const viewport = { width, height, deviceScaleFactor };

@@ -89,6 +89,7 @@ describe('images', () => {
 
   test.each(timers)(
     'that a timer brings %d ms after load are waited for, on a page that is busy from %d ms on',
+    { tags: 'long' },
     async (timerMs, busyFromMs) => {
       for (let attempt = 0; attempt < 3; attempt += 1) {
         const { picture, report } = await engine.shoot(site.url(`/timed-${timerMs}-${busyFromMs}`), {
@@ -110,6 +111,7 @@ describe('images', () => {
 
 test.each([0, 60])(
   'a wait for timers ends after those that are due before it, on a page that is busy for %d ms',
+  { tags: 'long' },
   async (busyMs) => {
     // In the page itself, where it can be made at the very moment of the load event.
     const script = `

@@ -28,7 +28,7 @@ async function expectHealthy() {
   expect(engine.engine.browserState()).toBe('up');
 }
 
-test('a page that takes too much memory fails alone', async () => {
+test('a page that takes too much memory fails alone', { tags: 'long' }, async () => {
   const beside = engine.shoot(site.url('/'), { delay: 1500 });
   await expect(engine.render(site.url('/swells-in-script'), { timeout: 50_000 })).rejects.toMatchObject({
     code: 'CAPTURE_FAILED',
@@ -75,7 +75,7 @@ describe('a capture ends', () => {
   });
 });
 
-test('a browser of its own renders the same', async () => {
+test('a browser of its own renders the same', { tags: 'long' }, async () => {
   const rendering = await engine.render(site.url('/'), {}, { ownBrowser: true });
   const shared = await engine.render(site.url('/'));
   expect(rendering.bytes.equals(shared.bytes)).toBe(true);

@@ -130,7 +130,7 @@ describe('an output folder of somebody else', () => {
     expect(asked).toEqual([]);
   });
 
-  test('has no file that is written through a link, to a device or another file', async () => {
+  test('has no file that is written through a link, to a device or another file', { tags: 'long' }, async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'through-links');
     const batch = (file: string) =>

@@ -38,9 +38,12 @@ describe('an error ends only the process that reads', () => {
     ['nothing', () => Buffer.alloc(0)],
     ['a PDF without a catalog', () => Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
     ['a PDF with a broken object', () => pdfOf('4 0 obj\n<< /A \n')],
-    ['an object stream of 2 MB that unpacks to 2 GB', () => pdfOf(bomb())],
   ])('%s', { timeout: 60_000 }, async (_name, bytes) => {
     await expect(writeDocument(bytes(), changes, signal())).rejects.toThrow(UnreadableDocumentError);
+  });
+
+  test('an object stream of 2 MB that unpacks to 2 GB', { tags: 'long', timeout: 60_000 }, async () => {
+    await expect(writeDocument(pdfOf(bomb()), changes, signal())).rejects.toThrow(UnreadableDocumentError);
   });
 
   test('more objects than its heap holds', { tags: 'long', timeout: 120_000 }, async () => {
