@@ -1,8 +1,8 @@
-import { JetStreamApiError } from '@nats-io/jetstream';
+import { randomUUID } from 'node:crypto';
 import type { CaptureFailure, CaptureRecord } from './capture-record.ts';
 import { isWriteConflict } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
-import { Entries, type Entry } from '../nats/entries.ts';
+import { Entries, type Entry, type WriteOptions } from '../nats/entries.ts';
 import { compareAndSet, type CallLimits } from '../nats/retry.ts';
 import { UsageLedger } from './ledger.ts';
 import { dayOf } from './times.ts';
@@ -49,7 +49,7 @@ export class Captures {
   async create(record: CaptureRecord, limits?: CallLimits): Promise<void> {
     await compareAndSet(async (timeoutMs) => {
       try {
-        await this.#write(null, withStoredBytes(record), timeoutMs);
+        await this.#write(null, withStoredBytes(record), { timeoutMs });
       } catch (error) {
         // The uuid is unique, so an earlier attempt with a lost answer wrote the record.
         if (!isWriteConflict(error) || (await this.get(record.account, record.uuid)) === null) throw error;
@@ -112,8 +112,8 @@ export class Captures {
     };
     // The known record may be outdated, and a draft may have a record by now: a conflict reveals that.
     let guess = known ?? (draft === undefined ? undefined : null);
-    /** Attempts that may have written the record: no answer has refused them. */
-    const attempts = new Set<{ readonly written: string; readonly before: CaptureRecord | null }>();
+    /** The record before each attempt, by the id of its write: an attempt whose answer was lost may have written. */
+    const attempts = new Map<string, CaptureRecord | null>();
     return compareAndSet(async (timeoutMs) => {
       const guessed = guess;
       guess = undefined;
@@ -124,22 +124,15 @@ export class Captures {
         wanted = wantedOf(found);
       }
       if (wanted === null) {
-        const record = found?.value ?? null;
-        const text = JSON.stringify(record);
-        const attempt = [...attempts].find(({ written }) => written === text);
-        if (record !== null && attempt !== undefined) this.#onChange(attempt.before, record);
-        return { record, changed: attempt !== undefined };
+        const before = attempts.get(found?.writeId ?? '');
+        if (found === null || before === undefined) return { record: found?.value ?? null, changed: false };
+        this.#onChange(before, found.value);
+        return { record: found.value, changed: true };
       }
       const before = found?.value ?? draft ?? null;
-      const attempt = { written: JSON.stringify(wanted), before };
-      attempts.add(attempt);
-      try {
-        await this.#write(found, wanted, timeoutMs);
-      } catch (error) {
-        // An attempt that the server refused has not written, even if another process wrote the same.
-        if (error instanceof JetStreamApiError) attempts.delete(attempt);
-        throw error;
-      }
+      const writeId = randomUUID();
+      attempts.set(writeId, before);
+      await this.#write(found, wanted, { timeoutMs, writeId });
       this.#onChange(before, wanted);
       return { record: wanted, changed: true };
     }, limits);
@@ -148,19 +141,26 @@ export class Captures {
   /**
    * Writes a record, and in the same atomic batch what the change means for the account's usage.
    */
-  async #write(found: Entry<CaptureRecord> | null, wanted: CaptureRecord, timeoutMs: number): Promise<void> {
+  async #write(
+    found: Entry<CaptureRecord> | null,
+    wanted: CaptureRecord,
+    { timeoutMs, writeId }: { readonly timeoutMs: number; readonly writeId?: string },
+  ): Promise<void> {
     const { account, uuid, status } = wanted;
     const key = captureKey(account, uuid);
     const revision = found?.revision ?? 0;
-    const ttl = ['failed', 'expired', 'deleted'].includes(status) ? { ttlSeconds: retentionSeconds } : {};
+    const options: WriteOptions = {
+      ...(['failed', 'expired', 'deleted'].includes(status) && { ttlSeconds: retentionSeconds }),
+      ...(writeId !== undefined && { writeId }),
+    };
     const changes = difference(usageOf(wanted), found === null ? new Map() : usageOf(found.value));
     if (changes.length === 0) {
-      await this.#db.update(key, wanted, revision, ttl);
+      await this.#db.update(key, wanted, revision, options);
       return;
     }
     await this.#ledger.write(
       {
-        record: { ...this.#db.writing(key, wanted, revision), ...ttl },
+        record: { ...this.#db.writing(key, wanted, revision), ...options },
         changes: changes.map(({ period, change }) => ({ shard: usageKey(account, period, uuid), change })),
       },
       timeoutMs,

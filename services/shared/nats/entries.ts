@@ -9,7 +9,18 @@ import { getMessage } from './get-message.ts';
 export interface Entry<T> {
   readonly value: T;
   readonly revision: number;
+  /** The {@link WriteOptions.writeId} of the write that stored the value. */
+  readonly writeId?: string;
 }
+
+export interface WriteOptions {
+  readonly ttlSeconds?: number;
+  /** Identifies the write to readers of the value, so that a writer whose answer was lost can recognize its own. */
+  readonly writeId?: string;
+}
+
+/** Message header with the id of a write. */
+const writeIdHeader = 'Webcapture-Write-Id';
 
 /**
  * How a value is read: as the leader knows it; or from any replica by a request that names its subject, so that a user of
@@ -47,30 +58,31 @@ export class Entries {
   async get<T>(key: string): Promise<Entry<T> | null> {
     const message = await this.#last(key);
     if (message === null || isTombstone(message.header)) return null;
-    return { value: message.json<T>(), revision: message.seq };
+    const writeId = message.header.get(writeIdHeader);
+    return { value: message.json<T>(), revision: message.seq, ...(writeId !== '' && { writeId }) };
   }
 
   /** Writes unconditionally. Returns the new revision. */
-  put(key: string, value: unknown, options: { ttlSeconds?: number } = {}): Promise<number> {
-    return this.#write(key, value, undefined, options.ttlSeconds);
+  put(key: string, value: unknown, options: WriteOptions = {}): Promise<number> {
+    return this.#write(key, value, undefined, options);
   }
 
   /**
    * Writes only if the key has not been written since `revision` (0: the key must be new); else throws a write
    * conflict.
    */
-  update(key: string, value: unknown, revision: number, options: { ttlSeconds?: number } = {}): Promise<number> {
-    return this.#write(key, value, revision, options.ttlSeconds);
+  update(key: string, value: unknown, revision: number, options: WriteOptions = {}): Promise<number> {
+    return this.#write(key, value, revision, options);
   }
 
   /** Writes a key that is not there; a deleted or expired one counts as not there. Else throws a write conflict. */
-  async create(key: string, value: unknown, options: { ttlSeconds?: number } = {}): Promise<number> {
+  async create(key: string, value: unknown, options: WriteOptions = {}): Promise<number> {
     try {
-      return await this.#write(key, value, 0, options.ttlSeconds);
+      return await this.#write(key, value, 0, options);
     } catch (error) {
       const tombstone = isWriteConflict(error) ? await this.#tombstoneRevision(key) : null;
       if (tombstone === null) throw error;
-      return this.#write(key, value, tombstone, options.ttlSeconds);
+      return this.#write(key, value, tombstone, options);
     }
   }
 
@@ -96,9 +108,9 @@ export class Entries {
     return getMessage(this.#reading === 'by-subject' ? direct : streams, `KV_${this.#bucket}`, query);
   }
 
-  #write(key: string, value: unknown, revision: number | undefined, ttlSeconds: number | undefined): Promise<number> {
+  #write(key: string, value: unknown, revision: number | undefined, options: WriteOptions): Promise<number> {
     const fields = headers();
-    if (ttlSeconds !== undefined) fields.set('Nats-TTL', `${ttlSeconds}s`);
+    setOptions(fields, options);
     return this.#publish(key, JSON.stringify(value), fields, revision);
   }
 
@@ -111,6 +123,11 @@ export class Entries {
   }
 }
 
+function setOptions(fields: MsgHdrs, { ttlSeconds, writeId }: WriteOptions): void {
+  if (ttlSeconds !== undefined) fields.set('Nats-TTL', `${ttlSeconds}s`);
+  if (writeId !== undefined) fields.set(writeIdHeader, writeId);
+}
+
 /** Whether a stored message says that the key is gone: deleted, purged, or expired by its TTL. */
 export function isTombstone(fields: MsgHdrs | undefined): boolean {
   if (fields === undefined) return false;
@@ -118,12 +135,11 @@ export function isTombstone(fields: MsgHdrs | undefined): boolean {
 }
 
 /** One write of a batch. */
-export interface BatchWrite {
+export interface BatchWrite extends WriteOptions {
   readonly subject: string;
   readonly data: string;
   /** The sequence of the last message of the subject; 0 when there must be none. */
   readonly expectedSequence: number;
-  readonly ttlSeconds?: number;
 }
 
 /**
@@ -146,7 +162,7 @@ export async function commitBatch(
     fields.set('Nats-Batch-Id', id);
     fields.set('Nats-Batch-Sequence', String(index + 1));
     fields.set('Nats-Expected-Last-Subject-Sequence', String(write.expectedSequence));
-    if (write.ttlSeconds !== undefined) fields.set('Nats-TTL', `${write.ttlSeconds}s`);
+    setOptions(fields, write);
     if (index < last) {
       nc.publish(write.subject, write.data, { headers: fields });
       continue;

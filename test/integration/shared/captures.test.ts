@@ -72,6 +72,26 @@ test('an end that the server wrote, but whose answer was lost, is known for what
   expect(await usageOf('lost')).toMatchObject({ tokens: 1, captures: 1 });
 });
 
+test('an equal end of another service is not taken for a write of our own that was not answered', async () => {
+  const draft = recordOf('equal');
+  const change = complete(0, outcome, draft.expiresAt);
+  const now = () => acceptedAt;
+  const [own, other] = await Promise.all([nats.connect(), nats.connect()]);
+  const request = own.nc.request.bind(own.nc);
+  const spy = vi.spyOn(own.nc, 'request').mockImplementation(async (subject, data, options) => {
+    if (!subject.startsWith('$KV.db.')) return request(subject, data, options);
+    spy.mockRestore();
+    const ended = await new Captures({ ...other, now }).end({ ...draft, draft }, change);
+    expect(ended.changed).toBe(true);
+    throw new TimeoutError();
+  });
+  const heard = vi.fn();
+  const ended = await new Captures({ ...own, now }, heard).end({ ...draft, draft }, change);
+  expect(ended).toMatchObject({ changed: false, record: { status: 'completed' } });
+  expect(heard).not.toHaveBeenCalled();
+  expect(await usageOf('equal')).toMatchObject({ tokens: 1, captures: 1 });
+});
+
 test('captures of one account that end at once do not write the ledger in vain', async () => {
   const captures = new Captures(nats.session);
   const drafts = Array.from({ length: 300 }, () => recordOf('crowd'));
