@@ -150,6 +150,30 @@ describe('operator', () => {
     await notice.waitFor({ state: 'detached' });
   });
 
+  test('clusters are shown when there are several, with what is wrong with one', async () => {
+    const { report } = service();
+    const page = await open('/operator', { adminToken });
+    await page.getByText('of 2 slots busy').waitFor();
+    const clusters = page.getByRole('region', { name: 'Clusters', exact: true });
+    const hub = { name: 'hub', namespace: 'webcapture', version: '0.2.0', regions: ['us-east'], problems: [] } as const;
+    await report({ clusters: [{ ...hub, silentForMs: null }] });
+    await untilLive(page);
+    expect(await clusters.count()).toBe(0);
+    const satellite = { ...hub, name: 'satellite', regions: [], problems: ['eu-west is not part of the fleet.'] };
+    await report({
+      clusters: [
+        { ...hub, silentForMs: 61_000 },
+        { ...satellite, silentForMs: null },
+      ],
+    });
+    await clusters.waitFor();
+    const rows = await clusters.getByRole('row').allInnerTexts();
+    expect(rows[1]).toMatch(/^hub\s+us-east\s+0\.2\.0\s+no report for 1 min/);
+    expect(rows[2]).toMatch(/^satellite\s+None\s+0\.2\.0\s+has problems\s+eu-west is not part of the fleet\.$/);
+    await report({ clusters: [] });
+    await clusters.waitFor({ state: 'detached' });
+  });
+
   test('the fleet stays shown when its events begin', async () => {
     const page = await open('/keys', { key: service().key, adminToken });
     const release = await holdRequests(page, '**/admin/events*');

@@ -5,7 +5,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
-import { captureKey, Captures, type CaptureRef } from '@webcapture/shared/captures/captures.ts';
+import { captureKey, Captures, type CaptureRef, type OnChange } from '@webcapture/shared/captures/captures.ts';
 import {
   begin,
   cancelQueued,
@@ -85,7 +85,7 @@ test('an equal end of another service is not taken for a write of our own that w
     expect(ended.changed).toBe(true);
     throw new TimeoutError();
   });
-  const heard = vi.fn();
+  const heard = vi.fn<OnChange>();
   const ended = await new Captures({ ...own, now }, heard).end({ ...draft, draft }, change);
   expect(ended).toMatchObject({ changed: false, record: { status: 'completed' } });
   expect(heard).not.toHaveBeenCalled();

@@ -2,6 +2,7 @@ import type { Overview } from '@webcapture/shared/api/admin.ts';
 import { formatDuration, formatNumber } from '../../shell/format.ts';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Badge, type Tone } from '../../widgets/figures.tsx';
+import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 
 type RegionOverview = Overview['regions'][number];
 
@@ -16,8 +17,10 @@ export function StatusWord({ status }: { readonly status: string }) {
   return <Badge tone={tones[status] ?? 'plain'}>{status.replaceAll('_', ' ')}</Badge>;
 }
 
-/** Regions with their renderers, slots and queues, and captures of regions that were removed. */
-export function Fleet({ overview: { regions, retired } }: { readonly overview: Overview }) {
+type ClusterOverview = Overview['clusters'][number];
+
+/** Regions with their renderers, slots and queues, captures of regions that were removed, and clusters. */
+export function Fleet({ overview: { regions, retired, clusters } }: { readonly overview: Overview }) {
   return (
     <>
       {retired.captures > 0 && <Retired retired={retired} />}
@@ -26,6 +29,7 @@ export function Fleet({ overview: { regions, retired } }: { readonly overview: O
           <Region key={region.region} region={region} />
         ))}
       </div>
+      {isWorthShowing(clusters) && <Clusters clusters={clusters} />}
     </>
   );
 }
@@ -41,6 +45,60 @@ function Retired({ retired: { captures, regions } }: { readonly retired: Overvie
     </div>
   );
 }
+
+/** A single cluster without problems says nothing that the regions do not say. */
+function isWorthShowing(clusters: readonly ClusterOverview[]): boolean {
+  return (
+    clusters.length > 1 || clusters.some(({ problems, silentForMs }) => problems.length > 0 || silentForMs !== null)
+  );
+}
+
+function Clusters({ clusters }: { readonly clusters: readonly ClusterOverview[] }) {
+  return (
+    <section class="card clusters" aria-labelledby="clusters">
+      <div class="card-head">
+        <h2 id="clusters">Clusters</h2>
+      </div>
+      <DataTable
+        caption="Clusters of the installation"
+        columns={clusterColumns}
+        rows={clusters}
+        rowKey={({ name }) => name}
+        pageSize={20}
+      />
+    </section>
+  );
+}
+
+const clusterColumns: readonly Column<ClusterOverview>[] = [
+  { key: 'name', title: 'Cluster', sortBy: ({ name }) => name, render: ({ name }) => <code>{name}</code> },
+  {
+    key: 'regions',
+    title: 'Regions',
+    render: ({ regions }) => (regions.length === 0 ? 'None' : regions.join(', ')),
+  },
+  { key: 'version', title: 'Version', isMinor: true, render: ({ version }) => version ?? 'Unknown' },
+  {
+    key: 'state',
+    title: 'State',
+    render: ({ silentForMs, problems }) => (
+      <>
+        {silentForMs !== null ? (
+          <Badge tone="bad">no report for {formatDuration(silentForMs)}</Badge>
+        ) : problems.length > 0 ? (
+          <Badge tone="warning">has problems</Badge>
+        ) : (
+          <Badge tone="good">reporting</Badge>
+        )}
+        {problems.map((problem) => (
+          <p key={problem}>
+            <UntrustedText text={problem} max={500} />
+          </p>
+        ))}
+      </>
+    ),
+  },
+];
 
 function Region({ region }: { readonly region: RegionOverview }) {
   const { region: name, renderers, slots, busy, queued, status, meanRenderMs, pods } = region;
