@@ -2,13 +2,17 @@
 import { execFile } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
 const program = fileURLToPath(new URL('run.ts', import.meta.url));
 
 test('finds nothing in a minute of new inputs', async () => {
-  // Its output names the seed, and is part of the error when the process exits with another code.
-  const { stdout } = await promisify(execFile)(process.execPath, [program, '--minutes', '1']);
-  expect(stdout).toContain('nothing found');
+  const { ended, output } = await new Promise<{ ended: object; output: string }>((resolve) => {
+    execFile(process.execPath, [program, '--minutes', '1'], (error, stdout, stderr) => {
+      resolve({ ended: { code: error?.code ?? 0, signal: error?.signal ?? null }, output: `${stdout}\n${stderr}` });
+    });
+  });
+  // The output names the seed.
+  expect(ended, output).toEqual({ code: 0, signal: null });
+  expect(output).toContain('nothing found');
 });
