@@ -50,7 +50,7 @@ const fails = (name: string, site: HardPage['site'], message: RegExp): HardPage 
 });
 
 const pages: readonly HardPage[] = [
-  does('asks and tells in dialogs, 100 of each', `for (let i = 0; i < 100; i++) { alert(i); confirm(i); prompt(i) }`),
+  does('asks and tells in dialogs, 20 of each', `for (let i = 0; i < 20; i++) { alert(i); confirm(i); prompt(i) }`),
   does('opens a dialog after load', `setTimeout(() => alert(1), 100)`, { options: { delay: 300 } }),
   does(
     'opens windows',
