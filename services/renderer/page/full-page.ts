@@ -20,39 +20,42 @@ import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
 import { step } from './world.ts';
 
-/** What a page does on being scrolled, it does at the stations of a few steps; the rest is in sight when the viewport is tall. */
+/** Scroll handlers of a page run at these stops. A tall viewport then brings the rest into view. */
 const scrollSteps = 12;
 const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
-/** For a page that cannot be scrolled because its loader still covers it. */
+/** For a page that cannot be scrolled because its loading screen still covers it. */
 const unlockTimeoutMs = 600;
-/** Of the viewport: a page whose scenes cover more than this is shown by them, and taken in tiles. */
+/** Share of the viewport. If scroll scenes cover more of it, the page is captured in tiles. */
 const maxSceneShare = 0.25;
 /** For pages that have not shown everything in the tall viewport: 4,000 px take 1.3 s. */
 const wheelBudgetMs = 3000;
-/** Scripts that copy the height of the viewport may take as many frames to give it back. */
+/** Scripts that copy the height of the viewport may take this many frames to restore it. */
 const maxSettleTurns = 5;
 
-/** The whole page, laid out and in sight. */
+/** The whole page, laid out and in view. */
 export interface FullPage {
   /** CSS pixels. */
   readonly height: number;
-  /** How far the content hangs out to the left of it, in CSS pixels. */
+  /** How far the content extends past the left edge, in CSS pixels. */
   readonly left: number;
-  /** It still grew when we stopped, or is taller than the picture may be. */
+  /** Whether the page was still growing when scrolling stopped, or is taller than the maximum picture. */
   readonly truncated: boolean;
-  /** It grew so much that its end was not scrolled to: if it grows once more, that is not its end. */
+  /** Whether the page grew so fast that scrolling did not reach its end. If it grows again, the result is truncated. */
   readonly mayGrow?: boolean;
-  /** `single`: the viewport shows all of it; `grown`: the page continues below the viewport; `tiles`: the page is taken place by place. */
+  /**
+   * `single`: the page fits the viewport. `grown`: the page continues below the viewport. `tiles`: the page is captured in one picture
+   * per scroll position.
+   */
   readonly strategy: CaptureStrategy;
-  /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
+  /** Whether the page blocks scrolling. Then only the viewport is captured. */
   readonly isLocked: boolean;
 }
 
 /**
- * Wakes a page up: everything loads, appears and draws itself that does so when it comes into sight. The page is scrolled through, and
- * then laid out in a tall viewport until {@link fitFullPage} takes it back. It gets no `resize` event.
+ * Triggers everything that a page loads, reveals or draws when it comes into view. Scrolls through the page, then lays it out in a tall
+ * viewport until {@link fitFullPage} restores the height. The page gets no `resize` event.
  *
  * @throws ServiceError PAGE_TOO_LARGE
  */
@@ -81,13 +84,13 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
       limitOf(measurePage),
       [mayStyle, everyElement, ...scrollerHelpers],
     ),
-    // Where banners are blocked, the lock that came with one is none.
+    // If cookie banners are blocked, ignore the scroll lock that a banner sets.
     options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };
   }
-  // A page that is too tall before it is scrolled need not be scrolled.
+  // A page that is too tall before scrolling fails at once.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
   await holdEffects(open);
@@ -122,9 +125,9 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   };
 }
 
-/** Lays the page out in a tall viewport, without a `resize` event, so that everything comes into sight. */
+/** Lays the page out in a tall viewport without a `resize` event, so that everything is in view. */
 async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<void> {
-  // What holds the page is as tall as its content in any viewport.
+  // Makes a scroll container as tall as its content in any viewport.
   await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [...scrollerHelpers]);
   await emulation.grow(height);
   const steps = [
@@ -138,8 +141,8 @@ async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<v
 }
 
 /**
- * Takes a page that is awake back to the viewport that was asked for, where it looks as it did in the tall one, and finds its height.
- * What is fixed to the viewport is where it belongs in the picture of the whole page.
+ * Restores the requested viewport height after {@link showFullPage}, keeps what the tall viewport revealed, and measures the page's
+ * height. Moves fixed boxes to their places in the full-page picture.
  */
 export async function fitFullPage(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
@@ -149,7 +152,7 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
   const now = await measureAtRest(open);
   const isSingle = whole.strategy === 'single';
   if (isSingle && now.height <= viewport.height) return { ...whole, left: now.left };
-  // Content that has come in since made it taller than the viewport.
+  // Content that arrived since then made the page taller than the viewport.
   if (isSingle) await wakeUp(open, Math.min(now.height, maxHeight));
   const [, , unseen] = await world.callEach(
     [step(rememberRevealed), step(noteFixed), step(countUnseen), step(watchLeaving)],
@@ -180,10 +183,10 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
 }
 
 /**
- * Measures the page in the viewport that was asked for, when scripts that copy its height have done so again.
+ * Measures the page in the requested viewport, after scripts that copy the viewport's height have updated it.
  *
- * @param expectedHeight in CSS pixels: a page of that height is at rest
- * @returns the last measures, and whether the page was still getting taller
+ * @param expectedHeight in CSS pixels: a page of this height is settled
+ * @returns the last measures, and whether the page was still growing
  */
 async function settleInView(
   { world }: OpenPage,
@@ -210,8 +213,8 @@ async function settleInView(
 }
 
 /**
- * On its way in or out, a part is of no size that counts. In one call, as an observer of the page may set a class in between whose
- * transition has only begun.
+ * Measures the page with animations finished, because an element that is being animated has no final size. Both steps run in one call:
+ * between two calls, an observer of the page could set a class that starts another transition.
  */
 async function measureAtRest({ world }: OpenPage): Promise<PageMeasures> {
   const [, measures] = await world.callEach([step(finishAnimations), step(measurePage)], limitOf(measurePage));

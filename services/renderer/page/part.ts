@@ -14,27 +14,27 @@ import { selecting } from './scripts/selecting.ts';
 import { find } from './wait-for.ts';
 import { step } from './world.ts';
 
-/** What is taken of a page, in place of its viewport. */
+/** The region of the page that is captured instead of the viewport. */
 export type Part = Box;
 
-/** For the element to be there; who knows that it takes longer asks to wait for it. */
+/** For the element to appear. Clients that expect it later can use `waitFor`. */
 const elementTimeoutMs = 5000;
 const callTimeoutMs = 5000;
 /** From the top of the page to its end. */
 const scrollSteps = 12;
-/** To the end of a tall element. */
+/** For scrolling to the end of a tall element. */
 const scrollTimeoutMs = 15_000;
 
 const helpers = [...selecting, ...boxing, openBoxes, clearView, measurePage];
 
-/** Whether a part of the page is asked for. */
+/** Whether the capture is limited to a region of the page. */
 export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
 
 /**
- * Brings the part that was asked for into sight, with what loads on the way there.
+ * Scrolls to the requested region and loads the content that appears on the way.
  *
- * @returns whether it is larger than the viewport
- * @throws ServiceError CAPTURE_FAILED where there is no such part
+ * @returns whether the region is larger than the viewport
+ * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
 export async function showPart(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
   if (clip) return showClip(open, clip);
@@ -50,10 +50,9 @@ export async function showPart(open: OpenPage, { selector, clip }: RenderOptions
 }
 
 /**
- * Clears the view of the part that was asked for, and tells where it is. Waits for nothing in the page, so that it can be called in
- * one whose scripts have been ended.
+ * Uncovers the requested region and returns its box. Does not wait for the page, so it also works after the page's scripts were stopped.
  *
- * @throws ServiceError CAPTURE_FAILED where there is no such part
+ * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
 export async function framePart(open: OpenPage, options: RenderOptions): Promise<Part | undefined> {
   const { selector, clip, elementPadding = 0 } = options;
@@ -66,7 +65,7 @@ export async function framePart(open: OpenPage, options: RenderOptions): Promise
   return box;
 }
 
-/** As a person sees it who scrolls there and comes back to the top: with fixed elements where they are there. */
+/** Scrolls to the clip and back to the top. Fixed elements keep the places that they have at the top. */
 async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
   const { world, emulation } = open;
   const { viewport } = emulation;
@@ -83,7 +82,7 @@ async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
   const page = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   if (right > page.width || bottom > page.height) {
-    const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
+    const message = `clip extends to ${right} × ${bottom} px, but the page is ${page.width} × ${page.height} px. Request a smaller clip.`;
     throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
   return clip;
