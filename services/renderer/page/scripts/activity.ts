@@ -4,8 +4,8 @@
 export type PageActivity = ReturnType<typeof readActivity>;
 
 /**
- * Callbacks that the page's scripts have put off with the same function and the same delay, a navigation that has begun, the answer of a worker
- * (`worker`), or what may follow that (`answer`).
+ * Pending work of the page's scripts: callbacks that were scheduled with the same function and delay, a navigation that has started, a
+ * worker's answer (`worker`), or the follow-up of such an answer (`answer`).
  */
 export interface DueCallbacks {
   /** The name of the scheduling function, or one of the names above. */

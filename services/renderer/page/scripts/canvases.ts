@@ -48,9 +48,9 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
   const framesBetween = 3;
   /** Poll interval for a page that draws no frames. */
   const maxFrameMs = 50;
-  /** Time for an empty canvas: some scripts draw only after scrolling has ended. */
+  /** Time for an empty canvas. Some scripts draw only after scrolling has ended. */
   const firstDrawMs = 600;
-  /** A canvas whose drawing has not changed for this time is at rest. */
+  /** A canvas whose drawing has not changed for this time has settled. */
   const quietMs = 500;
 
   const { webcaptureChanges } = pageState;

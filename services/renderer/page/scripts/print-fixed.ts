@@ -95,10 +95,10 @@ export function placeFixedOnce(): void {
     const box = own(element).getBoundingClientRect();
     const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
     if (covers && (own(element).innerText ?? '').trim() === '') continue;
-    const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
+    const isOutside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
-    if (isBeside || (isSidebar && hidesText(element, box))) {
-      // An element outside of the viewport would widen the paper; for a sidebar and the text, paper is too narrow.
+    if (isOutside || (isSidebar && hidesText(element, box))) {
+      // An element outside the viewport would widen the paper. Paper is too narrow for a sidebar beside the text.
       own(element).style.setProperty('display', 'none', 'important');
       continue;
     }
