@@ -7,9 +7,9 @@ declare const own: typeof Own;
 declare const mayStyle: typeof MayStyle;
 
 /**
- * The elements of the document, with those of its open shadow trees, in their order.
+ * Returns the elements of the document and its open shadow roots, in tree order.
  *
- * @param maxElements looking at more takes seconds, where each is measured
+ * @param maxElements limit, because measuring more elements takes seconds
  */
 export function everyElement(maxElements = 20_000): Element[] {
   const found: Element[] = [];
@@ -26,8 +26,8 @@ export function everyElement(maxElements = 20_000): Element[] {
 }
 
 /**
- * Lays out boxes that the browser leaves out while they are out of sight (`content-visibility: auto`): the picture shows what is out of
- * sight of the viewport, too.
+ * Makes the browser lay out boxes that it skips while they are out of view (`content-visibility: auto`), because the picture includes
+ * them.
  */
 export function layOutAll(): void {
   if (!mayStyle(['content-visibility'])) return;
