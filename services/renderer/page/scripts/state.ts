@@ -104,7 +104,7 @@ export interface Scene {
   readonly element: HTMLElement;
   /** How much more of the viewport it covers at its best scroll position than at the top of the page, from -1 to 1. */
   readonly share: number;
-  /** In the page, in CSS pixels from its top, where it was seen. */
+  /** Its top when it was seen, in CSS pixels from the top of the page. */
   readonly top: number;
 }
 

@@ -21,7 +21,7 @@ interface Walked {
   readonly isShown: boolean;
   readonly keepsLines: boolean;
   readonly ends: readonly (() => void)[];
-  /** Those of a slot; null where `next` leads from one child to its sibling. */
+  /** The assigned nodes of a slot; null if `next` leads from one child to its sibling. */
   readonly children: readonly Node[] | null;
   at: number;
   next: Node | null;
