@@ -19,7 +19,7 @@ const lateDialogMs = 1000;
 /** Maximum time for hiding after the wait. */
 const maxHidingMs = 2000;
 
-/** Maximum number of frames that are cleaned up before the shot; a page with more frames has advertising in the rest. */
+/** Maximum number of frames that are cleaned up before the shot. On pages with more frames, the others are mostly ads. */
 const maxFrames = 20;
 
 /** Blocking in one page during one capture. It ends with the page. */
@@ -100,7 +100,7 @@ export class BlockingSession {
       const [page] = frames;
       if (page !== undefined && this.#bannerSeen) await callInFrame(page, unlockScrolling, [], left());
     } catch (error) {
-      this.#blocker.log.debug({ err: error }, 'hiding what is left of blocked content failed');
+      this.#blocker.log.debug({ err: error }, 'hiding leftovers of blocked content failed');
     }
   }
 
@@ -124,10 +124,7 @@ export class BlockingSession {
       const { images } = this.#guard.remains;
       return await hideLeftovers(frame, this.#block, { blocker: this.#blocker, images, end });
     } catch (error) {
-      this.#blocker.log.debug(
-        { err: error, url: frame.url },
-        'hiding what is left of blocked content in a frame failed',
-      );
+      this.#blocker.log.debug({ err: error, url: frame.url }, 'hiding leftovers of blocked content in a frame failed');
       return 0;
     }
   }

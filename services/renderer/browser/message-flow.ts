@@ -44,7 +44,9 @@ export class MessageFlow {
     const { rootSession, _transport: transport } = impl?._connection ?? {};
     const pipe = transport?._pipeRead;
     if (pipe === undefined)
-      throw new Error('This version of Playwright has no known pipe to its browser: install the one of package.json.');
+      throw new Error(
+        'The pipe of this version of Playwright to its browser is unknown. Install the version in package.json.',
+      );
     if (rootSession !== undefined) sendWithoutTraces(rootSession);
     if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
     pipe.on('data', (chunk: Buffer) => this.#take(pipe, chunk));

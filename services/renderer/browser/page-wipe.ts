@@ -27,7 +27,7 @@ const emptyDocument = {
   body: '',
 };
 
-/** All kinds of storage except cookies, which are removed for all sites at once; `local_storage` includes session storage. */
+/** All kinds of storage except cookies, which are removed for all sites at once. `local_storage` includes session storage. */
 const storageTypes =
   'file_systems,indexeddb,local_storage,service_workers,cache_storage,interest_groups,shared_storage,storage_buckets';
 

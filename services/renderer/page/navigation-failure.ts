@@ -31,7 +31,7 @@ const sentences: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Returns the error that tells the client why a navigation failed.
+ * Returns the error for the client whose navigation failed.
  *
  * @param url the URL that was requested last, after redirects
  * @param netError Chromium's error, e.g. `net::ERR_CONNECTION_REFUSED`
@@ -65,7 +65,7 @@ export function navigationFailure(
     case 'response-timeout':
       return failed('{host} did not answer in time.');
     case 'limit':
-      return failed('The page used more connections or data than a capture may use.');
+      return failed('The page exceeded the limit of connections or data of a capture.');
     case 'closed':
     case undefined:
   }

@@ -45,7 +45,7 @@ export interface RenderRequest {
   readonly reuseFor?: string;
   /** Aborts when the capture is cancelled, or when the renderer stops before the capture can end. */
   readonly signal: AbortSignal;
-  /** Unix milliseconds. The whole rendering ends by then. */
+  /** Unix milliseconds. The whole rendering must end before this time. */
   readonly deadline: number;
   /**
    * The page is closed, and the next one prepared, when this promise settles. Both take processor time, which the remaining work for the

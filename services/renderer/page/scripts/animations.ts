@@ -243,7 +243,7 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
   /** About two frames. */
   const pollIntervalMs = 30;
-  /** Checking more elements would take longer than the wait. */
+  /** Checking more elements would exceed the time of the wait. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';

@@ -98,7 +98,7 @@ export function placeFixedOnce(): void {
     const isOutside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
     if (isOutside || (isSidebar && hidesText(element, box))) {
-      // An element outside the viewport would widen the paper. Paper is too narrow for a sidebar beside the text.
+      // An element outside the viewport would widen the paper. Paper is too narrow for a sidebar next to the text.
       own(element).style.setProperty('display', 'none', 'important');
       continue;
     }

@@ -129,7 +129,7 @@ export interface SelectOptions {
 /** The documents in which the last part of a selector is matched. */
 export interface Entered {
   readonly documents: readonly Document[];
-  /** Whether elements matched a part before the last one, but none of their documents can be read. */
+  /** Whether elements matched a part before the last one, but their documents cannot be read. */
   readonly isUnreadable: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 
-/** Tells {@link mayStyle} about a style sheet that is not in the document's lists. */
+/** Informs {@link mayStyle} of a style sheet that is not in the document's lists. */
 export function noteAddedStyle(): void {
   pageState.webcaptureHasAddedStyle = true;
 }
