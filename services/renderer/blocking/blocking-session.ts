@@ -80,7 +80,7 @@ export class BlockingSession {
    * at that time are skipped. Never rejects: if the cleanup fails, the capture continues with the page in its current
    * state.
    */
-  async beforeShoot(deadline: number): Promise<void> {
+  async hideBlockedLeftovers(deadline: number): Promise<void> {
     const end = performance.now() + (deadline - Date.now());
     try {
       if (await this.#awaitConsent(end)) this.#bannerSeen = true;
@@ -93,7 +93,7 @@ export class BlockingSession {
       if (!ads && !trackers && !cookieBanners) return await collapsed;
       const frames = (await listFrames(targets, left())).filter(({ frameId }) => !blockedFrames.includes(frameId));
       const [removed] = await Promise.all([
-        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#tidy(frame, hidingEnd))),
+        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#hideInFrame(frame, hidingEnd))),
         collapsed,
       ]);
       if (removed.some((count) => count > 0)) this.#bannerSeen = true;
@@ -119,7 +119,7 @@ export class BlockingSession {
     return outcome.found;
   }
 
-  async #tidy(frame: Frame, end: number): Promise<number> {
+  async #hideInFrame(frame: Frame, end: number): Promise<number> {
     try {
       const { images } = this.#guard.remains;
       return await hideLeftovers(frame, this.#block, { blocker: this.#blocker, images, end });

@@ -11,11 +11,11 @@ import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeav
 import { shareOfScenes } from './scripts/scenes.ts';
 import { findScroller, growScroller, hasLargeForeignFrame, scrollerHelpers } from './scripts/scrollers.ts';
 import { announceScroll, isLocked, scrollAsWheel } from './scripts/scrolling.ts';
-import { mayStyle } from './scripts/styles.ts';
+import { cssMayUse } from './scripts/styles.ts';
 import { everyElement, layOutAll } from './scripts/tree.ts';
 import { pinViewport } from './scripts/viewport-units.ts';
-import { untilFrames, untilObserved } from './scripts/waits.ts';
-import { holdEffects, scrollPage } from './scroll-page.ts';
+import { untilFrames, waitForIntersectionObservers } from './scripts/waits.ts';
+import { freezeScrollEffects, scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
 import { step } from './world.ts';
@@ -55,11 +55,11 @@ export interface FullPage {
 
 /**
  * Triggers everything that a page loads, reveals or draws when it comes into view. Scrolls through the page, then lays it out in a tall
- * viewport until {@link fitFullPage} restores the height. The page gets no `resize` event.
+ * viewport until {@link refitHeight} restores the height. The page gets no `resize` event.
  *
  * @throws ServiceError PAGE_TOO_LARGE
  */
-export async function showFullPage(open: OpenPage, options: RenderOptions): Promise<FullPage> {
+export async function growToWholePage(open: OpenPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
   const scale = viewport.deviceScaleFactor;
   const maxHeight = maxCssHeight(format, scale);
@@ -82,7 +82,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
         step(watchScrollEffects),
       ],
       limitOf(measurePage),
-      [mayStyle, everyElement, ...scrollerHelpers],
+      [cssMayUse, everyElement, ...scrollerHelpers],
     ),
     // If cookie banners are blocked, ignore the scroll lock that a banner sets.
     options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
@@ -93,7 +93,7 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   // A page that is too tall before scrolling fails at once.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
-  await holdEffects(open);
+  await freezeScrollEffects(open);
   const [before, sceneShare] = await Promise.all([
     measureAtRest(open),
     call(shareOfScenes, []),
@@ -132,7 +132,7 @@ async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<v
   await emulation.grow(height);
   const steps = [
     step(untilFrames, 2),
-    step(untilObserved, observeTimeoutMs),
+    step(waitForIntersectionObservers, observeTimeoutMs),
     step(announceScroll),
     step(untilFrames, 2),
     step(finishAnimations),
@@ -141,26 +141,26 @@ async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<v
 }
 
 /**
- * Restores the requested viewport height after {@link showFullPage}, keeps what the tall viewport revealed, and measures the page's
+ * Restores the requested viewport height after {@link growToWholePage}, keeps what the tall viewport revealed, and measures the page's
  * height. Moves fixed boxes to their places in the full-page picture.
  */
-export async function fitFullPage(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
+export async function refitHeight(open: OpenPage, fullPage: FullPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
-  if (whole.isLocked) return whole;
+  if (fullPage.isLocked) return fullPage;
   const { world, emulation } = open;
   const maxHeight = maxCssHeight(format, viewport.deviceScaleFactor);
   const now = await measureAtRest(open);
-  const isSingle = whole.strategy === 'single';
-  if (isSingle && now.height <= viewport.height) return { ...whole, left: now.left };
+  const isSingle = fullPage.strategy === 'single';
+  if (isSingle && now.height <= viewport.height) return { ...fullPage, left: now.left };
   // Content that arrived since then made the page taller than the viewport.
   if (isSingle) await wakeUp(open, Math.min(now.height, maxHeight));
   const [, , unseen] = await world.callEach(
     [step(rememberRevealed), step(noteFixed), step(countUnseen), step(watchLeaving)],
     limitOf(rememberRevealed),
-    [...fixedHelpers, finishAnimations, mayStyle, everyElement],
+    [...fixedHelpers, finishAnimations, cssMayUse, everyElement],
   );
   await emulation.grow(viewport.height);
-  let { height: natural, stillGrows } = await settleInView(open, whole.height);
+  let { height: natural, stillGrows } = await settleInView(open, fullPage.height);
   if (unseen > 0) {
     await world.call(scrollAsWheel, [wheelBudgetMs], {
       timeoutMs: wheelBudgetMs + callTimeoutMs,
@@ -169,17 +169,17 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     ({ height: natural, stillGrows } = await settleInView(open, natural));
   }
   const height = Math.min(natural, maxHeight);
-  const strategy = whole.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
+  const strategy = fullPage.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
   if (strategy === 'grown') {
     await world.callEach(
       [step(placeFixed, height), ...(format === 'pdf' ? [step(pinViewport)] : [])],
       limitOf(placeFixed),
-      [...fixedHelpers, mayStyle, everyElement],
+      [...fixedHelpers, cssMayUse, everyElement],
     );
   }
   const { left } = await measureAtRest(open);
-  const grew = stillGrows || (whole.mayGrow === true && height > whole.height);
-  return { ...whole, height, left, truncated: whole.truncated || grew || natural > height, strategy };
+  const grew = stillGrows || (fullPage.mayGrow === true && height > fullPage.height);
+  return { ...fullPage, height, left, truncated: fullPage.truncated || grew || natural > height, strategy };
 }
 
 /**
@@ -194,7 +194,7 @@ async function settleInView(
 ): Promise<PageMeasures & { readonly stillGrows: boolean }> {
   const steps = [
     step(untilFrames, 2),
-    step(untilObserved, observeTimeoutMs),
+    step(waitForIntersectionObservers, observeTimeoutMs),
     step(keepRevealed),
     step(finishAnimations),
     step(growScroller),
@@ -203,7 +203,7 @@ async function settleInView(
   ] as const;
   let last = expectedHeight;
   for (let turn = 1; ; turn += 1) {
-    const helpers = [mayStyle, ...scrollerHelpers, ...revealedHelpers];
+    const helpers = [cssMayUse, ...scrollerHelpers, ...revealedHelpers];
     const [, , , , , , measures] = await world.callEach(steps, limitOf(measurePage), helpers);
     if (turn === maxSettleTurns || measures.height === last) {
       return { ...measures, stillGrows: measures.height > last };

@@ -215,7 +215,7 @@ class ViewportEmulation {
     this.#width = viewport.width;
   }
 
-  /** The requested viewport, or the one that {@link flatten} has set. */
+  /** The requested viewport, or the one that {@link useDesktopMetrics} has set. */
   get viewport(): Viewport {
     return this.#viewport;
   }
@@ -260,7 +260,7 @@ class ViewportEmulation {
    * Shows a page that was loaded as on a phone in a desktop viewport as wide as its layout, scaled to the width of the phone. The picture
    * stays the same, but the page can be measured and grow like any other page.
    */
-  async flatten(layoutWidth: number): Promise<void> {
+  async useDesktopMetrics(layoutWidth: number): Promise<void> {
     const { width, height, deviceScaleFactor } = this.#asked;
     const zoom = width / layoutWidth;
     this.#emulatesMobile = false;
@@ -273,8 +273,8 @@ class ViewportEmulation {
     await this.#override(this.#viewport, false);
   }
 
-  /** Undoes {@link flatten}, because the next document may have another layout width. */
-  async unflatten(): Promise<void> {
+  /** Undoes {@link useDesktopMetrics}, because the next document may have another layout width. */
+  async useMobileMetrics(): Promise<void> {
     if (this.#emulatesMobile === this.#isMobile) return;
     this.#emulatesMobile = this.#isMobile;
     this.#viewport = this.#asked;
@@ -293,7 +293,7 @@ class ViewportEmulation {
   }
 
   /** Changes the layout width, and optionally the height. */
-  async layOutIn(width: number, height = this.#viewport.height): Promise<void> {
+  async setLayoutWidth(width: number, height = this.#viewport.height): Promise<void> {
     this.#width = width;
     await this.grow(height);
   }
@@ -336,7 +336,7 @@ export async function keepMobileLayout({ world, emulation }: OpenPage): Promise<
     if (error instanceof DeadlineError) return emulation.viewport.width;
     throw error;
   });
-  await emulation.flatten(Math.max(width, Math.ceil(emulation.viewport.width / maxZoom)));
+  await emulation.useDesktopMetrics(Math.max(width, Math.ceil(emulation.viewport.width / maxZoom)));
 }
 
 /** Returns the options with the current viewport of the page, which differs if the page was loaded as on a phone. */

@@ -12,7 +12,7 @@ import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
 import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
-import { mayStyle } from './scripts/styles.ts';
+import { cssMayUse } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
 import { assertHolds } from './size-limits.ts';
 import { withLocalDates } from './template-date.ts';
@@ -50,13 +50,13 @@ export async function prepareForPrint(
 /**
  * Prints the page.
  *
- * @param whole the page laid out for one single page; undefined for paper
+ * @param fullPage the page laid out for one single page; undefined for paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function printPdf(
   open: OpenPage,
   options: RenderOptions,
-  whole: FullPage | undefined,
+  fullPage: FullPage | undefined,
 ): Promise<PrintedPdf & { readonly blank: boolean }> {
   const { locale, timezone, colorScheme } = options;
   if (colorScheme === 'dark') {
@@ -65,7 +65,7 @@ export async function printPdf(
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
   // Headings are read before printing, because a page may navigate after it was printed.
   const headings = pdf.outline === true ? await headingsOf(open) : [];
-  const printed = await (whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf));
+  const printed = await (fullPage ? printWhole(open, { ...options, pdf }, fullPage) : printPaper(open, pdf));
   const blank = isBlankPdf(printed.bytes, headerAndFooter(pdf).displayHeaderFooter);
   return { ...printed, bytes: spaceBookmarks(printed.bytes, headings), blank };
 }
@@ -102,7 +102,7 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
     step(unrollScroller),
     ...(pdf.fixed === 'repeat' ? [] : [step(placeFixedOnce)]),
   ];
-  const helpers = [mayStyle, everyElement, ...scrollerHelpers, ...revealedHelpers, ...printFixedHelpers];
+  const helpers = [cssMayUse, everyElement, ...scrollerHelpers, ...revealedHelpers, ...printFixedHelpers];
   await open.world.callEach(steps, limit, helpers);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
@@ -123,13 +123,13 @@ export async function layOutForPaper(
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
   const noting = { timeoutMs: callTimeoutMs, what: 'fixed elements' };
-  const helpers = [mayStyle, everyElement, ...printFixedHelpers];
+  const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
   const isNoted = media === 'print' && pdf.fixed !== 'repeat';
   if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
   // Media first: scripts that handle the new width must see the print layout.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
-  await emulation.layOutIn(column, tall);
+  await emulation.setLayoutWidth(column, tall);
   return { height: tall };
 }
 
@@ -158,11 +158,11 @@ export async function layOutForPrint(open: OpenPage, options: RenderOptions): Pr
   const { media = 'print' } = options;
   const column = columnOf(options);
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
-  await emulation.layOutIn(column);
+  await emulation.setLayoutWidth(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   // Content wider than the paper is shrunk, within Chromium's limit.
   const wider = Math.min(width, Math.floor(column * maxShrinking));
-  if (wider > column) await emulation.layOutIn(wider);
+  if (wider > column) await emulation.setLayoutWidth(wider);
 }
 
 /** The width that the margins leave, in CSS pixels of the page's layout. */
@@ -173,13 +173,13 @@ function columnOf({ pdf, viewport }: RenderOptions): number {
 }
 
 /** Prints one page, as wide as the viewport and as tall as the content. */
-async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPage): Promise<PrintedPdf> {
+async function printWhole(open: OpenPage, options: RenderOptions, fullPage: FullPage): Promise<PrintedPdf> {
   const { pdf, viewport } = options;
   const limit = { timeoutMs: callTimeoutMs, what: 'measuring' };
   const [, { contentHeight }] = await open.world.callEach([usingPaper(pdf, true), step(measurePage)], limit);
   // A page shorter than the viewport ends where its content ends.
-  const flow = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
-  const content = whole.isLocked ? whole.height : flow;
+  const flow = fullPage.height > viewport.height ? fullPage.height : Math.max(1, contentHeight);
+  const content = fullPage.isLocked ? fullPage.height : flow;
   const scale = pdf.scale * (columnOf(options) / open.emulation.width);
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
@@ -190,7 +190,7 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
     const size = { width: viewport.width / pxPerInch, height: tall / pxPerInch };
     // If the page cannot be scrolled, content below the viewport is not printed.
-    printed = await print(open, pdf, size, whole.isLocked ? '1' : '');
+    printed = await print(open, pdf, size, fullPage.isLocked ? '1' : '');
     turn += 1;
   } while (printed.pages > 1 && turn < slack.length);
   return printed;

@@ -5,7 +5,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import type { PageFrame } from './frames.ts';
 import { followMove } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
-import { asksForPart } from './part.ts';
+import { requestsRegion } from './region.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { fingerprintCanvas } from './scripts/canvases.ts';
@@ -32,7 +32,7 @@ const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 /** The result of a wait until a page is ready. */
 export interface Readiness {
   /** Whether scripts may still change the page. */
-  readonly mayMove: boolean;
+  readonly needsRestWait: boolean;
   readonly softTimeouts: readonly SoftTimeout[];
 }
 
@@ -47,18 +47,19 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
   const start = performance.now();
   const refresh = document.answer?.headers['refresh'];
   const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
-  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
+  const [isScripted, scriptsEnded] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
   // Requests of the page arrive in a later turn of the event loop than the answer of the script.
   await setImmediate();
   await setImmediate();
-  const isStill = areStill && !network.isLoading && frames.isEmpty && !document.moving;
-  if (isStill && refresh === undefined) return { mayMove: false, softTimeouts: [] };
+  const scriptsIdle = scriptsEnded && !network.isLoading && frames.isEmpty && !document.moving;
+  if (scriptsIdle && refresh === undefined) return { needsRestWait: false, softTimeouts: [] };
   const mayRun = options.javaScript !== false;
   const inFrames = mayRun && !frames.isEmpty ? untilFramesReady(open) : Promise.resolve([]);
-  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: await inFrames };
+  if (!isScripted && refresh === undefined && !document.moving)
+    return { needsRestWait: false, softTimeouts: await inFrames };
 
   const { isFullPage, format } = options;
-  const scope = isFullPage || format === 'pdf' || asksForPart(options) ? 'all' : 'visible';
+  const scope = isFullPage || format === 'pdf' || requestsRegion(options) ? 'all' : 'visible';
   const about = { runs: isScripted && mayRun, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
@@ -77,7 +78,7 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
     if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
   const softTimeouts = new Set([...(changing === undefined ? [] : [changing]), ...(await inFrames)]);
-  return { mayMove: isScripted, softTimeouts: [...softTimeouts] };
+  return { needsRestWait: isScripted, softTimeouts: [...softTimeouts] };
 }
 
 /**

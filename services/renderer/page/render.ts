@@ -12,7 +12,7 @@ import { BlockingSession } from '../blocking/blocking-session.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
-import { asOneCall, BrowserLostError } from '../browser/page.ts';
+import { withoutCallTraces, BrowserLostError } from '../browser/page.ts';
 import { attachDiagnostics, RenderTrace } from '../diagnostics/trace.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
@@ -27,7 +27,7 @@ import { assertWeb, navigate, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
-import { encode, isBlank, shoot } from './screenshot.ts';
+import { encode, isBlank, takeScreenshot } from './screenshot.ts';
 import { waitForScripts } from './scripts/content.ts';
 import type { Settled } from './settle.ts';
 import { settleWhereItEnds } from './settle-moves.ts';
@@ -105,7 +105,7 @@ export class BrowserSilentError extends Error {
 }
 
 /**
- * Renders one page: open → block → navigate → settle → shoot → encode → report.
+ * Renders one page: open → block → navigate → settle → screenshot → encode → report.
  *
  * @throws ServiceError. Its cause is a BrowserSilentError if the capture timed out, the browser did not respond, and there is time for a
  * retry.
@@ -120,7 +120,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   try {
     const opened = (open = await openPage(deps, request, deadline));
     opened.onRelease(trace.watch(opened.page));
-    const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps, trace));
+    const rendering = withoutCallTraces(opened.page, () => renderIn(opened, request, deps, trace));
     // Each step has its own timeout. This deadline is a safety net.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
@@ -223,10 +223,10 @@ async function renderIn(
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...unread, ...picture.softTimeouts]),
-      strategy: settled.whole?.strategy ?? 'single',
+      strategy: settled.fullPage?.strategy ?? 'single',
       ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       ...(scriptError === undefined ? {} : { scriptError }),
-      truncated: settled.whole?.truncated ?? false,
+      truncated: settled.fullPage?.truncated ?? false,
       blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs },
     },
@@ -271,15 +271,15 @@ function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, {
   return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
-async function takePicture(open: OpenPage, options: RenderOptions, { whole, part }: Settled) {
+async function takePicture(open: OpenPage, options: RenderOptions, { fullPage, region }: Settled) {
   const take = async () => {
-    const shot = await shoot(open, options, { whole, part });
+    const shot = await takeScreenshot(open, options, { fullPage, region });
     const image = await encode(shot, options);
     const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
     return { ...image, softTimeouts, blank: await isBlank(image, options) };
   };
   const picture = await take();
-  if (!picture.blank || picture.softTimeouts.length > 0 || whole?.strategy === 'tiles') return picture;
+  if (!picture.blank || picture.softTimeouts.length > 0 || fullPage?.strategy === 'tiles') return picture;
   if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
@@ -294,10 +294,10 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
 async function print(
   open: OpenPage,
   options: RenderOptions,
-  { whole }: Settled,
+  { fullPage }: Settled,
   encryption: PdfEncryption | undefined,
 ) {
-  const printed = await printPdf(open, options, whole);
+  const printed = await printPdf(open, options, fullPage);
   const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
   return { ...printed, bytes, softTimeouts: [] };
 }

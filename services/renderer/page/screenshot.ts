@@ -7,7 +7,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { takeFrames } from './frame-shots.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
-import type { Part } from './part.ts';
+import type { PageRegion } from './region.ts';
 import { assertHolds } from './size-limits.ts';
 import { takeTiles } from './tiles.ts';
 
@@ -46,37 +46,37 @@ const firstShotTimeoutMs = 4000;
 /**
  * Captures a picture of the page in its current layout.
  *
- * @param whole the page laid out at full height; undefined for the viewport
- * @param part the region to capture instead of the viewport
+ * @param fullPage the page laid out at full height; undefined for the viewport
+ * @param region the region to capture instead of the viewport
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
  */
-export async function shoot(
+export async function takeScreenshot(
   open: OpenPage,
   options: RenderOptions,
-  { whole, part }: { readonly whole: FullPage | undefined; readonly part: Part | undefined },
+  { fullPage, region }: { readonly fullPage: FullPage | undefined; readonly region: PageRegion | undefined },
 ): Promise<Shot> {
   const { viewport, quality, resize } = options;
   // A picture that is encoded again later is captured losslessly.
   const format = resize ? 'png' : (options.format as ImageFormat);
   const scale = viewport.deviceScaleFactor;
   // Clip coordinates start at the left edge of the scrollable area.
-  const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
-  const { x, y: top, width, height } = part ?? ofPage;
+  const ofPage = { x: fullPage?.left ?? 0, y: 0, width: viewport.width, height: fullPage?.height ?? viewport.height };
+  const { x, y: top, width, height } = region ?? ofPage;
   const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
   assertHolds(options.format, pixels.width, pixels.height);
   if (options.omitBackground === true) await omitBackground(open);
 
-  if (whole?.strategy === 'tiles') {
+  if (fullPage?.strategy === 'tiles') {
     const taken = await takeTiles(open, options, height, (tile) =>
       capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width, scale: 1 } }),
     );
     const interrupted = taken.some((tile) => tile.interrupted);
     return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), overlays: [], interrupted, ...pixels };
   }
-  const overlays = whole?.strategy === 'grown' ? await takeOverlays(open, x, options) : [];
+  const overlays = fullPage?.strategy === 'grown' ? await takeOverlays(open, x, options) : [];
 
   if (overlays.length === 0 && pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
-    const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
+    const clip = fullPage || region ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
@@ -85,7 +85,7 @@ export async function shoot(
     return { kind: 'file', ...taken, ...pixels };
   }
 
-  if (!whole && !part) await open.emulation.grow(height);
+  if (!fullPage && !region) await open.emulation.grow(height);
   const step = tileStep(width, scale);
   const tiles: Buffer[] = [];
   let interrupted = false;

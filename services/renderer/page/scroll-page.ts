@@ -2,12 +2,12 @@ import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
-import { holderOf, shareInSight } from './scripts/scenes.ts';
+import { holderOf, visibleShare } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
-import { untilObserved } from './scripts/waits.ts';
+import { waitForIntersectionObservers } from './scripts/waits.ts';
 import { holdInWindows } from './scripts/windows.ts';
 
-const helpers = [holderOf, shareInSight];
+const helpers = [holderOf, visibleShare];
 const callTimeoutMs = 5000;
 /**
  * For elements that scripts move with the scroll position, which are shown in the middle of the viewport: 40 positions of a few frames
@@ -44,7 +44,10 @@ export async function scrollPage(
   const end = performance.now() + scrollBudgetMs;
   const loading = new LoadingRequests(page, isContent);
   const observed = () =>
-    world.call(untilObserved, [endTimeoutMs], { timeoutMs: callTimeoutMs, what: 'what watches the end' });
+    world.call(waitForIntersectionObservers, [endTimeoutMs], {
+      timeoutMs: callTimeoutMs,
+      what: 'what watches the end',
+    });
   const hasGrown = async (height: number): Promise<boolean> => {
     for (let count = 1; ; count += 1) {
       const { begun } = loading;
@@ -88,7 +91,7 @@ export async function scrollPage(
  * Keeps elements that scripts move with the scroll position as a visitor sees them. Call it after scrolling. See {@link
  * holdScrollEffects}.
  */
-export async function holdEffects({ world }: OpenPage): Promise<void> {
+export async function freezeScrollEffects({ world }: OpenPage): Promise<void> {
   const limit = { timeoutMs: effectsBudgetMs + callTimeoutMs, what: 'effects of scrolling' };
   await world.call(holdScrollEffects, [effectsBudgetMs], limit, [...helpers, holdInWindows, ...effectsHelpers]);
 }

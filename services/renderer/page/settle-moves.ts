@@ -6,7 +6,7 @@ import { followMove } from './follow-move.ts';
 import { keepHidden } from './hiding.ts';
 import { throwIfLost } from './navigate.ts';
 import { asLaidOut, type OpenPage, stopPage } from './open.ts';
-import { framePart } from './part.ts';
+import { measureRegion } from './region.ts';
 import { countImages, hasSource } from './scripts/assets.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type SettleState, type Settled } from './settle.ts';
@@ -35,7 +35,7 @@ export async function settleWhereItEnds(open: OpenPage, options: RenderOptions, 
       if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options), state.style);
       if (!(error instanceof DocumentGoneError)) throw error;
       if (moves === maxMoves) return stopMoving(open, options, state.style);
-      await open.emulation.unflatten();
+      await open.emulation.useMobileMetrics();
       await followMove(open, options);
     }
   }
@@ -64,20 +64,20 @@ async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedSt
   await style?.keep();
   await keepHidden(open, options);
   // Asynchronous functions no longer run in such a page, including ours.
-  const { height: whole, left } = await world.callInAny(measurePage, [], {
+  const { height: contentHeight, left } = await world.callInAny(measurePage, [], {
     timeoutMs: stopTimeoutMs,
     what: 'measuring',
   });
   const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' }, [
     hasSource,
   ]);
-  const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
+  const height = Math.min(contentHeight, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   return {
-    part: await framePart(open, options),
+    region: await measureRegion(open, options),
     images,
     softTimeouts: ['settle'],
-    whole: options.isFullPage
-      ? { height, left, truncated: whole > height, strategy: 'grown', isLocked: false }
+    fullPage: options.isFullPage
+      ? { height, left, truncated: contentHeight > height, strategy: 'grown', isLocked: false }
       : undefined,
   };
 }

@@ -3,11 +3,11 @@ import type { CaptureReport, SoftTimeout } from '@webcapture/shared/api/capture.
 import { DeadlineError, delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { AddedStyle } from './client-code.ts';
-import { fitFullPage, type FullPage, showFullPage } from './full-page.ts';
+import { refitHeight, type FullPage, growToWholePage } from './full-page.ts';
 import { keepHidden } from './hiding.ts';
 import { isOfFrame, LoadingRequests } from './network.ts';
 import { asLaidOut, keepMobileLayout, type OpenPage } from './open.ts';
-import { asksForPart, framePart, type Part, showPart } from './part.ts';
+import { requestsRegion, measureRegion, type PageRegion, scrollToRegion } from './region.ts';
 import { assertPrintable, layOutForPaper, layOutForPrint } from './pdf.ts';
 import { untilReady } from './ready.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
@@ -21,10 +21,10 @@ import { waitForContent } from './scripts/content.ts';
 import { hasPainted, measurePage } from './scripts/measures.ts';
 import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
 import { announceScroll } from './scripts/scrolling.ts';
-import { mayStyle } from './scripts/styles.ts';
+import { cssMayUse } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
 import { untilFrames } from './scripts/waits.ts';
-import { holdEffects, scrollPage } from './scroll-page.ts';
+import { freezeScrollEffects, scrollPage } from './scroll-page.ts';
 import { step } from './world.ts';
 
 /** Input of {@link settle}. */
@@ -44,9 +44,9 @@ export interface Settled {
   readonly images: CaptureReport['images'];
   readonly softTimeouts: readonly SoftTimeout[];
   /** Only with isFullPage. */
-  readonly whole: FullPage | undefined;
+  readonly fullPage: FullPage | undefined;
   /** The region that is captured instead of the viewport, if requested. */
-  readonly part: Part | undefined;
+  readonly region: PageRegion | undefined;
 }
 
 /** Browsers show text in a fallback font after 3 s without its web font. */
@@ -72,7 +72,7 @@ const paperScrollSteps = 4;
 /** Maximum height of the tall viewport before printing, in CSS pixels. */
 const maxViewHeight = 60_000;
 /** For consent dialogs to be answered, among other things. */
-const tidyTimeoutMs = 8000;
+const hideBlockedTimeoutMs = 8000;
 
 /**
  * Waits for what the request asks for (`delay`, images, fonts), and prepares the page for the picture.
@@ -98,15 +98,15 @@ export async function settle(
     await deadline.run(open.page.emulateMedia({ media: 'print' }), callTimeoutMs, 'the media type');
   }
   await style?.keep();
-  const asksForScripts = runsScript || options.click !== undefined || blocking !== undefined;
-  const ready = hasLoaded ? await untilReady(open, options) : { mayMove: true, softTimeouts: [] };
+  const mustWaitForScripts = runsScript || options.click !== undefined || blocking !== undefined;
+  const ready = hasLoaded ? await untilReady(open, options) : { needsRestWait: true, softTimeouts: [] };
   softTimeouts.push(...ready.softTimeouts);
-  const isStill = !ready.mayMove && !asksForScripts;
+  const scriptsIdle = !ready.needsRestWait && !mustWaitForScripts;
   if (options.delay > 0) await deadline.run(delay(options.delay), options.delay + callTimeoutMs, 'the delay');
-  if (blocking) await tidy(open, blocking, softTimeouts);
+  if (blocking) await hideBlocked(open, blocking, softTimeouts);
   await keepHidden(open, options);
   // An empty page is probably about to be filled. Waiting shows what a visitor sees a moment later.
-  if (hasLoaded && !isStill) {
+  if (hasLoaded && !scriptsIdle) {
     const timeoutMs = contentTimeoutMs + moreContentTimeoutMs + callTimeoutMs;
     await world.call(waitForContent, [quietTimeoutMs, contentTimeoutMs, moreContentTimeoutMs], {
       timeoutMs,
@@ -119,66 +119,66 @@ export async function settle(
   const paper = options.format === 'pdf';
   if (paper && options.isFullPage) await layOutForPrint(open, options);
   const frames = new FrameContent(open);
-  let whole = options.isFullPage ? await showFullPage(open, laidOut) : undefined;
+  let fullPage = options.isFullPage ? await growToWholePage(open, laidOut) : undefined;
   // In a page with idle scripts nothing moves, unless the full-page layout has triggered something.
-  let mayMove = !isStill || whole !== undefined;
-  if (paper && !whole) {
+  let needsRestWait = !scriptsIdle || fullPage !== undefined;
+  if (paper && !fullPage) {
     await assertPrintable(open);
-    const wasInert = await bringAll(open, await layOutForPaper(open, options), isStill);
-    mayMove ||= !wasInert;
+    const wasInert = await revealForPrint(open, await layOutForPaper(open, options), scriptsIdle);
+    needsRestWait ||= !wasInert;
   }
 
-  const isLarge = asksForPart(options) && (await showPart(open, options));
-  const scope = whole || paper || isLarge ? 'all' : 'visible';
+  const isLarge = requestsRegion(options) && (await scrollToRegion(open, options));
+  const scope = fullPage || paper || isLarge ? 'all' : 'visible';
   const assetsTimeoutMs = Math.max(options.imageTimeout, fontTimeoutMs);
   // Concurrent with the other waits, because some canvases never come to rest.
-  const canvases = mayMove
+  const canvases = needsRestWait
     ? world.call(waitForCanvases, [canvasTimeoutMs], { timeoutMs: canvasTimeoutMs + callTimeoutMs, what: 'canvases' }, [
         fingerprintCanvas,
       ])
     : undefined;
   canvases?.catch(() => undefined);
-  if (mayMove) await untilAtRest(open, { isWatched: whole !== undefined, mayBeStill: isStill });
+  if (needsRestWait) await untilAtRest(open, { isWatched: fullPage !== undefined, mayBeIdle: scriptsIdle });
   const [{ fontsPending, ...images }, , framesLoaded] = await Promise.all([
     world.call(
       waitForAssets,
       [scope, options.imageTimeout, fontTimeoutMs],
       { timeoutMs: assetsTimeoutMs + callTimeoutMs, what: 'images' },
-      [mayStyle, hasSource],
+      [cssMayUse, hasSource],
     ),
     canvases,
-    whole ? frames.loaded(options.imageTimeout) : true,
+    fullPage ? frames.loaded(options.imageTimeout) : true,
     painted,
   ]);
   if ((images.pending > 0 || !framesLoaded) && options.imageTimeout > 0) softTimeouts.push('images');
   if (fontsPending) softTimeouts.push('fonts');
 
-  if (blocking) await tidy(open, blocking, softTimeouts);
+  if (blocking) await hideBlocked(open, blocking, softTimeouts);
   await style?.keep();
   await keepHidden(open, options);
   const [finished] = await world.callEach([step(finishAnimations), step(showPulsing)], limit('finishing animations'));
   // Shows what the page does when an animation ends. (The screenshot itself draws the current state.)
   if (finished > 0) await world.call(untilFrames, [2], limit('frames'));
-  if (whole) whole = await fitFullPage(open, whole, laidOut);
-  const part = asksForPart(options) ? await framePart(open, options) : undefined;
-  return { images, softTimeouts, whole, part };
+  if (fullPage) fullPage = await refitHeight(open, fullPage, laidOut);
+  const region = requestsRegion(options) ? await measureRegion(open, options) : undefined;
+  return { images, softTimeouts, fullPage, region };
 }
 
 /**
  * Waits for elements that scripts fade in or count up, and for content that appears item by item.
  *
  * @param isWatched whether changes by scripts are recorded, so that their end can be detected
- * @param mayBeStill whether the scripts had ended; checks again
+ * @param mayBeIdle whether the scripts had ended; checks again
  */
 async function untilAtRest(
   { world }: OpenPage,
-  { isWatched, mayBeStill }: { readonly isWatched: boolean; readonly mayBeStill: boolean },
+  { isWatched, mayBeIdle }: { readonly isWatched: boolean; readonly mayBeIdle: boolean },
 ): Promise<void> {
   const resting = { timeoutMs: restTimeoutMs + callTimeoutMs, what: 'animations' };
-  const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeStill], resting, [scriptsHaveEnded]);
+  const rest = () => world.call(waitForRest, [restTimeoutMs, mayBeIdle], resting, [scriptsHaveEnded]);
   if (isWatched) await rest();
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
-  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], revealing, [mayStyle]);
+  const revealed = await world.call(waitForReveals, [revealTimeoutMs, nextRevealMs], revealing, [cssMayUse]);
   if (revealed === 0 || !isWatched) return;
   await world.call(finishAnimations, [], limit('finishing animations'));
   await rest();
@@ -192,10 +192,14 @@ async function untilAtRest(
  * @param mayBeInert if true, a page that cannot react to scrolling or resizing is left unchanged
  * @returns whether the page was left unchanged
  */
-async function bringAll(open: OpenPage, paper: { readonly height: number }, mayBeInert: boolean): Promise<boolean> {
+async function revealForPrint(
+  open: OpenPage,
+  paper: { readonly height: number },
+  mayBeInert: boolean,
+): Promise<boolean> {
   const { world, emulation } = open;
   if (mayBeInert) {
-    const helpers = [mayStyle, scriptsHaveEnded];
+    const helpers = [cssMayUse, scriptsHaveEnded];
     const [, inert] = await world.callEach([step(loadEagerly), step(isInert)], limit('loading'), helpers);
     if (inert) return true;
   }
@@ -203,7 +207,7 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
   await world.callEach(first, limit('frames'), [everyElement, ...scrollerHelpers]);
   // Scrolls to the end and back, for lists that grow there and for scroll effects of scripts.
   await scrollPage(open, paperScrollSteps);
-  await holdEffects(open);
+  await freezeScrollEffects(open);
   const unrolled = [step(findScroller), step(unrollScroller), step(measurePage)] as const;
   const [, , { height, viewHeight }] = await world.callEach(unrolled, limit('measuring'), [
     everyElement,
@@ -214,17 +218,21 @@ async function bringAll(open: OpenPage, paper: { readonly height: number }, mayB
   await world.callEach([step(untilFrames, 2), step(announceScroll)], limit('frames'));
   const revealing = { timeoutMs: revealTimeoutMs + callTimeoutMs, what: 'what comes in step by step' };
   const steps = [step(waitForReveals, revealTimeoutMs, nextRevealMs), step(rememberRevealed)] as const;
-  await world.callEach(steps, revealing, [finishAnimations, mayStyle]);
+  await world.callEach(steps, revealing, [finishAnimations, cssMayUse]);
   await emulation.grow(paper.height);
   await world.call(untilFrames, [1], limit('frames'));
   return false;
 }
 
 /** Answers consent dialogs and hides leftovers of blocked content. Much faster the second time. */
-async function tidy({ deadline }: OpenPage, blocking: BlockingSession, softTimeouts: SoftTimeout[]): Promise<void> {
+async function hideBlocked(
+  { deadline }: OpenPage,
+  blocking: BlockingSession,
+  softTimeouts: SoftTimeout[],
+): Promise<void> {
   try {
-    const tidied = blocking.beforeShoot(Date.now() + Math.min(tidyTimeoutMs, deadline.remainingMs));
-    await deadline.run(tidied, tidyTimeoutMs + callTimeoutMs, 'tidying the page');
+    const hiding = blocking.hideBlockedLeftovers(Date.now() + Math.min(hideBlockedTimeoutMs, deadline.remainingMs));
+    await deadline.run(hiding, hideBlockedTimeoutMs + callTimeoutMs, 'tidying the page');
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
     if (!softTimeouts.includes('settle')) softTimeouts.push('settle');

@@ -20,12 +20,12 @@ export interface DueCallbacks {
 
 /**
  * Asks what the page's scripts are about to do; see `watchActivity` in browser/activity.ts. If that watcher does not run (with antiBot,
- * or without scripts), nothing is known and `isStill` returns false.
+ * or without scripts), nothing is known and `scriptsIdle` returns false.
  */
 export function readActivity(question: string) {
   return {
     /** Whether no timer, scroll, resize or pending work will call the scripts again. */
-    isStill: () => {
+    scriptsIdle: () => {
       const event = new Event(question, { cancelable: true });
       return !document.dispatchEvent(event);
     },
@@ -57,7 +57,7 @@ declare const activity: PageActivity;
  * resizing.
  */
 export function scriptsHaveEnded(): boolean {
-  if (document.readyState !== 'complete' || !activity.isStill()) return false;
+  if (document.readyState !== 'complete' || !activity.scriptsIdle()) return false;
   // Elements that may call the scripts, contain other scripts, or navigate.
   const calling =
     'meta[http-equiv="refresh" i], iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { Motion, PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
@@ -11,7 +11,7 @@ declare const own: typeof Own;
 /** A helper of the call of {@link waitForRest}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link waitForReveals}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
  * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations keep running, and
@@ -178,9 +178,9 @@ export function watchMotion(): void {
  * Waits for the end of animations that scripts make step by step (fading in, counting up), and until lazy images have their addresses.
  * Changes that have gone on for more than `maxMs` are treated as endless and are not waited for.
  *
- * @param mayBeStill if true and the scripts have ended, returns at once
+ * @param mayBeIdle if true and the scripts have ended, returns at once
  */
-export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
+export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<void> {
   /** About a frame. */
   const pollIntervalMs = 20;
   /** An animation has ended after this many polls and frames without a change. On a busy machine, polls and frames are late as well. */
@@ -193,7 +193,7 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
   /** A single change that is older than this when the wait starts is not the start of an animation. */
   const maxPauseMs = 250;
 
-  if (mayBeStill && scriptsHaveEnded()) return;
+  if (mayBeIdle && scriptsHaveEnded()) return;
   const { webcaptureShownAt = -Infinity, webcaptureMotion } = pageState;
   const sinceShown = performance.now() - webcaptureShownAt;
   if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);
@@ -247,7 +247,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';
-  if (!mayStyle(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
+  if (!cssMayUse(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
   const isUnseen = (element: Element) => {
     const { opacity, visibility, clipPath } = getComputedStyle(element);
     return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);

@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
 /** A helper of the call of {@link waitForAssets}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /** Makes lazy images and frames load at once, also in open shadow roots. */
 export function loadEagerly(): void {
@@ -137,7 +137,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const collect = () => {
     styled = 0;
-    namesImages = mayStyle(['url('], '[background], [mask]');
+    namesImages = cssMayUse(['url('], '[background], [mask]');
     // Forces a layout, so that the page's fonts are requested.
     own(document.querySelector(':root'))?.getBoundingClientRect();
     const images = new Set<HTMLImageElement>();

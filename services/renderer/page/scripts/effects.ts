@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
+import type { holderOf as HolderOf, visibleShare as VisibleShare } from './scenes.ts';
 import type { PageState, Scene } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { holdInWindows as HoldInWindows } from './windows.ts';
@@ -10,7 +10,7 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 /** Helpers of the call from other files. */
 declare const holderOf: typeof HolderOf;
-declare const shareInSight: typeof ShareInSight;
+declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;
 
 /**
@@ -91,7 +91,7 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
     .slice(0, maxElements);
   const fixed = [...effects.fixed]
     .filter(([element]) => own(element).isConnected && isFixed(element))
-    .map(([element, share]) => ({ element, share, atTop: shareInSight(element) }))
+    .map(([element, share]) => ({ element, share, atTop: visibleShare(element) }))
     .filter(({ share, atTop }) => isNotable(Math.max(share, atTop)))
     .slice(0, maxElements);
   const comesIn = fixed.filter(({ share, atTop }) => share > atTop && isNotable(share - atTop));
@@ -154,7 +154,7 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
   const { element, shareAtTop } = seen;
   const look = own(element).style.cssText;
   if (shareAtTop !== undefined) {
-    const share = shareInSight(element);
+    const share = visibleShare(element);
     if (Math.abs(share - shareAtTop) <= Math.abs(seen.share - shareAtTop)) return;
     const top = own(element).getBoundingClientRect().top + own(scroller).scrollTop;
     Object.assign(seen, { share, top, look, at: y });

@@ -101,11 +101,11 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   const [length, view] = isVertical ? [width, innerWidth] : [height, innerHeight];
   const sense = writingMode.endsWith('-rl') ? -1 : 1;
   for (let step = 1; step <= maxSteps && step * view < length; step += 1) {
-    await waits.untilObserved(observeTimeoutMs);
+    await waits.waitForIntersectionObservers(observeTimeoutMs);
     const by = step * view;
     window.scrollTo({ ...(isVertical ? { left: left + sense * by } : { top: top + by }), behavior: 'instant' });
   }
-  await waits.untilObserved(observeTimeoutMs);
+  await waits.waitForIntersectionObservers(observeTimeoutMs);
   scrollTo('start');
   return true;
 }

@@ -1,13 +1,13 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls from other files. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
 /** Tolerance for rounding, in CSS pixels. */
@@ -27,7 +27,7 @@ function fixedPseudoHeights(element: Element): readonly number[] {
 export function noteFixed(): void {
   const boxes = new Map<Element, { readonly top: number; readonly height: number }>();
   const pseudoHeights = new Map<Element, readonly number[]>();
-  for (const element of mayStyle(['fixed'], 'dialog, [popover]') ? everyElement() : []) {
+  for (const element of cssMayUse(['fixed'], 'dialog, [popover]') ? everyElement() : []) {
     if (getComputedStyle(element).position === 'fixed') {
       const { top, height } = own(element).getBoundingClientRect();
       boxes.set(element, { top, height });
@@ -210,7 +210,7 @@ export const fixedHelpers = [
 export function placeFixed(pageHeight: number): void {
   const noted = pageState.webcaptureFixed;
   const by = pageHeight - innerHeight;
-  if (noted === undefined || by <= 0 || !mayStyle(['fixed', 'sticky'], 'dialog, [popover]')) return;
+  if (noted === undefined || by <= 0 || !cssMayUse(['fixed', 'sticky'], 'dialog, [popover]')) return;
   const panes = pageState.webcaptureScroller?.panes ?? [];
   const holdsPage = (element: Element) =>
     panes.some((pane) => own(element).contains(pane.element) || own(pane.element).contains(element));

@@ -1,19 +1,19 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls from other files. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
 /** Returns the elements that are fixed to the viewport and have a box. */
 function fixedElements(): HTMLElement[] {
   // Dialogs, popovers and fullscreen elements are fixed without a rule of the page.
-  if (!mayStyle(['fixed'], 'dialog, [popover], :fullscreen')) return [];
+  if (!cssMayUse(['fixed'], 'dialog, [popover], :fullscreen')) return [];
   return everyElement(Number.POSITIVE_INFINITY).filter(
     (element): element is HTMLElement =>
       // In a form, `style` may be a field of that name.

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
@@ -9,7 +9,7 @@ declare const own: typeof Own;
 /** Helpers of the calls. */
 declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
  * Whether the page cannot react to a new layout, to scrolling or to coming into view: its scripts, if any, have ended, and it has no
@@ -28,7 +28,7 @@ export function isInert(): boolean {
   if (document.querySelector(reacting) !== null) return false;
   const handlers = new XPathEvaluator().evaluate('//@*[starts-with(local-name(), "on")]', document, null, 9);
   const hasHandler = handlers.singleNodeValue !== null;
-  return !hasHandler && !mayStyle(['content-visibility', 'animation', 'transition', '@container'], 'details');
+  return !hasHandler && !cssMayUse(['content-visibility', 'animation', 'transition', '@container'], 'details');
 }
 
 /**

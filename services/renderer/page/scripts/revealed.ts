@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /** Records which elements are visible while the whole page is in view, and their styles, for {@link keepRevealed}. */
 export function rememberRevealed(): void {
@@ -18,7 +18,7 @@ export function rememberRevealed(): void {
   finishAnimations();
   const revealed = new Map<HTMLElement, Readonly<Record<string, string>>>();
   const plain = { opacity: '1', visibility: 'visible', transform: 'none', translate: 'none', scale: 'none' };
-  const isPlain = !mayStyle(
+  const isPlain = !cssMayUse(
     ['opacity', 'visibility', 'transform', 'translate', 'scale'],
     '[opacity], [visibility], [transform], animate, animateTransform, set',
   );
@@ -68,7 +68,7 @@ export const revealedHelpers = [undoLeaving] as const;
 export function keepRevealed(): void {
   undoLeaving();
   const { webcaptureRevealed: revealed } = pageState;
-  if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
+  if (revealed === undefined || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
   for (const [element, look] of revealed) {
     const { opacity, visibility } = getComputedStyle(element);
     if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
@@ -82,7 +82,7 @@ export function keepRevealed(): void {
 export function countUnseen(): number {
   /** Reading the styles of more elements takes too long. */
   const maxElements = 5000;
-  if (document.scripts.length === 0 || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
+  if (document.scripts.length === 0 || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
   const hidden = new Set<Element>();
   const isPlaced = (element: Element) => {
     for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement)

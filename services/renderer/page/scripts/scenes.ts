@@ -15,7 +15,7 @@ export function holderOf(element: Element, position: 'fixed' | 'sticky', scrolle
 }
 
 /** Share of the viewport that the visible part of an element covers, from 0 to 1. */
-export function shareInSight(element: Element): number {
+export function visibleShare(element: Element): number {
   if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return 0;
   const { left, right, top, bottom } = own(element).getBoundingClientRect();
   const width = Math.max(0, Math.min(right, innerWidth) - Math.max(left, 0));

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
+import type { holderOf as HolderOf, visibleShare as VisibleShare } from './scenes.ts';
 import type { PageState } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
@@ -9,7 +9,7 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 /** Helpers of the call of {@link scrollThrough}. */
 declare const holderOf: typeof HolderOf;
-declare const shareInSight: typeof ShareInSight;
+declare const visibleShare: typeof VisibleShare;
 
 /**
  * Whether the page prevents scrolling (`overflow: hidden`), so that visitors see only the viewport.
@@ -60,7 +60,7 @@ export async function scrollThrough(
     for (const element of restyled) {
       stations.set(element, (stations.get(element) ?? 0) + 1);
       if (holderOf(element, 'fixed', target) !== undefined)
-        fixed.set(element, Math.max(fixed.get(element) ?? 0, shareInSight(element)));
+        fixed.set(element, Math.max(fixed.get(element) ?? 0, visibleShare(element)));
     }
     restyled.clear();
   };
@@ -71,7 +71,7 @@ export async function scrollThrough(
     const before = own(target).scrollTop;
     const step = Math.max(own(target).clientHeight, own(target).scrollHeight / maxSteps);
     own(target).scrollTo({ top: Math.min(last, before + step), behavior: 'instant' });
-    await waits.untilObserved(observeTimeoutMs);
+    await waits.waitForIntersectionObservers(observeTimeoutMs);
     noteEffects();
     // A page that reverts the scrolling cannot be scrolled through.
     if (own(target).scrollTop <= before) return at(true);
@@ -96,7 +96,7 @@ export async function scrollAsWheel(budgetMs: number): Promise<void> {
   const last = own(page).scrollHeight - innerHeight;
   for (let top = stepHeight; top < last + stepHeight && performance.now() < end; top += stepHeight) {
     own(page).scrollTo({ top, behavior: 'instant' });
-    await waits.untilObserved(observeTimeoutMs);
+    await waits.waitForIntersectionObservers(observeTimeoutMs);
   }
   own(page).scrollTo({ top: 0, behavior: 'instant' });
 }

@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 
-/** Informs {@link mayStyle} of a style sheet that is not in the document's lists. */
+/** Informs {@link cssMayUse} of a style sheet that is not in the document's lists. */
 export function noteAddedStyle(): void {
   pageState.webcaptureHasAddedStyle = true;
 }
@@ -17,7 +17,7 @@ export function noteAddedStyle(): void {
  * @param words texts in a rule or a `style` attribute with that effect, in lower case
  * @param attributes selectors of elements that other attributes style in that way
  */
-export function mayStyle(words: readonly string[], ...attributes: readonly string[]): boolean {
+export function cssMayUse(words: readonly string[], ...attributes: readonly string[]): boolean {
   /** Reading more rules takes as long as it saves. */
   const maxRules = 400;
   if (pageState.webcaptureHasAddedStyle === true) return true;

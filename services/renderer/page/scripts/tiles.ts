@@ -119,7 +119,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   own(page).scrollTo({ top, behavior: 'instant' });
   // Scripts handle the new position in the next frame. When a later frame finds no changes, they are done: intersection observers were
   // called, and had a frame to react.
-  await waits.untilObserved(frameTimeoutMs);
+  await waits.waitForIntersectionObservers(frameTimeoutMs);
   for (let [round, since] = [0, start]; round < minRounds || performance.now() - start < restMs; round += 1) {
     const before = performance.now();
     const finished = finishAnimations();

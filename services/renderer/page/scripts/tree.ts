@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 /** A helper of the call of {@link layOutAll}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
  * Returns the elements of the document and its open shadow roots, in tree order.
@@ -30,7 +30,7 @@ export function everyElement(maxElements = 20_000): Element[] {
  * them.
  */
 export function layOutAll(): void {
-  if (!mayStyle(['content-visibility'])) return;
+  if (!cssMayUse(['content-visibility'])) return;
   for (const element of everyElement()) {
     if (getComputedStyle(element).contentVisibility !== 'auto') continue;
     if (own(element as HTMLElement).style instanceof CSSStyleDeclaration)

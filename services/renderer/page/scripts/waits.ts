@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 
 /** A helper of the call of {@link untilTimersRan}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link untilLaidOut}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /** Resolves after `ms` milliseconds. */
 function sleep(ms: number): Promise<void> {
@@ -25,7 +25,7 @@ function untilFrame(timeoutMs: number): Promise<void> {
  * is called after them. A frame is no proof: on a busy machine, the next one may start before the observers were called for the last.
  * Resolves after `timeoutMs` if the page is not drawn.
  */
-export function untilObserved(timeoutMs: number): Promise<void> {
+export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       observer.disconnect();
@@ -57,7 +57,7 @@ export async function isLiveFrame(): Promise<boolean> {
 }
 
 /** The `waits` of the scripts of this folder, which cannot import anything when they run in the page. */
-export const waits = { sleep, untilFrame, untilObserved } as const;
+export const waits = { sleep, untilFrame, waitForIntersectionObservers } as const;
 export type PageWaits = typeof waits;
 
 /**
@@ -73,7 +73,7 @@ export async function untilFrames(times: 1 | 2): Promise<void> {
  * the page, which may be after load. Returns at once for a page without such boxes.
  */
 export async function untilLaidOut(timeoutMs: number): Promise<void> {
-  if (mayStyle(['content-visibility'])) await waits.untilObserved(timeoutMs);
+  if (cssMayUse(['content-visibility'])) await waits.waitForIntersectionObservers(timeoutMs);
 }
 
 /**

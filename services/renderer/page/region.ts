@@ -15,7 +15,7 @@ import { find } from './wait-for.ts';
 import { step } from './world.ts';
 
 /** The region of the page that is captured instead of the viewport. */
-export type Part = Box;
+export type PageRegion = Box;
 
 /** For the element to appear. Clients that expect it later can use `waitFor`. */
 const elementTimeoutMs = 5000;
@@ -28,7 +28,8 @@ const scrollTimeoutMs = 15_000;
 const helpers = [...selecting, ...boxing, openBoxes, clearView, measurePage];
 
 /** Whether the capture is limited to a region of the page. */
-export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
+export const requestsRegion = ({ selector, clip }: RenderOptions): boolean =>
+  selector !== undefined || clip !== undefined;
 
 /**
  * Scrolls to the requested region and loads the content that appears on the way.
@@ -36,7 +37,7 @@ export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selec
  * @returns whether the region is larger than the viewport
  * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
-export async function showPart(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
+export async function scrollToRegion(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
   if (clip) return showClip(open, clip);
   if (selector === undefined) return false;
   const { world } = open;
@@ -54,7 +55,7 @@ export async function showPart(open: OpenPage, { selector, clip }: RenderOptions
  *
  * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
-export async function framePart(open: OpenPage, options: RenderOptions): Promise<Part | undefined> {
+export async function measureRegion(open: OpenPage, options: RenderOptions): Promise<PageRegion | undefined> {
   const { selector, clip, elementPadding = 0 } = options;
   if (clip) return frameClip(open, clip);
   if (selector === undefined) return undefined;
@@ -77,7 +78,7 @@ async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<b
   return true;
 }
 
-async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
+async function frameClip({ world }: OpenPage, clip: Box): Promise<PageRegion> {
   await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
   const page = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
