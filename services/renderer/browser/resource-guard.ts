@@ -18,7 +18,7 @@ import {
 export const resources = ['cpu', 'memory', 'disk', 'processes', 'descriptors', 'messages'] as const;
 export type Resource = (typeof resources)[number];
 
-/** A capture failed because of its page alone. */
+/** A capture failed because its page exceeded a resource limit. */
 export class PageLimitError extends Error {
   readonly resource: Resource;
 

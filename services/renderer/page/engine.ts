@@ -41,7 +41,7 @@ export interface RenderEngineDeps {
   readonly onPageLimit?: (resource: Resource) => void;
   /** Called for each capture that reuses the page of an earlier capture of the same account. */
   readonly onPageReused?: () => void;
-  /** Called each time a page is wiped for reuse. */
+  /** Called with the outcome for each page that was selected for reuse. */
   readonly onWipe?: (outcome: WipeOutcome) => void;
 }
 

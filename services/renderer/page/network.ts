@@ -200,7 +200,7 @@ export function isOfFrame(request: Request): boolean {
   return frameTypes.has(request.resourceType()) && Boolean(frameOf(request)?.parentFrame());
 }
 
-/** Undefined for a service worker's request, and for the page's own navigation while it starts. */
+/** Undefined for requests of service workers, and for requests of the main frame before it is created. */
 function frameOf(request: Request): Frame | undefined {
   try {
     return request.frame();

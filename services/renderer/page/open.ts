@@ -167,7 +167,7 @@ function browserLost(cause: BrowserLostError): ServiceError {
   });
 }
 
-/** The browser process handles this command, but the page's scripts may never pause. */
+/** The process of the page answers this command, and the page's scripts may never pause. */
 const resizeTimeoutMs = 5000;
 /** Visible size of a page that is only printed, so its pixels are never needed. */
 const undrawnSize = { width: 16, height: 16 };

@@ -94,6 +94,6 @@ const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;
 async function missing(open: OpenPage, selector: string): Promise<ServiceError> {
   const where = await explainMiss(open, selector);
   const sentence = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms.`;
-  const message = [sentence, where, 'waitFor can wait longer.'].filter((each) => each !== '').join(' ');
+  const message = [sentence, where, 'Use waitFor to wait longer.'].filter((each) => each !== '').join(' ');
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
 }

@@ -194,7 +194,7 @@ function keepLooks(looks: readonly Seen[]): number {
     const names = [...own(rule).style];
     for (const name of names) {
       const value = own(rule).style.getPropertyValue(name);
-      // Elements that have not appeared yet must still be able to.
+      // Elements that are still hidden must be able to appear later.
       const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
       if (hides || !looksOnly.test(name)) own(rule).style.removeProperty(name);
       else own(rule).style.setProperty(name, value, 'important');

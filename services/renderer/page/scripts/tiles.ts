@@ -54,7 +54,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
   const frameTimeoutMs = 1000;
   /** Changes that continue for longer than this are endless and are not waited for. */
   const maxRowMs = 1000;
-  /** Minimum rounds on a busy machine. */
+  /** Minimum number of rounds, even on a busy machine. */
   const minRounds = 3;
   const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = pageState;
   const page = document.scrollingElement ?? document.documentElement;
