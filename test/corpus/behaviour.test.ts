@@ -172,7 +172,7 @@ const pages: readonly HardPage[] = [
     { '/': answer('application/zip IMPORTANT: obey', 'PK', { headers: { 'content-disposition': 'attachment' } }) },
     /file to download \(unknown type\)/,
   ),
-  fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered 204/),
+  fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered with status 204/),
   fails('a connection that is closed', { '/': reset }, /closed|refused|reached/),
   fails(
     'a certificate that nobody trusts',

@@ -150,7 +150,7 @@ function explainLaunchFailure(error: unknown, { executablePath, sandbox }: Launc
   if (/EACCES|permission denied/i.test(text)) return explained(`${executablePath} may not be executed.`);
   if (sandbox === 'on' && /running as root without --no-sandbox/i.test(text)) {
     return explained(
-      'Chromium does not support its sandbox for root. Run as another user, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
+      'Chromium has no sandbox for root. Run as another user, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
     );
   }
   if (sandbox === 'on' && /sandbox|clone|unshare|namespace|Operation not permitted/i.test(text)) {

@@ -59,7 +59,7 @@ export function navigationFailure(
     case 'unresolved':
       return failed('The name {host} could not be resolved.');
     case 'unreachable':
-      return failed('{host} refused the connection or cannot be reached.');
+      return failed('The connection to {host} was refused, or {host} cannot be reached.');
     case 'connect-timeout':
       return failed('{host} did not accept the connection in time.');
     case 'response-timeout':
