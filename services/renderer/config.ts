@@ -20,35 +20,35 @@ import {
 } from '@webcapture/shared/runtime/variables.ts';
 import { autoSlots, machineOf } from './auto-slots.ts';
 
-/** How long a renderer may take to end, in milliseconds: the longest capture there can be, with room to store it. */
+/** Maximum time that a renderer takes to stop, in milliseconds: the longest possible capture, and time to store it. */
 export const drainMs = 240_000;
 
 export interface RendererConfig extends CommonConfig {
   readonly storage: StorageConfig;
-  /** With which secrets of captures may be sealed. */
+  /** Keys that may seal the secrets of captures. */
   readonly secretsKeys: readonly string[] | undefined;
   readonly region: Region;
-  /** Captures at a time. */
+  /** Maximum number of concurrent captures. */
   readonly slots: number;
-  /** The headless shell renders everything but antiBot, which needs the full browser. */
+  /** The headless shell renders all captures except those with antiBot, which need the full browser. */
   readonly headlessShellPath: string;
   readonly chromiumPath: string;
   readonly sandbox: 'on' | 'off';
-  /** A browser is replaced after so many captures. */
+  /** A browser is replaced after this number of captures. */
   readonly capturesPerBrowser: number;
-  /** When all browsers together hold more memory than this, the capture that takes most of it is ended. */
+  /** If all browsers together use more memory than this, the capture that uses most of it is ended. */
   readonly browserMemoryBytes: number;
-  /** A capture whose browser takes more than this is ended. */
+  /** A capture whose browser uses more than this is ended. */
   readonly captureLimits: CaptureLimits;
-  /** CIDR ranges opened to captures. */
+  /** CIDR ranges that captures may access. */
   readonly egressAllow: readonly string[];
-  /** CIDR ranges closed to them, whatever else opens them. */
+  /** CIDR ranges that captures may not access. Takes precedence over `egressAllow`. */
   readonly egressDeny: readonly string[];
-  /** The most that one capture may download. */
+  /** Maximum download of one capture, in bytes. */
   readonly downloadBytes: number;
-  /** The folder of compiled filter lists; without one, a short built-in list serves. */
+  /** Folder of compiled filter lists; undefined: a short built-in list. */
   readonly filtersPath: string | undefined;
-  /** Path of the module that makes the stealth provider; without one it is full Chromium. */
+  /** Path of the module that creates the stealth provider; undefined: full Chromium. */
   readonly stealthProvider: string | undefined;
 }
 
@@ -57,14 +57,14 @@ export interface CaptureLimits {
   /** Processor time in milliseconds. */
   readonly cpuMs: number;
   readonly memoryBytes: number;
-  /** Memory of the one process that runs the page. */
+  /** Memory of the process that runs the page. */
   readonly pageBytes: number;
   /** Files of the browser. */
   readonly diskBytes: number;
-  /** Processes and threads: a worker is a thread, and a frame of another site a process. */
+  /** Processes and threads. A worker is a thread, and a frame of another site is a process. */
   readonly processes: number;
   readonly descriptors: number;
-  /** From the browser to this process: each request, frame, navigation and line of the console is some. */
+  /** Messages from the browser to this process. Each request, frame, navigation and console message causes several. */
   readonly messages: number;
 }
 
@@ -164,7 +164,7 @@ const variables = {
     max: 1_048_576,
     unit: 'MiB',
     meaning:
-      'Maximum download of one capture. Beyond it the network of the page is cut, and the page is captured as it is.',
+      'Maximum download of one capture. Beyond it the network of the page is cut, and the page is captured in its current state.',
   }),
   filtersPath: optionalVariable('WEBCAPTURE_FILTERS_PATH', {
     defaultText: 'a short built-in list',
@@ -176,7 +176,7 @@ const variables = {
   }),
 };
 
-/** Every variable that a renderer reads. */
+/** All variables that a renderer reads. */
 export const rendererVariables: readonly Variable[] = [
   ...Object.values(commonVariables),
   ...Object.values(egressVariables),
@@ -185,7 +185,7 @@ export const rendererVariables: readonly Variable[] = [
   ...Object.values(variables),
 ];
 
-/** Throws a ConfigError that names every variable that is wrong. */
+/** Throws a ConfigError that names all invalid variables. */
 export function readRendererConfig(environment: Environment): RendererConfig {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9091 });

@@ -1,5 +1,5 @@
 /**
- * Where supplied html renders: an origin of its own that no server can have. (`.invalid` is reserved, RFC 2606; as https
- * it has the rights of any other web page, and not those of about:blank or file.)
+ * Address of supplied HTML: an origin that no server can have. (`.invalid` is reserved by RFC 2606. An https origin has the rights of an
+ * ordinary web page, unlike about:blank and file:.)
  */
 export const htmlUrl = 'https://html.webcapture.invalid/';

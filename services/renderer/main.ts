@@ -59,7 +59,7 @@ await runService({
       log,
       limits: { maxDownloadBytes: config.downloadBytes },
       onLimit: (limit) => {
-        log.warn({ limit }, 'a capture reached a limit of its network traffic');
+        log.warn({ limit }, 'capture reached a limit of its network traffic');
         rendererMetrics.limitReached(limit);
       },
     });
@@ -92,7 +92,7 @@ await runService({
         rendererMetrics.ended(end);
       },
       onReturn: ({ reason, heldMs }) => {
-        // No failure of the capture, but of this service: the state of the region shows it.
+        // Counts as a failure of this service, not of the capture, so that the state of the region shows it.
         const failure = { cause: 'service' } as const;
         if (reason === 'store_unavailable') recent.add({ failure, queueWaitMs: null, renderMs: heldMs });
         rendererMetrics.returned(reason);
@@ -151,7 +151,7 @@ await runService({
   },
 });
 
-/** What the leader needs to hand the job back, should this renderer die. */
+/** Returns the data that the leader needs to return the job if this renderer dies. */
 function heldJobOf(region: Region, { consumer, delivery, sequence, consumerSequence }: PulledMessage): string {
   return heldJobText({ queue: consumer.slice(region.length + 1), delivery, sequence, consumerSequence });
 }

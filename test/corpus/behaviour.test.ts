@@ -170,9 +170,9 @@ const pages: readonly HardPage[] = [
   fails(
     'a file whose type is a sentence',
     { '/': answer('application/zip IMPORTANT: obey', 'PK', { headers: { 'content-disposition': 'attachment' } }) },
-    /file to download \(a type unknown\)/,
+    /file to download \(unknown type\)/,
   ),
-  fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered 204/),
+  fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered with status 204/),
   fails('a connection that is closed', { '/': reset }, /closed|refused|reached/),
   fails(
     'a certificate that nobody trusts',

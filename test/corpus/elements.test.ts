@@ -66,7 +66,7 @@ const waiting: readonly HardPage[] = [
     fails: { code: 'CAPTURE_FAILED', message: /waitFor.text "text" was not visible within 0 ms/ },
   },
   {
-    name: 'waitFor a selector that the browser does not know',
+    name: 'waitFor a selector that the browser does not support',
     site: { '/': html(`<p>text`) },
     options: { waitFor: { ...waits, selector: 'p:contains("text")' } },
     formats: ['png'],
@@ -290,7 +290,7 @@ const clips: readonly HardPage[] = [
     site: { '/': html(`<div id="t" style="height:3000px"></div>${later(0, `t.style.height = '50px'`)}`) },
     options: { clip: { x: 0, y: 0, width: 640, height: 481 } },
     formats: ['png'],
-    fails: { code: 'CAPTURE_FAILED', message: /clip reaches to 640 × 481 px, and the page is 640 × 480 px/ },
+    fails: { code: 'CAPTURE_FAILED', message: /clip extends to 640 × 481 px, but the page is 640 × 480 px/ },
   },
 ];
 
@@ -341,11 +341,11 @@ const hiding: readonly HardPage[] = [
     },
   },
   {
-    name: 'remove a selector that the browser does not know',
+    name: 'remove a selector that the browser does not support',
     site: { '/': html('<p>text') },
     options: { remove: ['p', 'p:upside-down'] },
     formats: ['png'],
-    fails: { code: 'CAPTURE_FAILED', message: /^remove "p:upside-down" is not a selector that the browser knows/ },
+    fails: { code: 'CAPTURE_FAILED', message: /^remove "p:upside-down" is not a selector that the browser supports/ },
   },
 ];
 

@@ -72,7 +72,7 @@ const pages: readonly HardPage[] = [
   },
   {
     ...printed('pages that the document does not have', html(threePages), { pageRanges: '4-6,9-' }, () => {}),
-    fails: { code: 'CAPTURE_FAILED', message: /^pdf\.pageRanges "4-6,9-" has none of the pages of the document/ },
+    fails: { code: 'CAPTURE_FAILED', message: /^pdf\.pageRanges "4-6,9-" selects no page of the document/ },
   },
   printed(
     'pages of a range that the document does not have are left out, and the size is that of the first one printed',
@@ -116,7 +116,7 @@ const pages: readonly HardPage[] = [
       { preferCssPageSize: true },
       () => {},
     ),
-    fails: { code: 'PAGE_TOO_LARGE', message: /paper of 6000 × 1000 mm, and a pdf holds 5080 mm/ },
+    fails: { code: 'PAGE_TOO_LARGE', message: /paper size of 6000 × 1000 mm, but a pdf page is limited to 5080 mm/ },
   },
   printed(
     'the margins of @page rules apply where the request asks for them',

@@ -146,7 +146,7 @@ describe('memory', () => {
     expect(await hostile).toMatchObject({
       status: 500,
       code: 'CAPTURE_FAILED',
-      message: 'The page took more memory than a page may, 768 MiB.',
+      message: 'The page exceeded the memory limit of a page, 768 MiB.',
     });
     const after = await until('all to be settled', async () => {
       const usage = await usageCheck.usage();

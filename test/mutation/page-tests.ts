@@ -24,7 +24,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'navigation-failure.ts': ['integration/capture/navigate', 'corpus/behaviour'],
   'network.ts': ['corpus/late-content', 'integration/capture/settle', 'corpus/third-parties'],
   'open.ts': ['integration/capture/open', 'corpus/devices', 'corpus/page-options', 'corpus/visitor'],
-  'part.ts': ['corpus/elements'],
+  'region.ts': ['corpus/elements'],
   'pdf.ts': ['corpus/pdf-options', 'corpus/paper', 'corpus/single-page-pdf', 'integration/capture/pdf'],
   'render.ts': ['integration/capture/survive', 'integration/capture/report', 'corpus/failing', 'corpus/elements'],
   'report.ts': ['integration/capture/report', 'corpus/documents'],

@@ -19,7 +19,7 @@ const lateDialogMs = 1000;
 /** Maximum time for hiding after the wait. */
 const maxHidingMs = 2000;
 
-/** Maximum number of frames that are cleaned up before the shot; a page with more frames has advertising in the rest. */
+/** Maximum number of frames that are cleaned up before the shot. On pages with more frames, the others are mostly ads. */
 const maxFrames = 20;
 
 /** Blocking in one page during one capture. It ends with the page. */
@@ -80,7 +80,7 @@ export class BlockingSession {
    * at that time are skipped. Never rejects: if the cleanup fails, the capture continues with the page in its current
    * state.
    */
-  async beforeShoot(deadline: number): Promise<void> {
+  async hideBlockedLeftovers(deadline: number): Promise<void> {
     const end = performance.now() + (deadline - Date.now());
     try {
       if (await this.#awaitConsent(end)) this.#bannerSeen = true;
@@ -93,14 +93,14 @@ export class BlockingSession {
       if (!ads && !trackers && !cookieBanners) return await collapsed;
       const frames = (await listFrames(targets, left())).filter(({ frameId }) => !blockedFrames.includes(frameId));
       const [removed] = await Promise.all([
-        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#tidy(frame, hidingEnd))),
+        Promise.all(frames.slice(0, maxFrames).map((frame) => this.#hideInFrame(frame, hidingEnd))),
         collapsed,
       ]);
       if (removed.some((count) => count > 0)) this.#bannerSeen = true;
       const [page] = frames;
       if (page !== undefined && this.#bannerSeen) await callInFrame(page, unlockScrolling, [], left());
     } catch (error) {
-      this.#blocker.log.debug({ err: error }, 'hiding what is left of blocked content failed');
+      this.#blocker.log.debug({ err: error }, 'hiding leftovers of blocked content failed');
     }
   }
 
@@ -119,15 +119,12 @@ export class BlockingSession {
     return outcome.found;
   }
 
-  async #tidy(frame: Frame, end: number): Promise<number> {
+  async #hideInFrame(frame: Frame, end: number): Promise<number> {
     try {
       const { images } = this.#guard.remains;
       return await hideLeftovers(frame, this.#block, { blocker: this.#blocker, images, end });
     } catch (error) {
-      this.#blocker.log.debug(
-        { err: error, url: frame.url },
-        'hiding what is left of blocked content in a frame failed',
-      );
+      this.#blocker.log.debug({ err: error, url: frame.url }, 'hiding leftovers of blocked content in a frame failed');
       return 0;
     }
   }

@@ -76,7 +76,7 @@ interface ConsentFrame {
   readonly contextId: number;
 }
 
-/** Maximum number of frames that are queried before the shot; pages with more frames have advertising in the rest. */
+/** Maximum number of frames that are queried before the shot. On pages with more frames, the others are mostly ads. */
 const maxFramesAsked = 20;
 
 /** Answers the consent dialogs of one page, in all its frames, from its first document on. */

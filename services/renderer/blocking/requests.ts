@@ -119,10 +119,7 @@ export class RequestGuard {
       const option = judgeRequest(asked, this.#block, engines);
       return option === null ? null : { ...asked, option };
     } catch (error) {
-      log.warn(
-        { err: error, url: request.url },
-        'matching a request against the filter lists failed; letting it through',
-      );
+      log.warn({ err: error, url: request.url }, 'matching a request against the filter lists failed; allowing it');
       return null;
     }
   }
@@ -213,7 +210,7 @@ export function isMediaContentType(contentType: string | undefined): boolean {
 const consentScript =
   /consent|onetrust|otsdkstub|cookielaw|cookiebot|didomi|usercentrics|quantcast|\bcmp\b|cmp2|trustarc|truste|sourcepoint|privacy-mgmt|iubenda|osano|termly|axeptio|klaro|tarteaucitron|borlabs|complianz|gdpr|cookie-?(?:banner|law|script|yes|first|notice|bar|control|info|pro|hub|hint|popup|modal)/i;
 
-/** Whether a script's address looks like that of a consent manager. (Not `js.cookie.js`, which many sites carry.) */
+/** Whether a script's address looks like that of a consent manager. (Not `js.cookie.js`, which many sites use.) */
 export function isConsentScript(url: string): boolean {
   const { host, pathname } = URL.parse(url) ?? { host: '', pathname: '' };
   return consentScript.test(host + pathname);

@@ -112,7 +112,7 @@ export class BrowserPool {
       // The page may arrive at the moment of the timeout. It is released then.
       void waiting.promise.then((page) => page.release()).catch(() => undefined);
       if (error instanceof BrowserLostError) throw error;
-      throw new BrowserLostError('there is no browser', { cause: error });
+      throw new BrowserLostError('no browser is available', { cause: error });
     }
   }
 
@@ -188,8 +188,8 @@ export class BrowserPool {
     const { maxBrowsers, isWarm } = this.#options;
     const own = this.#waiting.filter((waiting) => waiting.own).length;
     // Idle browsers that have served other captures are closed to make room.
-    const crowding = this.#browsers.size + own - maxBrowsers;
-    for (const browser of this.#idle.splice(0, Math.max(0, Math.min(crowding, own)))) this.#discard(browser);
+    const excess = this.#browsers.size + own - maxBrowsers;
+    for (const browser of this.#idle.splice(0, Math.max(0, Math.min(excess, own)))) this.#discard(browser);
     const room = maxBrowsers - this.#browsers.size;
     const wanted = isWarm ? room : Math.min(room, this.#waiting.length + spares);
     while (this.#launches.size < wanted && !this.#closed.signal.aborted) {
@@ -209,7 +209,7 @@ export class BrowserPool {
         return;
       } catch (error) {
         this.#launchFailures += 1;
-        log.error({ err: error, failures: this.#launchFailures }, 'a browser could not be started');
+        log.error({ err: error, failures: this.#launchFailures }, 'starting a browser failed');
         if (!isWarm) {
           const waiting = isSpare ? undefined : this.#waiting.shift();
           waiting?.reject(new BrowserLostError('the browser did not start', { cause: error }));
@@ -224,12 +224,12 @@ export class BrowserPool {
     const { log } = this.#options;
     const start = performance.now();
     const browser = await CaptureBrowser.launch(this.#options, (failed, reason) => {
-      log.warn({ reason, pid: failed.launched.pid }, 'a browser failed');
+      log.warn({ reason, pid: failed.launched.pid }, 'browser failed');
       // A failed browser that runs a capture is replaced when that capture has ended.
       if (this.#idle.includes(failed)) this.#serve();
     });
     this.#launchFailures = 0;
-    log.info({ pid: browser.launched.pid, ms: Math.round(performance.now() - start) }, 'a browser is up');
+    log.info({ pid: browser.launched.pid, ms: Math.round(performance.now() - start) }, 'browser started');
     return browser;
   }
 
@@ -242,12 +242,12 @@ export class BrowserPool {
 
   async #release(browser: CaptureBrowser, { own, reuseFor }: Waiting, hasCompleted: boolean): Promise<void> {
     const { capturesPerBrowser } = this.#options;
-    // Only one browser is replaced at once: others that have served as many captures continue to serve.
+    // Only one browser is replaced at once. Others that are due continue to serve.
     const isUsedUp = browser.served >= capturesPerBrowser && this.#launches.size === 0;
-    const mayGoOn = !own && !isUsedUp && browser.isUsable;
-    const mayKeep = mayGoOn && hasCompleted && reuseFor !== undefined;
+    const mayContinue = !own && !isUsedUp && browser.isUsable;
+    const mayKeep = mayContinue && hasCompleted && reuseFor !== undefined;
     const isWiped = mayKeep && (await browser.keep(reuseFor, this.#keptPages.maxCaptures));
-    if (isWiped || (mayGoOn && browser.isUsable && (await browser.renew()))) this.#idle.push(browser);
+    if (isWiped || (mayContinue && browser.isUsable && (await browser.renew()))) this.#idle.push(browser);
     else this.#discard(browser);
     // A launch takes one processor for half a second, so the pool launches when a capture has ended and not while one starts.
     this.#serve(own ? 1 : 0);

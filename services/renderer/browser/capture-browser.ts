@@ -1,8 +1,8 @@
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Browser, CDPSession, Request } from 'playwright';
 import type { LaunchedBrowser } from './launch.ts';
-import { MessageFlow } from './message-flow.ts';
-import { PageTraces, wipePage, type WipeOutcome } from './page-wipe.ts';
+import { PipeThrottle } from './pipe-throttle.ts';
+import { ReuseBlockers, wipePage, type WipeOutcome } from './page-wipe.ts';
 import {
   BrowserLostError,
   closeWarmPage,
@@ -63,7 +63,7 @@ export class CaptureBrowser {
     this.#source = source;
     this.#onFailure = onFailure;
     const { pid, folder, browser } = launched;
-    const flow = new MessageFlow(browser);
+    const flow = new PipeThrottle(browser);
     this.#stopGuard = source.guard.watch({
       pid,
       folder,
@@ -188,7 +188,7 @@ export class CaptureBrowser {
     try {
       const opening = kept?.session ?? withDeadline(openOwnSession(taken.page), sessionTimeoutMs, 'opening a session');
       const session = await opening;
-      this.#keepable = { session, undo: [], traces: new PageTraces(taken), captures: (kept?.captures ?? 0) + 1 };
+      this.#keepable = { session, undo: [], traces: new ReuseBlockers(taken), captures: (kept?.captures ?? 0) + 1 };
       return { ...taken, cdp: session, hasOwnSession: true };
     } catch (error) {
       void taken.release();
@@ -261,7 +261,7 @@ export class CaptureBrowser {
 interface KeepablePage {
   /** Used by this capture only. */
   readonly session: OwnSession;
-  readonly traces: PageTraces;
+  readonly traces: ReuseBlockers;
   /** Steps to undo before another capture uses the page. */
   readonly undo: (() => Promise<unknown>)[];
   /** Number of captures that have used the page, including this one. */

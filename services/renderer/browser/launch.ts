@@ -96,7 +96,7 @@ async function readPid(browser: Browser): Promise<number> {
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
   await session.detach();
   const main = processInfo.find(({ type }) => type === 'browser');
-  if (main === undefined) throw new Error('the browser names no process of its own');
+  if (main === undefined) throw new Error('the browser did not report its main process');
   return main.id;
 }
 
@@ -123,7 +123,7 @@ async function closeBrowser(browser: Browser, root: KnownProcess): Promise<void>
   } catch {
     killBrowser(browser, root);
   }
-  // A process that hangs outlives its browser, and nothing else would end it.
+  // A hanging process outlives its browser, and nothing else would end it.
   for (const one of processes) if (isThere(one)) killProcess(one.pid);
 }
 
@@ -150,7 +150,7 @@ function explainLaunchFailure(error: unknown, { executablePath, sandbox }: Launc
   if (/EACCES|permission denied/i.test(text)) return explained(`${executablePath} may not be executed.`);
   if (sandbox === 'on' && /running as root without --no-sandbox/i.test(text)) {
     return explained(
-      'Chromium keeps no sandbox for root. Run as another user, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
+      'Chromium has no sandbox for root. Run as another user, or set WEBCAPTURE_CHROMIUM_SANDBOX=off and isolate the process by other means.',
     );
   }
   if (sandbox === 'on' && /sandbox|clone|unshare|namespace|Operation not permitted/i.test(text)) {

@@ -27,7 +27,7 @@ const emptyDocument = {
   body: '',
 };
 
-/** All kinds of storage except cookies, which are removed for all sites at once; `local_storage` includes session storage. */
+/** All kinds of storage except cookies, which are removed for all sites at once. `local_storage` includes session storage. */
 const storageTypes =
   'file_systems,indexeddb,local_storage,service_workers,cache_storage,interest_groups,shared_storage,storage_buckets';
 
@@ -35,7 +35,7 @@ const storageTypes =
 const isEmptyDocument = (url: string) => url === '' || url === 'about:blank' || url === 'about:srcdoc';
 
 /** Records what a capture does that a wipe of its page cannot undo. */
-export class PageTraces {
+export class ReuseBlockers {
   readonly #page: WarmPage;
   readonly #origins = new Set<string>();
   #hasMore = false;
@@ -91,7 +91,7 @@ export class PageTraces {
  */
 export async function wipePage(
   page: WipeablePage,
-  traces: PageTraces,
+  traces: ReuseBlockers,
   browserSession: CDPSession,
   undo: readonly (() => Promise<unknown>)[],
 ): Promise<{ readonly outcome: WipeOutcome; readonly page?: WipeablePage }> {
@@ -107,7 +107,7 @@ export async function wipePage(
 
 async function wipe(
   page: WipeablePage,
-  traces: PageTraces,
+  traces: ReuseBlockers,
   browserSession: CDPSession,
   undo: readonly (() => Promise<unknown>)[],
 ): Promise<WipeablePage | undefined> {

@@ -130,7 +130,7 @@ export async function openWarmPage(
     return { context: opened, page, cdp, proxySession, frameId, answerLogins, crashed: () => crashed };
   };
   try {
-    return await withDeadline(asOneCall(browser, open), openTimeoutMs, 'opening a page');
+    return await withDeadline(withoutCallTraces(browser, open), openTimeoutMs, 'opening a page');
   } catch (error) {
     void context?.close().catch(() => undefined);
     await proxySession.close();
@@ -223,7 +223,7 @@ async function openSession(page: Page): Promise<{ readonly cdp: PageSession; rea
   const delegate = implementationOf(page)?.delegate;
   const [shared, targetId] = [delegate?._mainFrameSession?._client, delegate?._targetId];
   // The main frame of a page has the id of its target.
-  if (shared && targetId !== undefined) return { cdp: inOrder(shared), frameId: targetId };
+  if (shared && targetId !== undefined) return { cdp: settleEventsBeforeErrors(shared), frameId: targetId };
   const cdp = await openOwnSession(page);
   const { frameTree } = await cdp.send('Page.getFrameTree');
   return { cdp, frameId: frameTree.frame.id };
@@ -244,7 +244,7 @@ export async function openOwnSession(page: Page): Promise<OwnSession> {
 export async function attachSession(page: Page): Promise<OwnSession> {
   const opened = await implementationOf(page.context())?.newCDPSession?.(implementationOf(page));
   const own = opened?._session;
-  return own ? { ...inOrder(own), detach: () => own.detach() } : page.context().newCDPSession(page);
+  return own ? { ...settleEventsBeforeErrors(own), detach: () => own.detach() } : page.context().newCDPSession(page);
 }
 
 interface PageAnswer {
@@ -281,7 +281,7 @@ export async function answerRequests(
  * Delays the failure of a command that fails because the page or its browser closed until after the events of the closure, as in a separate
  * session.
  */
-function inOrder(session: DriverSession): PageSession {
+function settleEventsBeforeErrors(session: DriverSession): PageSession {
   const send = async (...command: Parameters<CDPSession['send']>) => {
     try {
       return await session.send(...command);
@@ -301,7 +301,7 @@ function inOrder(session: DriverSession): PageSession {
  *
  * Runs the work unchanged if Playwright's internals differ; a test checks the installed version.
  */
-export async function asOneCall<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
+export async function withoutCallTraces<T>(on: Browser | Page, work: () => Promise<T>): Promise<T> {
   const internals = on as unknown as Internals;
   if (internals._wrapApiCall === undefined) return work();
   // Playwright would rewrite an error that passes through.

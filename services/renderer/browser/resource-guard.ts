@@ -18,7 +18,7 @@ import {
 export const resources = ['cpu', 'memory', 'disk', 'processes', 'descriptors', 'messages'] as const;
 export type Resource = (typeof resources)[number];
 
-/** A capture failed because of its page alone. */
+/** A capture failed because its page exceeded a resource limit. */
 export class PageLimitError extends Error {
   readonly resource: Resource;
 
@@ -129,7 +129,12 @@ export class ResourceGuard {
     }
     const [largest] = busy.toSorted((a, b) => treeBytes(b.tree) - treeBytes(a.tree));
     if (largest && forestBytes(trees) > this.#options.totalBytes) {
-      this.#end(largest, 'memory', treeBytes(largest.tree), 'The page took more memory than its renderer has left.');
+      this.#end(
+        largest,
+        'memory',
+        treeBytes(largest.tree),
+        'The browsers of the renderer ran out of memory, and this page used most of it.',
+      );
     }
   }
 
@@ -163,7 +168,7 @@ export class ResourceGuard {
         checked,
         'memory',
         page.privateBytes,
-        `The page took more memory than a page may, ${mebibytes(limits.pageBytes)}.`,
+        `The page exceeded the memory limit of a page, ${mebibytes(limits.pageBytes)}.`,
       );
     this.#limit(checked, 'cpu', cpuMs);
     this.#limit(checked, 'memory', treeBytes(tree));
@@ -173,7 +178,7 @@ export class ResourceGuard {
     usage.hasYielded = true;
     yieldProcessors(tree);
     capture.onYield();
-    this.#options.log.info({ pid: browser.pid, cpuMs }, 'a capture keeps the processors busy and yields to the others');
+    this.#options.log.info({ pid: browser.pid, cpuMs }, 'capture keeps the processors busy; lowering its priority');
   }
 
   async #checkFiles(checked: Checked): Promise<void> {
@@ -191,7 +196,7 @@ export class ResourceGuard {
     if (usage.hasEnded || browser.capture() !== capture) return;
     usage.hasEnded = true;
     const { log, onExceeded } = this.#options;
-    log.warn({ pid: browser.pid, resource, used }, 'ending a capture that reached a limit');
+    log.warn({ pid: browser.pid, resource, used }, 'ending a capture that exceeded a limit');
     onExceeded?.(resource);
     capture.onExceeded(
       new ServiceError('CAPTURE_FAILED', message, { causedBy: 'page', cause: new PageLimitError(resource) }),
@@ -208,7 +213,7 @@ interface Checked {
 }
 
 export const floodMessage =
-  'The page flooded its browser with messages, frames, navigations, requests or lines of the console.';
+  'The page flooded its browser with messages, frames, navigations, requests or console messages.';
 
 const mebibytes = (bytes: number) => `${Math.round(bytes / 1024 / 1024)} MiB`;
 
@@ -217,18 +222,18 @@ function limitOf(resource: Resource, limits: CaptureLimits): readonly [limit: nu
   const { cpuMs, memoryBytes, diskBytes, processes, descriptors, messages } = limits;
   switch (resource) {
     case 'cpu':
-      return [cpuMs, `The page used more processor time than a capture may, ${Math.round(cpuMs / 1000)} s.`];
+      return [cpuMs, `The page exceeded the processor time limit of a capture, ${Math.round(cpuMs / 1000)} s.`];
     case 'memory':
-      return [memoryBytes, `The page took more memory than a capture may, ${mebibytes(memoryBytes)}.`];
+      return [memoryBytes, `The page exceeded the memory limit of a capture, ${mebibytes(memoryBytes)}.`];
     case 'disk':
-      return [diskBytes, `The page stored more on disk than a capture may, ${mebibytes(diskBytes)}.`];
+      return [diskBytes, `The page exceeded the disk limit of a capture, ${mebibytes(diskBytes)}.`];
     case 'processes':
       return [
         processes,
-        `The page started more processes and threads (frames, workers) than a capture may, ${processes}.`,
+        `The page exceeded the limit of processes and threads (frames, workers) of a capture, ${processes}.`,
       ];
     case 'descriptors':
-      return [descriptors, `The page opened more files and connections than a capture may, ${descriptors}.`];
+      return [descriptors, `The page exceeded the limit of open files and connections of a capture, ${descriptors}.`];
     case 'messages':
       return [messages, floodMessage];
   }

@@ -88,12 +88,12 @@ async function importDefault(path: string): Promise<unknown> {
 }
 
 function assertProvider(path: string, value: unknown): StealthProvider {
-  if (typeof value !== 'object' || value === null) throw new StealthProviderError(path, 'must make an object.');
+  if (typeof value !== 'object' || value === null) throw new StealthProviderError(path, 'must return an object.');
   const provider = value as Readonly<Record<string, unknown>>;
   const problems = Object.entries(shape).flatMap(([name, [is, what]]) =>
     is(provider[name]) ? [] : [`${name} must be ${what}`],
   );
-  if (problems.length > 0) throw new StealthProviderError(path, `is not complete: ${problems.join('; ')}.`);
+  if (problems.length > 0) throw new StealthProviderError(path, `is invalid: ${problems.join('; ')}.`);
   return value as StealthProvider;
 }
 

@@ -19,15 +19,15 @@ interface Message {
 /** The part of the protocol's description of a value that a message shows. */
 interface RemoteValue {
   readonly type: string;
-  /** Of a primitive. */
+  /** The value of a primitive. */
   readonly value?: string | number | boolean | null;
   readonly unserializableValue?: string;
   readonly description?: string;
 }
 
 /**
- * Reads what the document of a page has logged. Chromium keeps the latest 1000 messages of a document and sends them when the domains
- * are enabled. Therefore, no session listens while the page is rendered: that would cost time, and the page could notice it.
+ * Reads what the document of a page has logged. Chromium keeps the latest 1000 messages of a document and sends them when the domains are
+ * enabled. No session listens during rendering, because that would cost time and the page could detect it.
  *
  * @param startedAt start of the rendering, Unix milliseconds
  */

@@ -14,7 +14,7 @@ export interface LastPicture {
   readonly height: number;
 }
 
-/** Takes a picture of what a page shows now, as a small JPEG file; null if it cannot be made small enough. */
+/** Takes a small JPEG picture of the page's current state; null if it cannot be made small enough. */
 export async function takeLastPicture(cdp: PageSession): Promise<LastPicture | null> {
   const { data } = await cdp.send('Page.captureScreenshot', { format: 'jpeg', quality: 80 });
   const shot = sharp(Buffer.from(data, 'base64'), { limitInputPixels: false });

@@ -8,10 +8,10 @@ type Moving = NonNullable<RenderDiagnostics['moving']>;
 
 const worldName = 'webcapture-diagnostics';
 
-/** Maximum characters of a text that the page sends. More than is kept, so that no cut splits a secret before it is removed. */
+/** Maximum characters of a text that the page sends. More than is kept, so that the cut does not split a secret before it is removed. */
 const maxSent = 65_536;
 
-/** Reads what has not loaded and what moves in the document of a page. */
+/** Reads the resources that have not loaded and the running animations of a document. */
 export async function readMoving(
   { cdp, frameId }: { readonly cdp: PageSession; readonly frameId: string },
   redactor: Redactor,

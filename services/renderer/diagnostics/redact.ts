@@ -12,17 +12,17 @@ export interface Redactor {
 
 const mark = '[redacted]';
 
-/** Shorter values occur in too many words: removing them would make texts unreadable. */
+/** Shorter values are part of too many words, and removing them would make texts unreadable. */
 const minSecretLength = 3;
 
-/** Names of query parameters whose values give access to something. */
+/** Names of query parameters whose values grant access. */
 const secretParameter =
   /token|secret|passw|pwd|session|sid$|api[-_]?key|^key$|auth|signature|^sig$|credential|^code$|jwt/i;
 
 /** An address in a text. */
 const address = /\bhttps?:\/\/[^\s"'<>`)\]}]+/gi;
 
-/** Returns what removes the secrets of one capture. */
+/** Returns a redactor that removes the secrets of one capture. */
 export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
   const values = secretValuesOf(secrets);
   const userName = userNameOf(secrets);
@@ -30,8 +30,8 @@ export function redactorOf(secrets: CaptureSecrets = {}): Redactor {
     const rest = values.reduce((remaining, value) => remaining.replaceAll(value, mark), text);
     return userName === null ? rest : rest.replace(userName, mark);
   };
-  // A page decides the length of a text, so only its beginning is examined. The cut may split a secret or an address: what it may have
-  // split is left out.
+  // A page controls the length of a text, so only its beginning is examined. The cut may split a secret or an address, so a margin at the
+  // end is left out.
   const margin = limits.url + Math.max(0, ...values.map(({ length }) => length));
   return {
     url: (value) => withoutSecrets(withoutCredentials(value)).slice(0, limits.url),

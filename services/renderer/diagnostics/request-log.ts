@@ -8,7 +8,7 @@ import type { Redactor } from './redact.ts';
 /** Maximum number of requests that are noted. Further requests of the page are only counted. */
 const maxNoted = 2000;
 
-/** Time-out for the sizes of all requests together. Playwright has them in this process. */
+/** Timeout for the sizes of all requests together. Playwright has them in this process. */
 const sizesTimeoutMs = 500;
 
 interface Noted {
@@ -30,8 +30,8 @@ interface DescribeOptions {
 }
 
 /**
- * Notes the requests of a page. The events are those that other steps of the capture listen to as well, so the browser sends nothing more.
- * Everything that takes time is left to `describe`.
+ * Records the requests of a page. Other steps of the capture listen to the same events, so the browser sends no additional ones. Steps
+ * that take time run in `describe`.
  */
 export class RequestLog {
   readonly #page: Page;
@@ -50,10 +50,10 @@ export class RequestLog {
     this.#noted.clear();
   }
 
-  /** Describes the requests that explain most. */
+  /** Describes the most informative requests. */
   async describe(options: DescribeOptions): Promise<Pick<RenderDiagnostics, 'requests' | 'requestCount' | 'blocked'>> {
     const { redactor, failures } = options;
-    const chosen = mostTelling([...this.#noted.values()]);
+    const chosen = mostInformative([...this.#noted.values()]);
     const sizes = await sizesOf(chosen);
     const refused = chosen.filter((noted) => reasonOf(noted, failures) === 'blocked');
     return {
@@ -94,7 +94,7 @@ export class RequestLog {
 }
 
 /** Returns the requests that failed or did not end, then the slowest, in the order of their start. */
-function mostTelling(all: readonly Noted[]): Noted[] {
+function mostInformative(all: readonly Noted[]): Noted[] {
   const ranked = all.map((noted) => ({ noted, rank: rankOf(noted) }));
   const chosen = ranked.toSorted((a, b) => b.rank - a.rank).slice(0, limits.requests);
   return chosen.map(({ noted }) => noted).toSorted((a, b) => a.startedAt - b.startedAt);

@@ -26,18 +26,18 @@ export interface TracedPage {
   readonly deadline: { readonly remainingMs: number };
 }
 
-/** Shorter waits explain nothing. */
+/** Shorter waits are not recorded. */
 const minWaitMs = 100;
 
 const maxErrorLength = 2000;
 
-/** A page that is not busy answers within milliseconds. */
+/** A page that is not busy responds within milliseconds. */
 const answerTimeoutMs = 500;
 const readTimeoutMs = 1500;
 
 /**
- * Collects what explains one rendering. While the page is rendered, it only notes times and requests, so that captures without
- * diagnostics wait for nothing. `describe` asks the page for the rest.
+ * Collects the diagnostics of one rendering. During the rendering, it only records times and requests, so that captures without
+ * diagnostics are not delayed. `describe` reads the rest from the page.
  */
 export class RenderTrace {
   readonly #startedAt = Date.now();
@@ -54,7 +54,7 @@ export class RenderTrace {
     this.begin('setUp');
   }
 
-  /** Begins the next step, which ends the one before. */
+  /** Begins the next step and ends the previous one. */
   begin(name: StepName): void {
     this.#steps.push({ name, startedAt: performance.now() });
   }
@@ -68,17 +68,17 @@ export class RenderTrace {
     this.#waits.push({ what: what.slice(0, limits.name), startMs, durationMs, timedOut });
   };
 
-  /** Notes the requests of a page from now on. The returned function ends that. */
+  /** Records the requests of a page until the returned function is called. */
   watch(page: Page): () => void {
     const requests = (this.#requests = new RequestLog(page));
     return () => requests.stop();
   }
 
   /**
-   * Describes the rendering, in 2.5 s at most. What the page does not answer is left out.
+   * Describes the rendering, in at most 2.5 s. Omits data that the page does not return in time.
    *
-   * @param failure undefined for a capture that completes: it needs no last picture
-   * @returns null if the description fails, which must not change how the capture ends
+   * @param failure undefined for a completed capture, which needs no last picture
+   * @returns null if the description fails, which does not affect the capture
    */
   async describe(traced: TracedPage, failure?: ServiceError): Promise<StoredDiagnostics | null> {
     try {
@@ -136,7 +136,7 @@ export class RenderTrace {
   }
 }
 
-/** Ends the scripts of a page that is busy with them: then it can be read, and it draws its present state. */
+/** Stops the scripts of a busy page, so that it can be read and drawn in its current state. */
 async function stopIfBusy(cdp: PageSession): Promise<void> {
   const asking = cdp.send('Runtime.evaluate', { expression: '0', returnByValue: true, silent: true }).then(
     () => true,
@@ -151,10 +151,10 @@ async function stopIfBusy(cdp: PageSession): Promise<void> {
   await withDeadline(stopping, answerTimeoutMs, 'stopping the page').catch(() => undefined);
 }
 
-/** Diagnostics of renderings that failed, by the error that the rendering threw. */
+/** Diagnostics of failed renderings, by the error that was thrown. */
 const ofFailures = new WeakMap<object, StoredDiagnostics>();
 
-/** Keeps diagnostics with the error that a rendering throws. */
+/** Stores diagnostics for the error that a rendering throws. */
 export const attachDiagnostics = (failure: ServiceError, diagnostics: StoredDiagnostics): void =>
   void ofFailures.set(failure, diagnostics);
 

@@ -84,7 +84,7 @@ function cut(connection: Connection): void {
   // Cleared because a socket takes a moment to close, and one cut is sufficient.
   connection.awaitingSince = undefined;
   connection.lastByteAt = Number.POSITIVE_INFINITY;
-  connection.socket.destroy(new EgressFailure('response-timeout', 'the answer did not begin in time'));
+  connection.socket.destroy(new EgressFailure('response-timeout', 'the response did not start in time'));
 }
 
 /**

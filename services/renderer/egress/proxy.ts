@@ -244,7 +244,7 @@ class SessionTraffic implements ServingSession {
     this.counters.failed(target, failure.kind);
     this.#options.log.debug(
       { host: target.host, port: target.port, kind: failure.kind, err: failure },
-      'a request of a page failed in the egress proxy',
+      'page request failed in the egress proxy',
     );
   }
 

@@ -34,7 +34,7 @@ export interface ServingSession {
   sent(bytes: number): void;
 }
 
-/** Maximum number of 1xx responses before the response itself: a server could send them without end. */
+/** Maximum number of 1xx responses before the response itself, because a server could send them endlessly. */
 const maxInterim = 20;
 
 /** Maximum size of headers in bytes; browsers have the same limit. */
@@ -125,10 +125,10 @@ async function send(
   upstream.on('information', (information) => {
     session.received(headBytes(information));
     interim += 1;
-    if (interim > maxInterim) upstream.destroy(new EgressFailure('unreachable', 'interim answers without an end'));
+    if (interim > maxInterim) upstream.destroy(new EgressFailure('unreachable', 'endless interim responses'));
   });
   // Node reports neither a response nor an error if a server switches protocols without a request to do so.
-  upstream.once('close', () => reject(new EgressFailure('unreachable', 'the connection ended without an answer')));
+  upstream.once('close', () => reject(new EgressFailure('unreachable', 'the connection ended without a response')));
   upstream.on('error', (error) => {
     // A server may close a kept connection at the moment of its reuse. It has served nothing then, and a request without a body can be
     // sent again safely.

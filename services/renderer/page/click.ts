@@ -14,8 +14,8 @@ import { find, inAnyDocument, missedInSilence } from './wait-for.ts';
 const callTimeoutMs = 5000;
 
 /**
- * Clicks elements as a person does, one after the other, each once it can be clicked. A navigation that follows a click is
- * followed; all of them have the time of one.
+ * Clicks the elements in order, each as soon as it can be clicked. If a click starts a navigation, waits for the new document. All
+ * navigations share one `timeout`.
  *
  * @throws ServiceError CAPTURE_FAILED that names the selector of an element which cannot be clicked
  */
@@ -41,8 +41,7 @@ async function click(open: OpenPage, selector: string): Promise<void> {
     throw failed(`${name} matched no visible element within ${clickTimeoutMs} ms. ${where}`.trim());
   }
   const point = await pointOf(open, selector, end);
-  if (point === null)
-    throw failed(`${name} matched an element that is covered by another one, or does not hold still.`);
+  if (point === null) throw failed(`${name} matched an element that is covered by another element or keeps moving.`);
   const press = { ...point, button: 'left', clickCount: 1 } as const;
   const clicked = Promise.all([
     cdp.send('Input.dispatchMouseEvent', { ...point, type: 'mouseMoved' }),
@@ -50,7 +49,7 @@ async function click(open: OpenPage, selector: string): Promise<void> {
     cdp.send('Input.dispatchMouseEvent', { ...press, type: 'mouseReleased' }),
   ]);
   await deadline.run(clicked, callTimeoutMs, 'the click').catch((error: unknown) => {
-    // The page is busy with what the click began.
+    // The page is busy with the effects of the click.
     if (!(error instanceof DeadlineError)) throw error;
   });
 }

@@ -10,17 +10,17 @@ import { noteAddedStyle } from './scripts/styles.ts';
 import { inAnyDocument, missedInSilence } from './wait-for.ts';
 
 const callTimeoutMs = 5000;
-/** A page that answers within this time is not in a loop. */
+/** A page that answers within this time is not in an endless loop. */
 const answerTimeoutMs = 1000;
-/** Of what the error of a script says. */
+/** Maximum length of the error message of a script. */
 const maxErrorCharacters = 500;
-/** Of what is looked at of an error, which the page may have made as large as it likes. */
+/** Maximum length of the error text that is parsed. The page controls its length. */
 const maxLookedAt = 10_000;
 
 /** The style sheet that a capture adds to its page. */
 export interface AddedStyle {
   /**
-   * Resolves when the document that is there has it.
+   * Resolves when the current document has the style sheet.
    *
    * @throws DeadlineError, DocumentGoneError
    */
@@ -28,8 +28,8 @@ export interface AddedStyle {
 }
 
 /**
- * Adds a style sheet to every document of the page from now on, as the developer tools add one: beside those of the page, which
- * neither sees it nor can take it away, and whatever its content security policy is.
+ * Adds a style sheet to every document of the page from now on, as the developer tools do. The page cannot see or remove the sheet, and
+ * the content security policy of the page does not apply to it.
  */
 export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle> {
   const { page, deadline, frameId } = open;
@@ -38,15 +38,15 @@ export async function addStyle(open: OpenPage, css: string): Promise<AddedStyle>
   let last: Promise<void> = Promise.resolve();
   const add = async () => {
     const { loaderId } = (await session.send('Page.getFrameTree')).frameTree.frame;
-    // To set it again would load its fonts again.
+    // Setting the same sheet again would load its fonts again.
     if (loaderId === styledLoaderId) return;
     await insertSheet(session, frameId, css);
     styledLoaderId = loaderId;
   };
-  /** One after the other, for they share a session. */
+  /** Serialized, because all calls share one session. */
   const addNext = () => (last = last.catch(() => undefined).then(add));
   const onNavigated = (frame: Frame) => {
-    // Rejects when the page has moved on, of which this hears again.
+    // Rejects if the page has navigated again, which fires another event.
     if (frame === page.mainFrame()) addNext().catch(() => undefined);
   };
   page.on('framenavigated', onNavigated);
@@ -66,14 +66,15 @@ async function insertSheet(session: CDPSession, frameId: string, text: string): 
   await Promise.all([session.send('DOM.enable'), session.send('CSS.enable')]);
   const { styleSheetId } = await session.send('CSS.createStyleSheet', { frameId, force: false });
   await session.send('CSS.setStyleSheetText', { styleSheetId, text });
-  // The sheet stays. Else this would be told of every sheet of the page.
+  // The sheet stays after `CSS.disable`. While CSS is enabled, the session gets an event for every sheet of the page.
   await Promise.all([session.send('CSS.disable'), session.send('DOM.disable')]);
 }
 
 /**
- * Runs a script in the page, as the body of an async function, and waits until it is done. A navigation that it starts is followed.
+ * Runs a script in the page as the body of an async function and waits until it ends. If the script starts a navigation, waits for the
+ * new document.
  *
- * @returns what its error says, where it has one
+ * @returns the message of its error, if the script failed
  */
 export async function runScript(open: OpenPage, script: string, options: RenderOptions): Promise<string | undefined> {
   const { world } = open;
@@ -87,13 +88,13 @@ export async function runScript(open: OpenPage, script: string, options: RenderO
 }
 
 async function evaluateScript(open: OpenPage, script: string): Promise<string | undefined> {
-  // Lines of its own: a comment at the end of the script does not reach what is around it. Strict: functions of the page that it calls
-  // could read the source of their caller else.
+  // The line breaks keep a comment at the end of the script from swallowing the wrapper. In strict mode, functions of the page that the
+  // script calls cannot read the source of their caller.
   const expression = `(async () => { 'use strict'; await (async () => {\n${script}\n})(); })()`;
-  // By the protocol: the page's content security policy does not apply, nor what the page made of its globals.
+  // The protocol ignores the page's content security policy and its changes to globals.
   const evaluated = open.cdp.send('Runtime.evaluate', { expression, awaitPromise: true, silent: true }).then(
     ({ exceptionDetails }) => exceptionDetails && describeError(exceptionDetails),
-    // Its document is gone.
+    // The document is gone.
     () => undefined,
   );
   try {
@@ -101,11 +102,11 @@ async function evaluateScript(open: OpenPage, script: string): Promise<string | 
   } catch (error) {
     if (!(error instanceof DeadlineError)) throw error;
     await endLoop(open);
-    return `The script took longer than ${scriptTimeoutMs / 1000} s.`;
+    return `The script timed out after ${scriptTimeoutMs / 1000} s.`;
   }
 }
 
-/** Ends what runs in the page and does not pause; what only waits is left alone. */
+/** Terminates a script that blocks the page. A script that only waits is left alone. */
 async function endLoop({ world, cdp, deadline }: OpenPage): Promise<void> {
   try {
     await world.callInAny(hasPainted, [], { timeoutMs: answerTimeoutMs, what: 'the page' });
@@ -117,19 +118,19 @@ async function endLoop({ world, cdp, deadline }: OpenPage): Promise<void> {
   }
 }
 
-/** What the protocol tells of an error. */
+/** Fields of an error in the protocol. */
 interface ExceptionDetails {
   readonly text: string;
   readonly lineNumber: number;
   readonly exception?: { readonly subtype?: string; readonly description?: string; readonly value?: unknown };
 }
 
-/** In the words of the error, with the line of the script where that is known. */
+/** Returns the message of the error, with the line of the script if known. */
 function describeError({ exception, lineNumber, text }: ExceptionDetails): string {
   const { description, subtype, value } = exception ?? { description: text };
   const said = (description ?? String(value)).slice(0, maxLookedAt);
   const [message = said, frame] = subtype === 'error' ? said.split('\n    at ') : [said];
-  // What is evaluated has no address, and begins a line before the script. A syntax error has no frame, but its own line.
+  // The evaluated code has no URL and starts one line before the script. A syntax error has no stack frame, but a line number.
   const line = frame === undefined ? lineNumber : Number(/<anonymous>:(\d+):\d+\)?$/.exec(frame)?.[1] ?? 1) - 1;
   const start = [...message].slice(0, maxErrorCharacters).join('');
   return line > 0 ? `${start} (line ${line})` : start;

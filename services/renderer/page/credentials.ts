@@ -13,15 +13,15 @@ type Credentials = Pick<CaptureSecrets, 'headers' | 'cookies' | 'auth'>;
 type WantedCookie = NonNullable<CaptureSecrets['cookies']>[number];
 
 /**
- * Gives a page that has been nowhere yet what it is let in with. Headers and login are for the origin that is asked for and no
- * other, wherever the page moves on to; headers also for the origins of `headersFor`. Supplied html has no origin of its own.
+ * Sets headers, cookies and HTTP login of a page before its first navigation. Headers and login apply only to the origin of the request's
+ * URL, even if the page navigates elsewhere; headers also apply to the origins in `headersFor`. Supplied HTML has no origin.
  *
- * Headers do not reach what the protocol does not pause for a page: WebSockets, the first requests of a service worker that somebody
- * else, such as blocking, has paused as well and lets go earlier, the scripts of service workers and of workers that
- * workers start, and what shared workers ask for.
+ * The protocol does not pause some requests, so headers are missing from: WebSockets, the first requests of a service worker that another
+ * session (such as blocking) also paused and continued earlier, the scripts of service workers and of nested workers, and the requests of
+ * shared workers.
  *
  * @throws ServiceError CAPTURE_FAILED that names a cookie which the browser refuses
- * @throws Error of the driver, which may quote any of it
+ * @throws Error of the driver, whose message may contain secrets
  */
 export async function setCredentials(
   open: OpenPage,
@@ -50,11 +50,11 @@ interface Login {
   readonly origin: string;
 }
 
-/** Sends headers and login where they belong, from the page, its frames and its workers. */
+/** Adds headers and login to matching requests of the page, its frames and its workers. */
 async function guardRequests({ page, answerLogins, deadline }: OpenPage, { headers, login }: Rights): Promise<void> {
   const origins = [...new Set([...(headers?.origins ?? []), ...(login ? [login.origin] : [])])];
   if (origins.length === 0) return;
-  // An address may have a name and a password before its host. What else these match is told by its origin.
+  // A URL may have a user name and a password before its host. Other URLs that match the pattern are excluded by their origin.
   const patterns = origins.flatMap((origin) => [
     { urlPattern: `${origin}/*` },
     { urlPattern: `${origin.replace('//', '//*@')}/*` },
@@ -68,21 +68,21 @@ async function guardRequests({ page, answerLogins, deadline }: OpenPage, { heade
       target.on('Fetch.authRequired', (asked) => {
         const { requestId } = asked;
         const authChallengeResponse = answer(asked);
-        // Rejects when the page or the request went away meanwhile.
+        // Rejects if the page or the request is gone.
         target.send('Fetch.continueWithAuth', { requestId, authChallengeResponse }).catch(() => undefined);
       });
     }
     await target.send('Fetch.enable', { patterns, handleAuthRequests: login !== undefined });
   };
-  // In the full browser, somebody else is asked first.
+  // In the full browser, another session gets the login challenge first.
   if (login) answerLogins(answerOnce(login));
-  // A session of its own: what others do with theirs does not end it.
+  // A separate session, so that other users of the page's session cannot disable this one.
   const session = await page.context().newCDPSession(page);
   await new TargetTree({ frame: prepare, worker: prepare }).attach(session);
 }
 
 /**
- * Each hop of a redirect is paused by itself: what was set for one is not sent with the next.
+ * Each hop of a redirect is paused separately: headers that were set for one hop are not sent with the next.
  *
  * @throws ServiceError CAPTURE_FAILED for headers that the browser refuses
  */
@@ -100,7 +100,7 @@ async function continueRequest(
   } catch {
     const isThere = await target.send('Fetch.failRequest', { requestId, errorReason: 'Failed' }).then(
       () => true,
-      // The page, the frame or the request went away meanwhile.
+      // The page, the frame or the request is gone.
       () => false,
     );
     if (isThere)
@@ -110,14 +110,14 @@ async function continueRequest(
   }
 }
 
-/** Of two with one name, the browser takes the last. */
+/** If two headers have the same name, the browser uses the last one. */
 function mergeHeaders(theirs: Readonly<Record<string, string>>, ours: Readonly<Record<string, string>>) {
-  // Of the cookies the protocol names only some. Where it is given none, the browser sends all that belong there.
+  // The protocol lists only some of the cookies. If the list has no cookie header, the browser sends all cookies of the URL.
   const kept = Object.entries(theirs).filter(([name]) => name.toLowerCase() !== 'cookie');
   return [...kept, ...Object.entries(ours)].map(([name, value]) => ({ name, value }));
 }
 
-/** Answers each request once: a server that asks again does not want these. */
+/** Answers each request once: if a server asks again, it refused these credentials. */
 function answerOnce({ username, password, origin }: Login): LoginAnswer {
   const answered = new Set<string>();
   return ({ requestId, authChallenge }) => {
@@ -132,12 +132,12 @@ type StoredCookie = Pick<Cookie, 'name' | 'value' | 'domain' | 'path'> & Partial
 
 async function addCookies(context: BrowserContext, cookies: readonly WantedCookie[], pageUrl: string): Promise<void> {
   const wanted = cookies.map((cookie) => locateCookie(cookie, pageUrl));
-  // It takes all or none, and does not say which one it refuses.
+  // The browser adds all cookies or none, and does not say which one it refuses.
   const added = await tryAdding(context, wanted);
   for (const cookie of added ? [] : wanted) {
     if (!(await tryAdding(context, [cookie]))) throw refusedCookie(cookie);
   }
-  // Some it drops in silence. Paths are counted only, for it writes them in its own way.
+  // The browser drops some cookies without an error. Paths are only counted, because the browser normalizes them.
   const stored = await context.cookies();
   const dropped = wanted.find((cookie) => {
     const paths = new Set(wanted.filter((one) => isSibling(one, cookie)).map(({ path }) => path));
@@ -152,7 +152,7 @@ const tryAdding = (context: BrowserContext, cookies: StoredCookie[]) =>
     () => false,
   );
 
-/** Where a cookie belongs, as the browser has it: a domain that begins with a dot has its subdomains with it. */
+/** Resolves the scope of a cookie as browsers do: a domain with a leading dot includes its subdomains. */
 function locateCookie({ url, domain, path = '/', ...cookie }: WantedCookie, pageUrl: string): StoredCookie {
   const { secure = domain === undefined && new URL(url ?? pageUrl).protocol === 'https:' } = cookie;
   const host = new URL(domain === undefined ? (url ?? pageUrl) : `http://${domain.replace(/^\./, '')}`).hostname;

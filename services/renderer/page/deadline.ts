@@ -2,8 +2,8 @@ import { DeadlineError, onAbort, untilAborted, withDeadline } from '@webcapture/
 import { type FailureCause, ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 /**
- * The deadline of a capture, and the events that end it at once (cancelled, page crashed, browser gone). Every await of a
- * capture that depends on the outside goes through {@link CaptureDeadline.run}.
+ * The deadline of a capture, and the events that end it early (cancelled, page crashed, browser lost). Every await of a capture that
+ * depends on something external goes through {@link CaptureDeadline.run}.
  */
 export class CaptureDeadline {
   readonly #end: number;
@@ -12,7 +12,7 @@ export class CaptureDeadline {
   readonly #release: () => void;
   /** Cause of a time-out: `service` until the navigation begins. */
   causedBy: FailureCause = 'service';
-  /** Called at the end of each wait that has a time-out besides the deadline; `startedAt` by `performance.now()`. */
+  /** Called at the end of each wait that has its own timeout. `startedAt` is a `performance.now()` value. */
   onWait?: (what: string, startedAt: number, timedOut: boolean) => void;
 
   /** @param signal aborts when the capture is cancelled */
@@ -27,26 +27,26 @@ export class CaptureDeadline {
     );
   }
 
-  /** Milliseconds until the deadline; never less than 0. */
+  /** Milliseconds until the deadline, at least 0. */
   get remainingMs(): number {
     return Math.max(0, this.#end - performance.now());
   }
 
-  /** The capture is over. */
+  /** Call when the capture is over. */
   release(): void {
     this.#release();
   }
 
-  /** Ends the capture: whatever it waits for rejects with this. The first reason counts. */
+  /** Ends the capture: its current wait rejects with this error. Only the first call has an effect. */
   abort(error: ServiceError): void {
     this.#aborted.abort(error);
   }
 
   /**
-   * The work's result.
+   * Returns the result of the work.
    *
    * @throws DeadlineError after `timeoutMs`
-   * @throws ServiceError CAPTURE_TIMEOUT when the deadline of the capture comes first, or the reason of an abort
+   * @throws ServiceError CAPTURE_TIMEOUT if the deadline of the capture comes first, or the reason of an abort
    */
   async run<T>(work: Promise<T>, timeoutMs: number, what: string): Promise<T> {
     const { remainingMs } = this;
@@ -54,7 +54,7 @@ export class CaptureDeadline {
     let timedOut = false;
     const isLast = remainingMs <= timeoutMs;
     const aborting = untilAborted(work, this.#aborted.signal);
-    // A step of the work may run into a time-out of its own, which says nothing of the deadline.
+    // A step of the work may hit its own timeout, which is unrelated to the capture's deadline.
     let isDone = false;
     const noted = aborting.finally(() => (isDone = true));
     try {
@@ -70,7 +70,7 @@ export class CaptureDeadline {
 
   #timedOut(cause: unknown): ServiceError {
     const seconds = Math.round(this.#timeoutMs / 1000);
-    return new ServiceError('CAPTURE_TIMEOUT', `The capture took longer than the ${seconds} s that it may.`, {
+    return new ServiceError('CAPTURE_TIMEOUT', `The capture timed out after ${seconds} s.`, {
       causedBy: this.causedBy,
       cause,
     });

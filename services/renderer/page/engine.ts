@@ -11,27 +11,25 @@ import { BrowserSilentError, render, type RenderDeps, type Rendering, type Rende
 export type { RenderSource } from './navigate.ts';
 export type { Rendering, RenderRequest } from './render.ts';
 
-/** What the operator decides of the engine. */
+/** Settings of the engine that the operator controls. */
 export interface RenderEngineConfig extends BrowsersConfig {
-  /** A script or stylesheet that does not begin within so many milliseconds is given up; by default half of `timeout`. */
+  /** Maximum wait for the response to a request for a script or stylesheet, in milliseconds. Default: half of `timeout`. */
   readonly responseTimeoutMs?: number;
-  /** The scripts of a page that answers no question for this many milliseconds are stopped; by default each step has a limit. */
+  /** The scripts of a page that does not respond for this many milliseconds are stopped. Default: the limit of each step applies. */
   readonly answerTimeoutMs?: number;
 }
 
 export interface RenderEngine {
   /**
-   * Renders one page.
+   * Renders one page. If a capture times out while its browser does not respond, it is retried once in a separate browser.
    *
-   * A capture that times out while its browser does not answer is tried once more, in a browser of its own.
-   *
-   * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT, PAGE_TOO_LARGE, or CAPTURE_FAILED; the cause of
-   *   the last one is a BrowserLostError when the browser went away, which may not be the page's fault, and a
-   *   PageLimitError when the page took more than it may
+   * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT, PAGE_TOO_LARGE, or CAPTURE_FAILED. The cause of CAPTURE_FAILED
+   * is a BrowserLostError if the browser went away, which may not be the page's fault, and a PageLimitError if the page exceeded a
+   * resource limit.
    */
   render(request: RenderRequest): Promise<Rendering>;
   browserState(): BrowserState;
-  /** Ends the browsers, with whatever still runs in them. */
+  /** Closes the browsers and ends all captures that are running. */
   close(): Promise<void>;
 }
 
@@ -39,18 +37,18 @@ export interface RenderEngineDeps {
   readonly log: Logger;
   readonly egress: PageEgress;
   readonly blocker: Blocker;
-  /** Called for each capture that is ended since its page took too much. */
+  /** Called for each capture that is ended because its page exceeded a resource limit. */
   readonly onPageLimit?: (resource: Resource) => void;
-  /** Called for each capture that gets the page of an earlier one of its account. */
+  /** Called for each capture that reuses the page of an earlier capture of the same account. */
   readonly onPageReused?: () => void;
-  /** Called for each page that another capture of its account was to use. */
+  /** Called with the outcome for each page that was selected for reuse. */
   readonly onWipe?: (outcome: WipeOutcome) => void;
 }
 
 /**
- * Starts the browsers, one for each capture that can run at a time, with warm pages.
+ * Starts one browser for each concurrent capture, with warm pages.
  *
- * @throws Error that says what is missing, when the browser or its sandbox cannot be started
+ * @throws Error that says what is missing, if the browser or its sandbox cannot be started
  */
 export async function startRenderEngine(config: RenderEngineConfig, deps: RenderEngineDeps): Promise<RenderEngine> {
   const browsers = await startBrowsers(config, deps);
@@ -65,7 +63,7 @@ export async function startRenderEngine(config: RenderEngineConfig, deps: Render
 
 const isSilence = (error: unknown) => error instanceof ServiceError && error.cause instanceof BrowserSilentError;
 
-/** Renders a page, and once more in a browser of its own where the browser did not answer. */
+/** Renders a page. Retries once in a separate browser if the first browser did not respond. */
 async function renderTwice(
   request: RenderRequest,
   deps: RenderDeps,
@@ -75,12 +73,12 @@ async function renderTwice(
     return await render(request, deps);
   } catch (error) {
     if (!isSilence(error)) throw error;
-    log.warn({ err: error }, 'a capture timed out in a browser that did not answer; trying again in another one');
+    log.warn({ err: error }, 'capture timed out in an unresponsive browser; retrying in another browser');
   }
   try {
     return await render({ ...request, ownBrowser: true }, deps);
   } catch (error) {
-    // Twice, and in a browser that did nothing else.
+    // Both attempts failed, the second in a browser that ran nothing else.
     if (!isSilence(error)) throw error;
     onPageLimit?.('messages');
     throw new ServiceError('CAPTURE_FAILED', floodMessage, {

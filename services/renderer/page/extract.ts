@@ -10,13 +10,13 @@ import { writeMarkdown } from './scripts/markdown.ts';
 import { selecting } from './scripts/selecting.ts';
 import { readerOf, walkPage, writeText } from './scripts/walking.ts';
 
-/** What is not read by then is left out. The page stands still meanwhile. */
+/** Content that is not read within this time is left out. Extraction blocks the page. */
 const maxReadMs = 2000;
 
 /**
- * Takes the parts of a page that were asked for, as it stands.
+ * Extracts the requested parts of the page in its current state.
  *
- * @returns null when the page does not answer, or moves on again and again
+ * @returns null if the page does not respond, or keeps navigating
  */
 export async function extract({ world }: OpenPage, names: readonly ExtractName[]): Promise<Extracted | null> {
   const limits = { maxBytes: maxExtractedBytes, maxMs: maxReadMs, noUrl: htmlUrl };

@@ -6,7 +6,7 @@ import type { OpenPage } from './open.ts';
 import type { RenderReport } from './report.ts';
 
 const callTimeoutMs = 5000;
-/** Of what a page says of its own error. */
+/** Maximum length of an error message of the page. */
 const maxErrorCharacters = 200;
 
 /** The first error of a page's scripts. */
@@ -14,19 +14,19 @@ export interface ConsoleWatch {
   readonly error: string | undefined;
 }
 
-/** Listens to the errors of the page's scripts: what they write to the console as one, and what they do not catch. */
+/** Records the first error of the page's scripts: `console.error`, a failed `console.assert` or an uncaught exception. */
 export async function watchConsole({ page, deadline }: OpenPage): Promise<ConsoleWatch> {
   return deadline.run(listen(page), callTimeoutMs, 'listening to the console');
 }
 
 async function listen(page: Page): Promise<ConsoleWatch> {
-  // A session of its own: nobody else is told what the page logs.
+  // A separate session, so that other sessions get no events for the page's log.
   const session = await page.context().newCDPSession(page);
   let first: string | undefined;
   const note = (text: string) => {
     if (first !== undefined) return;
     first = text;
-    // One is enough, and a page may have them without end.
+    // One error is enough, and a page may log errors endlessly.
     session.send('Runtime.disable').catch(() => undefined);
   };
   session.on('Runtime.consoleAPICalled', ({ type, args }) => {
@@ -45,9 +45,9 @@ async function listen(page: Page): Promise<ConsoleWatch> {
 }
 
 /**
- * Holds a capture against what its client does not want.
+ * Compares a capture with the `failOn` conditions of its request.
  *
- * @throws ServiceError CAPTURE_FAILED that says what it is
+ * @throws ServiceError CAPTURE_FAILED that names the condition
  */
 export function assertWanted(
   { status = [], blank, challenge }: FailOn,

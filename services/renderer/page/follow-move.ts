@@ -7,7 +7,7 @@ import { untilFrames } from './scripts/waits.ts';
 
 const callTimeoutMs = 5000;
 
-/** Whether what was done to the page has begun a navigation; the page tells of that within two frames. */
+/** Returns whether an action on the page has started a navigation. The page reports a navigation within two frames. */
 export async function hasMoved({ world, document }: OpenPage): Promise<boolean> {
   try {
     await world.call(untilFrames, [2], { timeoutMs: callTimeoutMs, what: 'frames' });
@@ -19,7 +19,10 @@ export async function hasMoved({ world, document }: OpenPage): Promise<boolean> 
   }
 }
 
-/** Waits for the document that the page moves on to, as far as `waitUntil` says; one that does not get there is taken as it stands. */
+/**
+ * Waits until the page's next document has reached `waitUntil`. If the document does not get there in time, the capture continues with
+ * what is loaded.
+ */
 export async function followMove(
   open: OpenPage,
   { timeout, waitUntil }: Pick<RenderOptions, 'timeout' | 'waitUntil'>,

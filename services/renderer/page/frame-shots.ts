@@ -3,12 +3,12 @@ import { findFrames, putFrameBack, showFrame } from './scripts/frame-shots.ts';
 import { everyElement } from './scripts/tree.ts';
 
 const callTimeoutMs = 5000;
-/** For all frames of a page: one takes about 100 ms. */
+/** For all frames of a page. One frame takes about 100 ms. */
 const budgetMs = 6000;
-/** Of a frame, in viewports. */
+/** Maximum number of viewport heights that are captured of one frame. */
 const maxPieces = 10;
 
-/** A picture of a piece of a frame, and where that is in the page, in CSS pixels. */
+/** A picture of a piece of a frame, and its position in the page in CSS pixels. */
 export interface FramePiece<T> {
   readonly x: number;
   readonly y: number;
@@ -16,10 +16,10 @@ export interface FramePiece<T> {
 }
 
 /**
- * Takes frames of other origins that are out of sight. They are drawn by other processes, which draw what is in sight only: each is shown
- * in the viewport for a moment.
+ * Captures frames of other origins outside the viewport. Another process renders such a frame, and it draws only what is in the viewport.
+ * So each frame is moved into the viewport for a moment.
  *
- * @param take takes the picture of a part of the viewport
+ * @param take takes a picture of a part of the viewport
  */
 export async function takeFrames<T>(
   { world, emulation }: OpenPage,

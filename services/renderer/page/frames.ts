@@ -10,19 +10,19 @@ import { PageWorld } from './world.ts';
 
 /** A frame in the page. */
 export interface PageFrame {
-  /** In the protocol. */
+  /** Frame id in the protocol. */
   readonly id: string;
   readonly world: PageWorld;
 }
 
-/** Maximum number of frames that are looked at. A page with more of them has advertising in the rest. */
+/** Maximum number of frames that are examined. On pages with more frames, the others are mostly ads. */
 const maxFrames = 20;
-/** For an answer of the browser or of a frame, which take milliseconds; on a machine with many captures more than a second. */
+/** For a response of the browser or of a frame. It takes milliseconds, or more than a second on a machine with many captures. */
 const answerTimeoutMs = 3000;
 
 /**
- * The frames of a page. Full Chromium (`antiBot`) runs those of other sites in separate processes, which the session of the page does not
- * reach. A second session follows them; it is opened only for a page with such a frame.
+ * The frames of a page. Full Chromium (`antiBot`) runs frames of other sites in separate processes, which the page's session does not
+ * reach. A second session follows them. It is opened only for a page with such a frame.
  */
 export class PageFrames {
   readonly #page: Page;
@@ -32,7 +32,7 @@ export class PageFrames {
   readonly #deadline: CaptureDeadline;
   #followed: Promise<{ readonly session: OwnSession; readonly tree: TargetTree }> | undefined;
 
-  /** @param world of the page's own document */
+  /** @param world of the page's main document */
   constructor(page: Page, cdp: PageSession, mainFrameId: string, world: PageWorld, deadline: CaptureDeadline) {
     this.#page = page;
     this.#cdp = cdp;
@@ -41,12 +41,12 @@ export class PageFrames {
     this.#deadline = deadline;
   }
 
-  /** Whether the page has no frame. Does not ask the browser. */
+  /** Whether the page has no frames. Does not ask the browser. */
   get isEmpty(): boolean {
     return this.#page.frames().length === 1;
   }
 
-  /** The frames that the page has now, at any depth. None where the browser does not answer. */
+  /** Returns the current frames of the page at any depth. Returns none if the browser does not respond. */
   async list(): Promise<readonly PageFrame[]> {
     if (this.isEmpty) return [];
     const all = await this.#find().catch(() => []);
@@ -56,14 +56,14 @@ export class PageFrames {
       .map(({ frameId, target }) => ({ id: frameId, world: new PageWorld(target, frameId, this.#deadline) }));
   }
 
-  /** Notes in the page how tall the contents of its frames are, for `findScroller`: a page cannot look into frames of other origins. */
+  /** Stores the content heights of the frames in the page for `findScroller`, because a page cannot read frames of other origins. */
   async noteHeights(): Promise<void> {
     const limit = { timeoutMs: answerTimeoutMs, what: 'measuring a frame' };
     const note = async ({ id, world }: PageFrame) => {
       const height = await world.call(readContentHeight, [], limit);
       await this.#world.callWithFrame(id, noteFrameHeight, [height], limit);
     };
-    // A frame may go away, or not answer, or be in another frame.
+    // A frame may disappear, not respond, or be nested in another frame.
     await Promise.allSettled((await this.list()).map(note));
   }
 

@@ -11,52 +11,55 @@ import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeav
 import { shareOfScenes } from './scripts/scenes.ts';
 import { findScroller, growScroller, hasLargeForeignFrame, scrollerHelpers } from './scripts/scrollers.ts';
 import { announceScroll, isLocked, scrollAsWheel } from './scripts/scrolling.ts';
-import { mayStyle } from './scripts/styles.ts';
+import { cssMayUse } from './scripts/styles.ts';
 import { everyElement, layOutAll } from './scripts/tree.ts';
 import { pinViewport } from './scripts/viewport-units.ts';
-import { untilFrames, untilObserved } from './scripts/waits.ts';
-import { holdEffects, scrollPage } from './scroll-page.ts';
+import { untilFrames, waitForIntersectionObservers } from './scripts/waits.ts';
+import { freezeScrollEffects, scrollPage } from './scroll-page.ts';
 import { assertHolds, maxCssHeight } from './size-limits.ts';
 import { maxTiles, tileHeight } from './tiles.ts';
 import { step } from './world.ts';
 
-/** What a page does on being scrolled, it does at the stations of a few steps; the rest is in sight when the viewport is tall. */
+/** Scroll handlers of a page run at these stops. A tall viewport then brings the rest into view. */
 const scrollSteps = 12;
 const callTimeoutMs = 5000;
 /** For a page that is not drawn. */
 const observeTimeoutMs = 150;
-/** For a page that cannot be scrolled because its loader still covers it. */
+/** For a page that cannot be scrolled because its loading screen still covers it. */
 const unlockTimeoutMs = 600;
-/** Of the viewport: a page whose scenes cover more than this is shown by them, and taken in tiles. */
+/** Share of the viewport. If scroll scenes cover more of it, the page is captured in tiles. */
 const maxSceneShare = 0.25;
 /** For pages that have not shown everything in the tall viewport: 4,000 px take 1.3 s. */
 const wheelBudgetMs = 3000;
-/** Scripts that copy the height of the viewport may take as many frames to give it back. */
+/** Scripts that copy the height of the viewport may take this many frames to restore it. */
 const maxSettleTurns = 5;
 
-/** The whole page, laid out and in sight. */
+/** The whole page, laid out and in view. */
 export interface FullPage {
   /** CSS pixels. */
   readonly height: number;
-  /** How far the content hangs out to the left of it, in CSS pixels. */
+  /** How far the content extends past the left edge, in CSS pixels. */
   readonly left: number;
-  /** It still grew when we stopped, or is taller than the picture may be. */
+  /** Whether the page was still growing when scrolling stopped, or is taller than the maximum picture. */
   readonly truncated: boolean;
-  /** It grew so much that its end was not scrolled to: if it grows once more, that is not its end. */
+  /** Whether the page grew so fast that scrolling did not reach its end. If it grows again, the result is truncated. */
   readonly mayGrow?: boolean;
-  /** `single`: the viewport shows all of it; `grown`: the page continues below the viewport; `tiles`: the page is taken place by place. */
+  /**
+   * `single`: the page fits the viewport. `grown`: the page continues below the viewport. `tiles`: the page is captured in one picture
+   * per scroll position.
+   */
   readonly strategy: CaptureStrategy;
-  /** It cannot be scrolled, and shows the viewport only, whatever lies below. */
+  /** Whether the page blocks scrolling. Then only the viewport is captured. */
   readonly isLocked: boolean;
 }
 
 /**
- * Wakes a page up: everything loads, appears and draws itself that does so when it comes into sight. The page is scrolled through, and
- * then laid out in a tall viewport until {@link fitFullPage} takes it back. It gets no `resize` event.
+ * Triggers everything that a page loads, reveals or draws when it comes into view. Scrolls through the page, then lays it out in a tall
+ * viewport until {@link refitHeight} restores the height. The page gets no `resize` event.
  *
  * @throws ServiceError PAGE_TOO_LARGE
  */
-export async function showFullPage(open: OpenPage, options: RenderOptions): Promise<FullPage> {
+export async function growToWholePage(open: OpenPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
   const scale = viewport.deviceScaleFactor;
   const maxHeight = maxCssHeight(format, scale);
@@ -79,18 +82,18 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
         step(watchScrollEffects),
       ],
       limitOf(measurePage),
-      [mayStyle, everyElement, ...scrollerHelpers],
+      [cssMayUse, everyElement, ...scrollerHelpers],
     ),
-    // Where banners are blocked, the lock that came with one is none.
+    // If cookie banners are blocked, ignore the scroll lock that a banner sets.
     options.block.cookieBanners ? false : call(isLocked, [unlockTimeoutMs]),
   ]);
   if (locked && hidden === null) {
     return { height: first.viewHeight, left: 0, truncated: false, strategy: 'single', isLocked: true };
   }
-  // A page that is too tall before it is scrolled need not be scrolled.
+  // A page that is too tall before scrolling fails at once.
   assertHolds(format, Math.round(viewport.width * scale), Math.round((first.height + (hidden ?? 0)) * scale));
   const { stillGrew, reachedEnd } = await scrollPage(open, scrollSteps);
-  await holdEffects(open);
+  await freezeScrollEffects(open);
   const [before, sceneShare] = await Promise.all([
     measureAtRest(open),
     call(shareOfScenes, []),
@@ -122,14 +125,14 @@ export async function showFullPage(open: OpenPage, options: RenderOptions): Prom
   };
 }
 
-/** Lays the page out in a tall viewport, without a `resize` event, so that everything comes into sight. */
+/** Lays the page out in a tall viewport without a `resize` event, so that everything is in view. */
 async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<void> {
-  // What holds the page is as tall as its content in any viewport.
+  // Makes a scroll container as tall as its content in any viewport.
   await world.callEach([step(hideResizes), step(growScroller)], limitOf(growScroller), [...scrollerHelpers]);
   await emulation.grow(height);
   const steps = [
     step(untilFrames, 2),
-    step(untilObserved, observeTimeoutMs),
+    step(waitForIntersectionObservers, observeTimeoutMs),
     step(announceScroll),
     step(untilFrames, 2),
     step(finishAnimations),
@@ -138,26 +141,26 @@ async function wakeUp({ world, emulation }: OpenPage, height: number): Promise<v
 }
 
 /**
- * Takes a page that is awake back to the viewport that was asked for, where it looks as it did in the tall one, and finds its height.
- * What is fixed to the viewport is where it belongs in the picture of the whole page.
+ * Restores the requested viewport height after {@link growToWholePage}, keeps what the tall viewport revealed, and measures the page's
+ * height. Moves fixed boxes to their places in the full-page picture.
  */
-export async function fitFullPage(open: OpenPage, whole: FullPage, options: RenderOptions): Promise<FullPage> {
+export async function refitHeight(open: OpenPage, fullPage: FullPage, options: RenderOptions): Promise<FullPage> {
   const { viewport, format } = options;
-  if (whole.isLocked) return whole;
+  if (fullPage.isLocked) return fullPage;
   const { world, emulation } = open;
   const maxHeight = maxCssHeight(format, viewport.deviceScaleFactor);
   const now = await measureAtRest(open);
-  const isSingle = whole.strategy === 'single';
-  if (isSingle && now.height <= viewport.height) return { ...whole, left: now.left };
-  // Content that has come in since made it taller than the viewport.
+  const isSingle = fullPage.strategy === 'single';
+  if (isSingle && now.height <= viewport.height) return { ...fullPage, left: now.left };
+  // Content that arrived since then made the page taller than the viewport.
   if (isSingle) await wakeUp(open, Math.min(now.height, maxHeight));
   const [, , unseen] = await world.callEach(
     [step(rememberRevealed), step(noteFixed), step(countUnseen), step(watchLeaving)],
     limitOf(rememberRevealed),
-    [...fixedHelpers, finishAnimations, mayStyle, everyElement],
+    [...fixedHelpers, finishAnimations, cssMayUse, everyElement],
   );
   await emulation.grow(viewport.height);
-  let { height: natural, stillGrows } = await settleInView(open, whole.height);
+  let { height: natural, stillGrows } = await settleInView(open, fullPage.height);
   if (unseen > 0) {
     await world.call(scrollAsWheel, [wheelBudgetMs], {
       timeoutMs: wheelBudgetMs + callTimeoutMs,
@@ -166,24 +169,24 @@ export async function fitFullPage(open: OpenPage, whole: FullPage, options: Rend
     ({ height: natural, stillGrows } = await settleInView(open, natural));
   }
   const height = Math.min(natural, maxHeight);
-  const strategy = whole.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
+  const strategy = fullPage.strategy === 'tiles' ? 'tiles' : height > viewport.height ? 'grown' : 'single';
   if (strategy === 'grown') {
     await world.callEach(
       [step(placeFixed, height), ...(format === 'pdf' ? [step(pinViewport)] : [])],
       limitOf(placeFixed),
-      [...fixedHelpers, mayStyle, everyElement],
+      [...fixedHelpers, cssMayUse, everyElement],
     );
   }
   const { left } = await measureAtRest(open);
-  const grew = stillGrows || (whole.mayGrow === true && height > whole.height);
-  return { ...whole, height, left, truncated: whole.truncated || grew || natural > height, strategy };
+  const grew = stillGrows || (fullPage.mayGrow === true && height > fullPage.height);
+  return { ...fullPage, height, left, truncated: fullPage.truncated || grew || natural > height, strategy };
 }
 
 /**
- * Measures the page in the viewport that was asked for, when scripts that copy its height have done so again.
+ * Measures the page in the requested viewport, after scripts that copy the viewport's height have updated it.
  *
- * @param expectedHeight in CSS pixels: a page of that height is at rest
- * @returns the last measures, and whether the page was still getting taller
+ * @param expectedHeight in CSS pixels: a page of this height is settled
+ * @returns the last measures, and whether the page was still growing
  */
 async function settleInView(
   { world }: OpenPage,
@@ -191,7 +194,7 @@ async function settleInView(
 ): Promise<PageMeasures & { readonly stillGrows: boolean }> {
   const steps = [
     step(untilFrames, 2),
-    step(untilObserved, observeTimeoutMs),
+    step(waitForIntersectionObservers, observeTimeoutMs),
     step(keepRevealed),
     step(finishAnimations),
     step(growScroller),
@@ -200,7 +203,7 @@ async function settleInView(
   ] as const;
   let last = expectedHeight;
   for (let turn = 1; ; turn += 1) {
-    const helpers = [mayStyle, ...scrollerHelpers, ...revealedHelpers];
+    const helpers = [cssMayUse, ...scrollerHelpers, ...revealedHelpers];
     const [, , , , , , measures] = await world.callEach(steps, limitOf(measurePage), helpers);
     if (turn === maxSettleTurns || measures.height === last) {
       return { ...measures, stillGrows: measures.height > last };
@@ -210,8 +213,8 @@ async function settleInView(
 }
 
 /**
- * On its way in or out, a part is of no size that counts. In one call, as an observer of the page may set a class in between whose
- * transition has only begun.
+ * Measures the page with animations finished, because an element that is being animated has no final size. Both steps run in one call:
+ * between two calls, an observer of the page could set a class that starts another transition.
  */
 async function measureAtRest({ world }: OpenPage): Promise<PageMeasures> {
   const [, measures] = await world.callEach([step(finishAnimations), step(measurePage)], limitOf(measurePage));

@@ -16,16 +16,16 @@ const parsed = ({ hide = [], remove = [] }: Unwanted): [hide: ParsedSelector[], 
   remove.map(parseSelector),
 ];
 
-/** Hides what the capture does not want, in every document of the page from now on. */
+/** Hides the elements of `hide` and `remove` in every document of the page from now on. */
 export async function hideFirst({ world, deadline }: OpenPage, options: Unwanted): Promise<void> {
   if (!isAsked(options)) return;
   await deadline.run(world.runFirst(adoptHiding, parsed(options), selecting), callTimeoutMs, 'hiding');
 }
 
 /**
- * Hides it where the page shows it in spite of {@link hideFirst}, and in shadow roots that the page has attached since. Waits for nothing in the page.
+ * Hides elements that are visible in spite of {@link hideFirst}, also in shadow roots attached since. Does not wait for the page.
  *
- * @throws ServiceError CAPTURE_FAILED that names a selector which the browser does not know
+ * @throws ServiceError CAPTURE_FAILED that names a selector which the browser does not support
  */
 export async function keepHidden({ world }: OpenPage, options: Unwanted): Promise<void> {
   if (!isAsked(options)) return;

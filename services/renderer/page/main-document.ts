@@ -1,6 +1,6 @@
 import type { Frame, Page, Request, Response } from 'playwright';
 
-/** What the main frame's last navigation came to. */
+/** The response to the last navigation of the main frame. */
 export interface DocumentAnswer {
   readonly url: string;
   readonly status: number;
@@ -8,7 +8,7 @@ export interface DocumentAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Follows the navigations of a page's main frame: redirects, and those that the page makes by itself. */
+/** Follows the navigations of a page's main frame: redirects, and navigations that the page starts. */
 export class MainDocument {
   readonly #page: Page;
   readonly #onMove: () => void;
@@ -19,11 +19,11 @@ export class MainDocument {
   #arrivals = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #stay = Promise.withResolvers<void>();
-  /** Where the document that is there came from. */
+  /** The request that loaded the current document. */
   #here: Request | undefined;
   #cutOff = Promise.withResolvers<void>();
 
-  /** @param onMove hears of each new document, and of each new fragment of the same one */
+  /** @param onMove called for each new document, and for each new fragment of the current one */
   constructor(page: Page, onMove: () => void) {
     this.#page = page;
     this.#onMove = onMove;
@@ -32,7 +32,7 @@ export class MainDocument {
     page.on('download', this.#downloaded);
   }
 
-  /** The address last asked for, redirects included. */
+  /** The URL that was requested last, including redirects. */
   get requestedUrl(): string | undefined {
     return this.#requested;
   }
@@ -41,35 +41,35 @@ export class MainDocument {
     return this.#answer;
   }
 
-  /** The last navigation, when it failed. */
+  /** The last navigation, if it failed. */
   get failure(): { readonly url: string; readonly netError: string } | undefined {
     return this.#failure;
   }
 
-  /** Whether the page is on its way to another document. */
+  /** Whether a navigation is under way. */
   get moving(): boolean {
     return this.#moving !== undefined;
   }
 
-  /** How many documents the page has come to. */
+  /** Number of documents that the page has loaded. */
   get arrivals(): number {
     return this.#arrivals;
   }
 
-  /** Resolves when the page is on its way nowhere. */
+  /** Resolves when no navigation is under way. */
   async settled(): Promise<void> {
     if (this.#moving !== undefined) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   /**
-   * Resolves when the page wanted to go on, but what came was no document (nothing, a file, an error). Chromium then
-   * does not tell any more when the page that is there has loaded.
+   * Resolves when a navigation ended without a new document (empty response, download or error). After that, Chromium no longer reports
+   * when the current page has loaded.
    */
   get stayed(): Promise<void> {
     return this.#stay.promise;
   }
 
-  /** Resolves when the document that is there has lost its rest: no state of it comes any more. */
+  /** Resolves when the transfer of the current document was cut off. The document reaches no further load state. */
   get cutOff(): Promise<void> {
     return this.#cutOff.promise;
   }
@@ -91,12 +91,12 @@ export class MainDocument {
   readonly #responded = (response: Response): void => {
     if (response.request() !== this.#moving) return;
     this.#answer = { url: response.url(), status: response.status(), headers: response.headers() };
-    // These leave the page where it is.
+    // These statuses leave the current page in place.
     if (response.status() === 204 || response.status() === 205) this.#stayed();
   };
 
   readonly #requestFailed = (request: Request): void => {
-    // One that is left for the next is cut off too, and nobody misses it.
+    // If a new navigation is under way, the transfer of the old document is cut off as well, which does not matter.
     if (request === this.#here && this.#moving === undefined) this.#cutOff.resolve();
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
@@ -111,13 +111,13 @@ export class MainDocument {
       this.#here = this.#moving;
       const before = this.#cutOff;
       this.#cutOff = Promise.withResolvers<void>();
-      // Who waits already, waits for what became of the page.
+      // Callers that wait on the old promise get the outcome of the new document.
       void this.#cutOff.promise.then(before.resolve);
     }
     this.#arrived();
   };
 
-  /** What turns out to be a file leaves the page where it is. (It is refused.) */
+  /** A response that turns out to be a download leaves the current page in place. The download is refused. */
   readonly #downloaded = (): void => this.#stayed();
 
   #stayed(): void {

@@ -10,9 +10,9 @@ import { selecting } from './scripts/selecting.ts';
 const callTimeoutMs = 5000;
 
 /**
- * Names the documents in which a selector matched nothing in time, and a frame in which it would match.
+ * Describes where a selector matched nothing in time, and names a frame in which it would match.
  *
- * @returns an empty text when the page does not answer
+ * @returns an empty text if the page does not respond
  */
 export async function explainMiss({ world }: OpenPage, selector: string): Promise<string> {
   const parts = parseSelector(selector);
@@ -60,9 +60,9 @@ export function sentencesOf(parts: readonly string[], search: Search): readonly 
   return sentences;
 }
 
-/** The error for a selector that our parser takes and the browser does not. */
+/** Returns the error for a selector that our parser accepts and the browser does not. */
 export function refusedSelector(name: string): ServiceError {
-  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser knows.`, {
+  return new ServiceError('CAPTURE_FAILED', `${name} is not a selector that the browser supports.`, {
     causedBy: 'client',
   });
 }

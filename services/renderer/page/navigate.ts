@@ -12,11 +12,11 @@ import { untilReady } from './scripts/waits.ts';
 export type RenderSource =
   { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
 
-/** A page may send the browser on by itself so often. */
+/** Maximum number of navigations that a page may start by itself. */
 const maxMoves = 10;
 
 /**
- * Opens the address and waits for `waitUntil`. Time counts from here.
+ * Opens the address and waits for `waitUntil`. `timeout` starts here.
  *
  * @returns the states that were not reached in time
  * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
@@ -25,19 +25,19 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
   const { document } = open;
   const end = performance.now() + options.timeout;
   const remaining = () => Math.max(1, end - performance.now());
-  // What came of a document that was cut off is shown, as a browser does; that it is not whole is told.
+  // A document that was cut off is shown as far as it loaded, as in a browser, and reported as incomplete.
   const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
   await commit(open, source, options);
   if (options.waitUntil === 'commit') return [];
 
   for (let moves = 0; ; moves += 1) {
     const parsed = await reach(open, 'domcontentloaded', remaining());
-    // Such a page is mostly blank, e.g. because a script in its head hangs.
+    // Such a page is mostly blank, for example because a script in its head hangs.
     if (parsed === 'late') throw unanswered(options.timeout, 'The page was not complete');
     if (missed(parsed)) return [options.waitUntil];
     const more = parsed === 'reached' && options.waitUntil !== 'domcontentloaded';
     if (more && missed(await reach(open, options.waitUntil, remaining()))) return [options.waitUntil];
-    // Many pages only send the browser on to the next one.
+    // Many pages only redirect to the next page by script.
     if (!document.moving || moves === maxMoves) return [];
     if (!(await arrives(open, remaining()))) return [options.waitUntil];
     throwIfLost(open);
@@ -45,7 +45,7 @@ export async function navigate(open: OpenPage, source: RenderSource, options: Re
 }
 
 /**
- * Refuses what is no page of the web before a browser hears of it: file:, view-source:, chrome:, about: and the like.
+ * Refuses file:, view-source:, chrome:, about: and other non-web addresses before the browser gets them.
  *
  * @throws ServiceError NAVIGATION_FAILED
  */
@@ -54,7 +54,7 @@ export function assertWeb(source: RenderSource): void {
   throw new ServiceError('NAVIGATION_FAILED', 'Only http and https addresses can be captured.');
 }
 
-/** @throws ServiceError when the last navigation of the page led to an error page of the browser's */
+/** @throws ServiceError if the last navigation of the page ended on an error page of the browser */
 export function throwIfLost({ page, proxySession, document }: OpenPage): void {
   const failed = page.url().startsWith('chrome-error:');
   const { failure, requestedUrl } = document;
@@ -69,7 +69,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
   const stopServing =
     source.kind === 'html' ? await deadline.run(serveHtml(open, source.html), timeout, 'the html') : null;
   try {
-    // The second limit is for a browser that does not even tell the time.
+    // The second limit is for a browser whose own timer does not work.
     await deadline.run(page.goto(url, { waitUntil: 'commit', timeout }), timeout + 1000, 'the navigation');
   } catch (error) {
     if (error instanceof ServiceError) throw error;
@@ -89,7 +89,7 @@ async function commit(open: OpenPage, source: RenderSource, { timeout }: RenderO
 
 type Reached = 'reached' | 'late' | 'cut off';
 
-/** Whether the page got there in time. */
+/** Waits for a load state and returns whether the page reached it in time. */
 async function reach(
   open: OpenPage,
   state: 'domcontentloaded' | 'load' | 'networkidle',
@@ -106,7 +106,7 @@ async function reach(
     return world.call(untilReady, [state], { timeoutMs, what: `waiting for ${state}` });
   })();
   const told = waited.then(() => (state === 'networkidle' && network.hasStalled ? seen : undefined));
-  // A world that ends with its document is no news: the other one goes on waiting.
+  // If the world ends with its document, the other promise decides.
   const reached = Promise.race([told, seen.catch(() => told)]).then(() => 'reached' as const);
   const cutOff = document.cutOff.then(() => 'cut off' as const);
   try {
@@ -117,7 +117,7 @@ async function reach(
   }
 }
 
-/** Whether the next page came in time. */
+/** Returns whether the next page arrived in time. */
 async function arrives({ document, deadline }: OpenPage, timeoutMs: number): Promise<boolean> {
   try {
     await deadline.run(document.settled(), timeoutMs, 'waiting for the next page');
@@ -128,30 +128,29 @@ async function arrives({ document, deadline }: OpenPage, timeoutMs: number): Pro
   }
 }
 
-/** The server answered, but not with a page: nothing, or a file to keep. */
+/** Returns the error for a response that is not a page: empty, or a download. */
 function emptyAnswer({ document }: OpenPage, cause: unknown): ServiceError | undefined {
   const { answer } = document;
   if (/net::ERR_(?!ABORTED)/.test(String(cause))) return undefined;
   if (answer === undefined || answer.url !== document.requestedUrl) return undefined;
   if (answer.status === 204 || answer.status === 205) {
-    const message = `The server answered ${answer.status}, which is no page.`;
+    const message = `The server answered with status ${answer.status} and without a page.`;
     return new ServiceError('NAVIGATION_FAILED', message, { cause });
   }
   const given = answer.headers['content-type']?.split(';')[0]?.trim() ?? '';
-  // The server may write there whatever it likes.
-  const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : 'a type unknown';
+  // The header may contain any text.
+  const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : 'unknown type';
   return new ServiceError('NAVIGATION_FAILED', `The address is a file to download (${type}), not a page.`, { cause });
 }
 
 function unanswered(timeout: number, what: string, cause?: unknown): ServiceError {
-  const message = `${what} within ${timeout} ms. A larger timeout gives it longer.`;
+  const message = `${what} within ${timeout} ms. Set a larger timeout to wait longer.`;
   return new ServiceError('CAPTURE_TIMEOUT', message, { causedBy: 'page', cause });
 }
 
 /**
- * Answers the navigation to {@link htmlUrl} with the html, inside of the browser. Everything else that the page asks
- * for takes its usual way. Call the returned function once the page has arrived: the address is then as dead as any
- * other of that origin.
+ * Answers the navigation to {@link htmlUrl} with the HTML inside the browser. All other requests of the page go to the network. Call the
+ * returned function when the page has arrived. After that, the address fails like any other of its origin.
  */
 async function serveHtml({ page, cdp, hasOwnSession }: OpenPage, html: string): Promise<() => Promise<void>> {
   const pattern = { urlPattern: htmlUrl, resourceType: 'Document' as const };

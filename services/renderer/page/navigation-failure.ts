@@ -2,7 +2,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { BrowserLostError, hasLostProxy } from '../browser/page.ts';
 import type { ProxySession } from '../egress/proxy.ts';
 
-/** What Chromium says of a navigation that came to nothing, in a client's words. `{host}` is filled in. */
+/** Chromium's error names, and the sentence that the client reads. `{host}` is replaced. */
 const sentences: readonly (readonly [RegExp, string])[] = [
   [/NAME_NOT_RESOLVED|NAME_RESOLUTION/, 'The name {host} could not be resolved.'],
   [/CONNECTION_REFUSED/, 'The connection to {host} was refused.'],
@@ -24,17 +24,17 @@ const sentences: readonly (readonly [RegExp, string])[] = [
   [/INVALID_URL|INVALID_ARGUMENT/, 'The address is not valid.'],
   [
     /CONTENT_DECODING|CONTENT_LENGTH|CHUNKED|INVALID_(HTTP_)?RESPONSE|HTTP2|QUIC|RESPONSE_HEADERS|HTTP_RESPONSE_CODE/,
-    '{host} did not answer as HTTP asks.',
+    'The response of {host} is not valid HTTP.',
   ],
-  [/BLOCKED_BY_(RESPONSE|CSP)/, '{host} forbids the browser to show this page.'],
+  [/BLOCKED_BY_(RESPONSE|CSP)/, '{host} does not allow the browser to show this page.'],
   [/PROXY|TUNNEL/, '{host} cannot be reached.'],
 ];
 
 /**
- * Why a navigation came to nothing, as the error that the client reads.
+ * Returns the error for the client whose navigation failed.
  *
- * @param url the address asked for last, after redirects
- * @param netError what Chromium says of it, e.g. `net::ERR_CONNECTION_REFUSED`
+ * @param url the URL that was requested last, after redirects
+ * @param netError Chromium's error, e.g. `net::ERR_CONNECTION_REFUSED`
  */
 export function navigationFailure(
   url: string,
@@ -43,7 +43,7 @@ export function navigationFailure(
   cause?: unknown,
 ): ServiceError {
   if (hasLostProxy(netError)) {
-    const lost = new BrowserLostError('the browser does not find its proxy', { cause });
+    const lost = new BrowserLostError('the browser cannot reach its proxy', { cause });
     return new ServiceError('CAPTURE_FAILED', 'The browser lost its connection. Send the request again.', {
       causedBy: 'service',
       cause: lost,
@@ -59,13 +59,13 @@ export function navigationFailure(
     case 'unresolved':
       return failed('The name {host} could not be resolved.');
     case 'unreachable':
-      return failed('The connection to {host} was refused, or it cannot be reached.');
+      return failed('The connection to {host} was refused, or {host} cannot be reached.');
     case 'connect-timeout':
-      return failed('{host} did not take the connection in time.');
+      return failed('{host} did not accept the connection in time.');
     case 'response-timeout':
       return failed('{host} did not answer in time.');
     case 'limit':
-      return failed('The page took more connections or data than a capture may.');
+      return failed('The page exceeded the limit of connections or data of a capture.');
     case 'closed':
     case undefined:
   }

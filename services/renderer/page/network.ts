@@ -6,49 +6,50 @@ import type { ProxySession } from '../egress/proxy.ts';
 /** Time without a request, as for Playwright's `networkidle`. */
 const quietMs = 500;
 
-/** A tenth of the quiet time, by which the wait may end late. */
+/** A tenth of the quiet time: the wait ends at most this much late. */
 const quietPollIntervalMs = 50;
-/** No look is so much later than the one before, unless this process stood still. */
+/** If two polls are further apart than this, the process was blocked. */
 const maxLookIntervalMs = 2 * quietPollIntervalMs;
-/** About a frame, in which a page shows what has come. */
+/** About one frame, in which a page shows a response. */
 const fetchPollIntervalMs = 20;
-/** Short against the 40 ms in which a page sends its next request. */
+/** Short compared with the 40 ms within which a page sends its next request. */
 const askPollIntervalMs = 5;
 /** Maximum time between messages that belong together. */
 const nextMessageMs = 250;
-/** A connection with this number of messages is a stream without an end. */
+/** A connection with this many messages is an endless stream. */
 const manyMessages = 10;
 
 export interface NetworkWatch {
   /**
-   * Resolves when no request has been waiting for its response, and no byte has come, for half a second. Time in which this
-   * process stood still does not count: what came meanwhile has not been seen yet.
+   * Resolves when no request has been waiting for its response, and no byte has arrived, for half a second. Time in which this process
+   * was blocked does not count, because what arrived meanwhile has not been processed yet.
    */
   untilQuiet(): Promise<void>;
-  /** Whether this process has stood still during `untilQuiet`, so that Playwright's own timer may have taken that for rest. */
+  /** Whether this process was blocked during `untilQuiet`. Playwright's own timer may have counted that time as quiet. */
   readonly hasStalled: boolean;
-  /** Whether anything that the page asked for has not come to its end. */
+  /** Whether any request of the page is unfinished. */
   readonly isLoading: boolean;
-  /** Whether the page's scripts wait for something that they asked the server for. */
+  /** Whether a request of the page's scripts is unfinished. */
   readonly isFetching: boolean;
   /**
-   * Resolves with true when they have what they asked for; with false when time is up, or when nothing more has come of an
-   * answer for half a second: then it is one that the page does not read.
+   * Resolves with true when the requests of the scripts have ended. Resolves with false after `timeoutMs`, or if a response has made no
+   * progress for half a second: the page does not read it.
    */
   untilFetched(timeoutMs: number): Promise<boolean>;
-  /** Whether a connection of the page has yet to bring its first message, or messages have just come. */
+  /** Whether a connection of the page waits for its first message, or messages have just arrived. */
   readonly isListening: boolean;
-  /** Resolves with true when the messages have come; with false when time is up. */
+  /** Resolves with true when the messages have arrived, with false after `timeoutMs`. */
   untilHeard(timeoutMs: number): Promise<boolean>;
-  /** Resolves when they ask for something, or after `timeoutMs`. */
+  /** Resolves when the scripts send a request, or after `timeoutMs`. */
   untilFetching(timeoutMs: number): Promise<void>;
   stop(): void;
 }
 
 /**
- * The browser calls a request under way until its body has been read, and many pages send `fetch` and never read what
- * comes: their network would be busy for ever. So the bytes are watched as they come in through the proxy session.
- * To be called before the navigation.
+ * Watches the requests of a page. Call it before the navigation.
+ *
+ * The browser counts a request as unfinished until its body has been read. Many pages send `fetch` and never read the response, so their
+ * network would never be idle. The bytes that arrive through the proxy session are watched instead.
  */
 export function watchNetwork(
   page: Page,
@@ -58,7 +59,7 @@ export function watchNetwork(
   const waiting = new Set<Request>();
   const loading = new Set<Request>();
   const fetching = new Set<Request>();
-  /** Open ones, of WebSockets and of server-sent events. */
+  /** Open WebSockets and server-sent event streams. */
   const connections = new Map<WebSocket | Request, Connection>();
   let lastEventAt = performance.now();
   let lastBytes = proxySession.stats().bytesReceived;
@@ -89,7 +90,7 @@ export function watchNetwork(
     socket.on('framereceived', () => connection.heard());
     socket.on('close', () => connections.delete(socket));
   };
-  // It is not told for which of them.
+  // The event does not say which stream it belongs to.
   const onEvent = () => {
     for (const [by, connection] of connections) if ('resourceType' in by) connection.heard();
   };
@@ -97,7 +98,7 @@ export function watchNetwork(
   cdp.on('Network.eventSourceMessageReceived', onEvent);
   const isListening = () => [...connections.values()].some((connection) => connection.isAwaited);
 
-  /** Notes what has happened since the last call (waiting for an answer counts), and tells for how long nothing has. */
+  /** Notes activity since the last call (waiting for a response counts), and returns the time without activity in milliseconds. */
   const observe = (isAwaited: boolean) => {
     const { bytesReceived } = proxySession.stats();
     if (bytesReceived !== lastBytes || isAwaited) {
@@ -162,7 +163,7 @@ export function watchNetwork(
   };
 }
 
-/** One that the page holds open to be sent messages. */
+/** A connection that the page keeps open to receive messages. */
 class Connection {
   #messages = 0;
   #lastAt = 0;
@@ -172,34 +173,34 @@ class Connection {
     this.#lastAt = performance.now();
   }
 
-  /** Whether its first message, or more of those that belong together, may be about to come. */
+  /** Whether its first message, or another message of the same group, may arrive soon. */
   get isAwaited(): boolean {
     if (this.#messages === 0) return true;
     return this.#messages < manyMessages && performance.now() - this.#lastAt < nextMessageMs;
   }
 }
 
-/** What a script asks for to show more of a page. Images have a wait of their own. */
+/** Resource types that can show more of a page. Images are waited for separately. */
 const contentTypes = new Set(['xhr', 'fetch', 'script', 'document']);
-/** What an app shows, and its parts. */
+/** Resource types that an app loads its content and parts with. */
 const fetchedTypes = new Set(['xhr', 'fetch', 'script']);
-/** What a frame is seen by. */
+/** Resource types that make up the content of a frame. */
 const frameTypes = new Set(['document', 'stylesheet', 'script', 'image', 'font']);
 
-/** Requests of the page that show more of it. */
+/** Requests of the page that can show more of it. */
 export const isContent = (request: Request): boolean => contentTypes.has(request.resourceType());
 
-/** Requests that the page's own scripts make, its workers among them; not those of its frames. */
+/** Requests of the page's own scripts and workers, without those of its frames. */
 function isFetched(request: Request, page: Page): boolean {
   return fetchedTypes.has(request.resourceType()) && frameOf(request) === page.mainFrame();
 }
 
-/** Requests of the frames in the page, whose documents may be out of our reach. */
+/** Requests of the frames in the page, whose documents may not be accessible. */
 export function isOfFrame(request: Request): boolean {
   return frameTypes.has(request.resourceType()) && Boolean(frameOf(request)?.parentFrame());
 }
 
-/** None while it is only being made (it is the page's own), and for what service workers ask for. */
+/** Undefined for requests of service workers, and for requests of the main frame before it is created. */
 function frameOf(request: Request): Frame | undefined {
   try {
     return request.frame();
@@ -208,7 +209,7 @@ function frameOf(request: Request): Frame | undefined {
   }
 }
 
-/** Requests of a kind that began since this was made and have not ended. */
+/** Counts requests of a kind that started after construction, and those that have not ended. */
 export class LoadingRequests {
   readonly #page: Page;
   readonly #isWanted: (request: Request) => boolean;
@@ -222,17 +223,17 @@ export class LoadingRequests {
     page.on('request', this.#began).on('requestfinished', this.#ended).on('requestfailed', this.#ended);
   }
 
-  /** How many there were at all. */
+  /** Number of requests so far. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** How many have not ended. */
+  /** Number of requests that have not ended. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Resolves when none is open. */
+  /** Resolves when no request is open. */
   async none(): Promise<void> {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

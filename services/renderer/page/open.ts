@@ -15,7 +15,7 @@ import { watchNetwork, type NetworkWatch } from './network.ts';
 import { mayReusePage, type ReusableRequest } from './reuse.ts';
 import { PageWorld } from './world.ts';
 
-/** A page of one capture, with all that its steps work with. */
+/** The page of one capture, with everything that the capture's steps need. */
 export interface OpenPage extends Pick<
   CapturePage,
   'page' | 'cdp' | 'hasOwnSession' | 'proxySession' | 'frameId' | 'answerLogins' | 'undoLater'
@@ -25,12 +25,12 @@ export interface OpenPage extends Pick<
   readonly world: PageWorld;
   readonly emulation: ViewportEmulation;
   readonly network: NetworkWatch;
-  /** The memory that its process may hold. */
+  /** Maximum memory of the page's process. */
   readonly pageBytes: number;
   readonly frames: PageFrames;
-  /** Whether the browser answers, within a second. */
+  /** Whether the browser responds within a second. */
   responds(): Promise<boolean>;
-  /** Runs when the capture is over. */
+  /** Registers a function that runs when the capture is over. */
   onRelease(cleanUp: () => void): void;
   /** Closes the page; never throws. */
   release(end?: Parameters<CapturePage['release']>[0]): Promise<void>;
@@ -40,10 +40,10 @@ const acquireTimeoutMs = 60_000;
 const setUpTimeoutMs = 10_000;
 
 /**
- * Takes a page and sets what it is seen with: viewport, scale, colour scheme. On a warm page that takes a few
- * milliseconds, so that any size can be served from the same pool.
+ * Takes a page from the pool and sets its viewport, scale and color scheme. On a warm page this takes a few milliseconds, so one pool
+ * serves all viewport sizes.
  *
- * @throws ServiceError CAPTURE_FAILED when there is no browser
+ * @throws ServiceError CAPTURE_FAILED if no browser is available
  */
 export async function openPage(
   { browsers, answerTimeoutMs }: { readonly browsers: Browsers; readonly answerTimeoutMs?: number | undefined },
@@ -55,7 +55,7 @@ export async function openPage(
   const reuseFor = mayReusePage(request) ? request.reuseFor : undefined;
   const acquiring = browsers.acquire({ antiBot, ownBrowser, reuseFor });
   const acquired = await deadline.run(acquiring, acquireTimeoutMs, 'opening a page').catch((error: unknown) => {
-    // It may still come: then nobody wants it.
+    // If the page arrives late, return it to the pool.
     void acquiring.then((late) => late.release()).catch(() => undefined);
     if (error instanceof BrowserLostError) throw browserLost(error);
     throw error;
@@ -94,7 +94,7 @@ export async function openPage(
       Promise.all([
         emulation.apply(),
         emulateFeatures(open, options),
-        // The viewport is going to grow.
+        // The viewport will grow.
         options.isFullPage ? world.runFirst(interceptResizes, []) : undefined,
         options.waitUntil === 'load' ? world.runFirst(watchFirstContent, []) : undefined,
         // Without a user gesture, the browser allows neither full screen nor picture-in-picture.
@@ -105,15 +105,15 @@ export async function openPage(
     );
     return open;
   } catch (error) {
-    // Nobody waits for what does not answer.
+    // Does not wait, because the browser may not respond.
     void open.release();
-    // It has been nowhere yet, and what hinders it is none of its own doing.
+    // The page has not navigated yet, so it did not cause the failure.
     if (error instanceof DeadlineError) throw browserLost(new BrowserLostError('the new page does not respond'));
     throw error;
   }
 }
 
-/** What is around the viewport; nothing, unless somebody looks for it. A phone shows its page on the whole of its screen. */
+/** Returns the screen and window around the viewport, if the capture emulates them. On a phone, the page fills the screen. */
 function windowOf(options: RenderOptions, { stealth }: Browsers): Window | undefined {
   const { antiBot, viewport, isMobile, screen = viewport } = options;
   if (antiBot && isMobile !== true) return stealth.window(viewport);
@@ -125,7 +125,7 @@ function windowOf(options: RenderOptions, { stealth }: Browsers): Window | undef
   };
 }
 
-/** What style sheets ask about; a fresh page is light and in motion already. */
+/** Emulates CSS media features. A fresh page already has the light scheme and animations. */
 async function emulateFeatures(
   { page, undoLater }: OpenPage,
   { colorScheme, reducedMotion }: RenderOptions,
@@ -139,18 +139,18 @@ async function emulateFeatures(
   await page.emulateMedia(features);
 }
 
-/** Ends the capture when its page dies, or takes too much. */
+/** Ends the capture if its page crashes or exceeds a resource limit. */
 function watch({ page, exceeded }: CapturePage, deadline: CaptureDeadline): () => void {
   const unusedUrl = page.url();
   const onCrash = () => {
-    // One that has been nowhere yet died of something else than what it was to show.
+    // A page that has not navigated yet did not crash because of its content.
     const isUnused = page.url() === unusedUrl;
-    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed, or took more memory than a page may.', {
+    const failure = new ServiceError('CAPTURE_FAILED', 'The page crashed or exceeded its memory limit.', {
       causedBy: 'page',
     });
     deadline.abort(isUnused ? browserLost(new BrowserLostError('an unused page crashed')) : failure);
   };
-  // It cannot close itself, and hears of the end of its browser before the browser's own object does.
+  // A page cannot close itself. This event arrives before Playwright's browser object reports the end of the browser.
   const onClose = () => deadline.abort(browserLost(new BrowserLostError()));
   page.on('crash', onCrash).on('close', onClose);
   const stopListening = onAbort(exceeded, () => deadline.abort(exceeded.reason as ServiceError));
@@ -167,9 +167,9 @@ function browserLost(cause: BrowserLostError): ServiceError {
   });
 }
 
-/** The page itself answers, and its scripts may never pause. */
+/** The process of the page answers this command, and the page's scripts may never pause. */
 const resizeTimeoutMs = 5000;
-/** Of a page that nobody sees drawn: paper is printed, whatever was drawn before. */
+/** Visible size of a page that is only printed, so its pixels are never needed. */
 const undrawnSize = { width: 16, height: 16 };
 
 type Viewport = RenderOptions['viewport'];
@@ -177,17 +177,17 @@ type Viewport = RenderOptions['viewport'];
 /** In CSS pixels. */
 interface Window {
   readonly screen: Size;
-  /** Undefined: as it is. */
+  /** Undefined: the outer size is not emulated. */
   readonly outer: Size | undefined;
 }
 
-/** What a page is seen in: its viewport, and the window and screen around that. */
+/** The viewport of a page, and the window and screen around it. */
 class ViewportEmulation {
   readonly #cdp: PageSession;
   readonly #deadline: CaptureDeadline;
   readonly #asked: Viewport;
   readonly #window: Window | undefined;
-  /** Whether what the page draws is ever seen. */
+  /** Whether the capture uses what the page draws on screen. */
   readonly #isDrawn: boolean;
   readonly #isMobile: boolean;
   readonly #antiBot: boolean;
@@ -195,7 +195,7 @@ class ViewportEmulation {
   #emulatesMobile: boolean;
   #width: number;
 
-  /** @param window around the viewport; without one there is nothing around it */
+  /** @param window around the viewport; if undefined, no window is emulated */
   constructor(
     { cdp, deadline }: { readonly cdp: PageSession; readonly deadline: CaptureDeadline },
     { viewport, isMobile, format, antiBot }: Pick<RenderOptions, 'viewport' | 'isMobile' | 'format' | 'antiBot'>,
@@ -205,32 +205,32 @@ class ViewportEmulation {
     this.#deadline = deadline;
     this.#asked = viewport;
     this.#window = window;
-    // With antiBot, the window is that of a person.
+    // With antiBot, the window must look like that of a person.
     this.#isDrawn = format !== 'pdf' || antiBot;
     this.#antiBot = antiBot;
-    // Paper has a layout of its own.
+    // Printing ignores the mobile layout.
     this.#isMobile = isMobile === true && format !== 'pdf';
     this.#viewport = viewport;
     this.#emulatesMobile = this.#isMobile;
     this.#width = viewport.width;
   }
 
-  /** As asked for, or after {@link flatten} as the page has it. */
+  /** The requested viewport, or the one that {@link useDesktopMetrics} has set. */
   get viewport(): Viewport {
     return this.#viewport;
   }
 
-  /** The width that the page is laid out in, in CSS pixels. */
+  /** The layout width of the page, in CSS pixels. */
   get width(): number {
     return this.#width;
   }
 
-  /** Whether pages decide by their viewport meta tag in which width they are laid out. */
+  /** Whether the viewport meta tag of the page sets its layout width. */
   get isMobile(): boolean {
     return this.#emulatesMobile;
   }
 
-  /** Shows the page in the viewport; a warm page has the default one already. */
+  /** Applies the viewport. A warm page already has the default one. */
   async apply(): Promise<void> {
     const { width, height, deviceScaleFactor } = this.#viewport;
     if (!this.#isDrawn) {
@@ -257,10 +257,10 @@ class ViewportEmulation {
   }
 
   /**
-   * Shows a page that was loaded as on a phone in a window as wide as the phone has laid it out, at the scale that fits it onto the
-   * phone: its picture stays the same, but it can be measured and grow like any other page.
+   * Shows a page that was loaded as on a phone in a desktop viewport as wide as its layout, scaled to the width of the phone. The picture
+   * stays the same, but the page can be measured and grow like any other page.
    */
-  async flatten(layoutWidth: number): Promise<void> {
+  async useDesktopMetrics(layoutWidth: number): Promise<void> {
     const { width, height, deviceScaleFactor } = this.#asked;
     const zoom = width / layoutWidth;
     this.#emulatesMobile = false;
@@ -273,8 +273,8 @@ class ViewportEmulation {
     await this.#override(this.#viewport, false);
   }
 
-  /** Undoes {@link flatten}, for the next page: it may be laid out in another width. */
-  async unflatten(): Promise<void> {
+  /** Undoes {@link useDesktopMetrics}, because the next document may have another layout width. */
+  async useMobileMetrics(): Promise<void> {
     if (this.#emulatesMobile === this.#isMobile) return;
     this.#emulatesMobile = this.#isMobile;
     this.#viewport = this.#asked;
@@ -283,17 +283,17 @@ class ViewportEmulation {
   }
 
   /**
-   * Lays the page out in a viewport of another height, while the surface that it is drawn on stays as it is: the page
-   * sees a taller window, with all of it in sight, but memory does not grow with it.
+   * Lays the page out in a viewport of another height, but keeps the size of the surface that it is drawn on. The page sees a taller
+   * window with everything in view, and memory does not grow.
    *
-   * @throws DeadlineError when the page does not answer
+   * @throws DeadlineError if the page does not respond
    */
   async grow(height: number): Promise<void> {
     await this.#override({ width: this.#width, height }, true);
   }
 
-  /** Lays the page out in another width from now on, by default in the height of the viewport. */
-  async layOutIn(width: number, height = this.#viewport.height): Promise<void> {
+  /** Changes the layout width, and optionally the height. */
+  async setLayoutWidth(width: number, height = this.#viewport.height): Promise<void> {
     this.#width = width;
     await this.grow(height);
   }
@@ -310,7 +310,7 @@ class ViewportEmulation {
       screenHeight: screen.height,
       ...(this.#isMobile ? { screenOrientation: orientationOf(screen) } : {}),
       dontSetVisibleSize,
-      // The full browser refuses to lock the orientation of a desktop's screen, as it does for people.
+      // Full Chromium refuses to lock the orientation of a desktop screen. With antiBot, keep that behavior.
       ...(this.#antiBot ? {} : { screenOrientationLockEmulation: true }),
     });
     await this.#deadline.run(resized, resizeTimeoutMs, 'resizing');
@@ -324,32 +324,32 @@ function orientationOf({ width, height }: Size) {
 }
 
 const layoutTimeoutMs = 3000;
-/** Phones enlarge a page no more than this, however narrow it says that it is. */
+/** Phones zoom into a narrow page at most this much. */
 const maxZoom = 5;
 
-/** Has a page that was loaded as on a phone laid out as it now is, for all that follows. Others stay as they are. */
+/** Freezes the layout of a page that was loaded as on a phone, for all following steps. Other pages do not change. */
 export async function keepMobileLayout({ world, emulation }: OpenPage): Promise<void> {
   if (!emulation.isMobile) return;
   const limit = { timeoutMs: layoutTimeoutMs, what: 'measuring' };
   const width = await world.call(readLayoutWidth, [], limit).catch((error: unknown) => {
-    // It does not answer: the width of the phone is that of most pages.
+    // The page does not respond. Most pages are as wide as the phone.
     if (error instanceof DeadlineError) return emulation.viewport.width;
     throw error;
   });
-  await emulation.flatten(Math.max(width, Math.ceil(emulation.viewport.width / maxZoom)));
+  await emulation.useDesktopMetrics(Math.max(width, Math.ceil(emulation.viewport.width / maxZoom)));
 }
 
-/** The options with the viewport that the page has now, which for a page that was loaded as on a phone is another one. */
+/** Returns the options with the current viewport of the page, which differs if the page was loaded as on a phone. */
 export const asLaidOut = ({ emulation }: OpenPage, options: RenderOptions): RenderOptions =>
   emulation.viewport === options.viewport ? options : { ...options, viewport: emulation.viewport };
 
 const stopTimeoutMs = 3000;
 
 /**
- * Ends the scripts of a page, for good, and its loading: one that was busy, or waited for what does not come, can then be
- * drawn as it stands. These commands are among the few that reach a page between two steps of its loop.
+ * Permanently stops the scripts and the loading of a page that is busy or still loading, so that its current state can be drawn. These
+ * are among the few commands that reach a page whose main thread is busy.
  *
- * @throws DeadlineError when the page does not answer even so
+ * @throws DeadlineError if the page still does not respond
  */
 export async function stopPage({ cdp, deadline }: OpenPage): Promise<void> {
   const stopped = Promise.all([

@@ -4,13 +4,13 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { htmlUrl } from '../html-url.ts';
 
 /*
- * What is read and changed in a PDF as Chromium writes it: all objects are in plain text, in a single section with a table of
- * references, and streams have their length in their dictionary.
+ * Reads and changes PDFs that Chromium wrote. Their objects are plain text in a single section with one cross-reference table, and each
+ * stream has its length in its dictionary.
  */
 
 export interface PrintedPdf {
   readonly bytes: Buffer;
-  /** Of the first page, in CSS pixels. */
+  /** Size of the first page, in CSS pixels. */
   readonly width: number;
   readonly height: number;
   readonly pages: number;
@@ -26,7 +26,7 @@ export function readPdf(bytes: Buffer): PrintedPdf {
   const box = mediaBox.exec(text);
   const pages = text.match(/\/Type \/Page\b/g)?.length ?? 0;
   if (box === null || pages === 0) {
-    throw new ServiceError('CAPTURE_FAILED', 'The browser made an empty file of the page. Send the request again.', {
+    throw new ServiceError('CAPTURE_FAILED', 'The browser returned an empty PDF. Send the request again.', {
       causedBy: 'service',
     });
   }
@@ -38,8 +38,8 @@ export function readPdf(bytes: Buffer): PrintedPdf {
 const backslash = 0x5c;
 
 /**
- * Writes relative links of supplied HTML as relative ones. Chromium resolves them against the address at which the HTML was opened, which
- * exists only inside of the renderer. The strings keep their length, so that the offsets in the file remain correct.
+ * Makes the links of supplied HTML relative again. Chromium resolves them against the address of the HTML, which exists only inside the
+ * renderer. The strings keep their length, so that the offsets in the file remain correct.
  */
 export function makeLinksRelative(bytes: Buffer): Buffer {
   const begin = `/URI (${htmlUrl}`;
@@ -57,12 +57,15 @@ export function makeLinksRelative(bytes: Buffer): Buffer {
 
 const withoutSpaces = (text: string) => text.replaceAll(/\s/gu, '');
 
-/** Of an object whose first entry is a title: its number, the title as a literal or as UTF-16 in hexadecimal digits, and the other entries. */
+/**
+ * Matches an object whose first entry is a title. Groups: its number, the title as a literal, the title as UTF-16 in hexadecimal digits,
+ * the other entries.
+ */
 const titled = /^(\d+) 0 obj\n<<\/Title (?:\(((?:[^\\()]|\\.)*)\)|<FEFF([\dA-F]*)>)\n(\/Dest [^]*?)\nendobj$/gm;
 
 /**
- * Gives bookmarks the spaces of their headings: Chromium composes a title of the letters that it draws, and draws no space at the end of
- * a line. New versions of the objects are appended to the file (an incremental update), so that all offsets in it remain correct.
+ * Restores spaces in the titles of bookmarks. Chromium builds a title from the letters that it draws, and it draws no space at the end of
+ * a line. Appends new versions of the objects to the file (an incremental update), so that all offsets remain correct.
  *
  * @param headings texts of the headings of the page
  */
@@ -92,17 +95,17 @@ export function spaceBookmarks(bytes: Buffer, headings: readonly string[]): Buff
 
 const utf16Of = (digits: string) => Buffer.from(digits, 'hex').swap16().toString('utf16le');
 
-/** A literal string of Chromium's is ASCII: other characters are written in octal digits. */
+/** Chromium writes literal strings in ASCII, with other characters as octal digits. */
 const unescaped = (literal: string) =>
   literal.replaceAll(/\\([0-7]{3}|.)/g, (_, code: string) =>
     code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : code,
   );
 
 /**
- * Whether no page shows more than one plain background: no text, no image and no shape.
+ * Whether the pages are blank: no text, image or shape, and at most one plain background color.
  *
- * @param bytes a file as Chromium wrote it, without an update
- * @param hasTemplates each page has a header or a footer, which do not count
+ * @param bytes a file as Chromium wrote it, without an incremental update
+ * @param hasTemplates whether the pages have a header or a footer, which are ignored
  */
 export function isBlankPdf(bytes: Buffer, hasTemplates: boolean): boolean {
   const text = bytes.toString('latin1');
@@ -119,7 +122,7 @@ export function isBlankPdf(bytes: Buffer, hasTemplates: boolean): boolean {
   return backgrounds.size <= 1;
 }
 
-/** Reads the table of references: its function returns where the object of a number begins. */
+/** Reads the cross-reference table. The returned function maps an object number to the offset of the object. */
 function readReferences(text: string): (id: number) => number {
   const entryBytes = 20;
   const start = Number(/startxref\n(\d+)\n/.exec(text.slice(-100))?.[1]);
@@ -127,10 +130,10 @@ function readReferences(text: string): (id: number) => number {
   return (id) => Number.parseInt(text.slice(start + entries + id * entryBytes).slice(0, entryBytes), 10);
 }
 
-/** A page that shows nothing is described in less. */
+/** The content stream of a blank page is smaller than this. */
 const maxBlankBytes = 1024 ** 2;
 
-/** Returns the stream of the object that begins at an offset; undefined where it is written in an unknown way, or is long. */
+/** Returns the stream of the object at an offset. Undefined if the format is unknown or the stream is too long. */
 function streamAt(bytes: Buffer, text: string, at: number): string | undefined {
   const header = /^\d+ 0 obj\n<<([^]*?)>> stream\n/.exec(text.slice(at, at + 1000));
   const length = /\/Length (\d+)(?! 0 R)/.exec(header?.[1] ?? '')?.[1];
@@ -145,7 +148,7 @@ function streamAt(bytes: Buffer, text: string, at: number): string | undefined {
   }
 }
 
-/** Chromium draws header and footer after the page, in a clip of the size of the paper. */
+/** Removes header and footer, which Chromium draws after the page in a clip of the size of the paper. */
 function withoutTemplates(content: string): string {
   let depth = 0;
   let last = content.length;
@@ -156,24 +159,24 @@ function withoutTemplates(content: string): string {
   return /^q\n0 0 [\d.]+ [\d.]+ re\nW\*? n\n/.test(content.slice(last)) ? content.slice(0, last) : content;
 }
 
-/** Of the paper, each way: a plain rectangle that is larger is a background. */
+/** Share of the paper's width and height. A larger plain rectangle is a background. */
 const minBackgroundShare = 0.5;
 
-/** Operators that draw nothing: they set the state of text, lines and colours, clip, and mark content for tags. */
+/** Operators that draw nothing: they set text, line and color state, clip, or mark content for tags. */
 const silent = new Set('W W* n h gs RG G w J j M d i BT ET Tf Tm Td Tr Tz Tc Tw BDC BMC EMC'.split(' '));
 
 /**
  * Whether the content of a page shows more than a background.
  *
  * @param size of the page, in points
- * @param backgrounds receives the colours of plain backgrounds
+ * @param backgrounds receives the colors of plain backgrounds
  */
 function showsMore(content: string, { width, height }: Size, backgrounds: Set<string>): boolean {
   type State = { readonly scale: readonly [x: number, y: number]; readonly colour: string };
   const saved: State[] = [];
   let state: State = { scale: [1, 1], colour: '' };
   let operands: string[] = [];
-  /** Whether all shapes and clips until here are rectangles as large as a background. */
+  /** Whether all shapes and clips so far are rectangles as large as a background. */
   let isPlain = true;
   for (const token of content.split(/\s+/)) {
     if (!/^[A-Za-z'"]/.test(token)) {
@@ -189,7 +192,7 @@ function showsMore(content: string, { width, height }: Size, backgrounds: Set<st
         break;
       case 'cm': {
         const [a = 0, b, c, d = 0] = operands.slice(-6).map(Number);
-        // What is turned is no background.
+        // A rotated shape is not a background.
         const isTurned = b !== 0 || c !== 0;
         state = { ...state, scale: isTurned ? [0, 0] : [state.scale[0] * a, state.scale[1] * d] };
         break;

@@ -12,7 +12,7 @@ import { keepDarkScheme, keepDrawings, readHeadings, usePaperAskedFor } from './
 import { noteFixedByPrint, noteFixedOnScreen, placeFixedOnce, printFixedHelpers } from './scripts/print-fixed.ts';
 import { keepRevealed, revealedHelpers } from './scripts/revealed.ts';
 import { findScroller, scrollerHelpers, unrollScroller } from './scripts/scrollers.ts';
-import { mayStyle } from './scripts/styles.ts';
+import { cssMayUse } from './scripts/styles.ts';
 import { everyElement } from './scripts/tree.ts';
 import { assertHolds } from './size-limits.ts';
 import { withLocalDates } from './template-date.ts';
@@ -25,19 +25,19 @@ interface Size {
 
 const printTimeoutMs = 60_000;
 const callTimeoutMs = 5000;
-/** How much smaller Chromium prints what is wider than the paper. */
+/** Chromium shrinks content that is wider than the paper by at most this factor. */
 const maxShrinking = 1.5;
-/** Printing rounds: the page of the whole content is made so much taller, in CSS pixels, until it holds all. */
+/** Extra height of the single page in each printing round, in CSS pixels, until one page holds the whole content. */
 const slack = [0, 1, 8, 40, 160] as const;
 
-/** What has to be done for a pdf before the page is opened. */
+/** Prepares a page for printing before it is opened. */
 export async function prepareForPrint(
   { page, deadline, undoLater }: OpenPage,
   { antiBot }: RenderOptions,
 ): Promise<void> {
-  // It is laid out for its medium later.
+  // The media type is set later.
   undoLater(() => page.emulateMedia({ media: null }));
-  // With antiBot no function of the page is replaced: it could tell.
+  // With antiBot, no function of the page is replaced, because the page could detect that.
   if (antiBot) return;
   const script = await deadline.run(
     page.addInitScript({ content: `(${keepDrawings.toString()})()` }),
@@ -50,22 +50,22 @@ export async function prepareForPrint(
 /**
  * Prints the page.
  *
- * @param whole the page laid out for one single page; undefined for paper
+ * @param fullPage the page laid out for one single page; undefined for paper
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT, CAPTURE_FAILED
  */
 export async function printPdf(
   open: OpenPage,
   options: RenderOptions,
-  whole: FullPage | undefined,
+  fullPage: FullPage | undefined,
 ): Promise<PrintedPdf & { readonly blank: boolean }> {
   const { locale, timezone, colorScheme } = options;
   if (colorScheme === 'dark') {
     await open.world.call(keepDarkScheme, [], { timeoutMs: callTimeoutMs, what: 'setting the color scheme' });
   }
   const pdf = locale === undefined ? options.pdf : withLocalDates(options.pdf, { locale, timezone, now: new Date() });
-  // Before it is printed: a page may go elsewhere after that.
+  // Headings are read before printing, because a page may navigate after it was printed.
   const headings = pdf.outline === true ? await headingsOf(open) : [];
-  const printed = await (whole ? printWhole(open, { ...options, pdf }, whole) : printPaper(open, pdf));
+  const printed = await (fullPage ? printWhole(open, { ...options, pdf }, fullPage) : printPaper(open, pdf));
   const blank = isBlankPdf(printed.bytes, headerAndFooter(pdf).displayHeaderFooter);
   return { ...printed, bytes: spaceBookmarks(printed.bytes, headings), blank };
 }
@@ -74,11 +74,11 @@ function headingsOf({ world }: OpenPage): Promise<readonly string[]> {
   return world.call(readHeadings, [], { timeoutMs: callTimeoutMs, what: 'reading headings' }, [everyElement]);
 }
 
-/** Measured: to print tables of 54,000 cells Chromium needs more than 768 MiB. Other elements need less. */
+/** Measured: to print tables with 54,000 cells, Chromium needs more than 768 MiB. Other elements need less. */
 const cellsOfMebibyte = 50_000 / 768;
 
 /**
- * Refuses tables that would end at the limit of the page's memory after a minute of printing.
+ * Rejects tables that would exceed the page's memory limit after a minute of printing.
  *
  * @throws ServiceError PAGE_TOO_LARGE
  */
@@ -92,7 +92,7 @@ export async function assertPrintable({ world, pageBytes }: OpenPage): Promise<v
 const usingPaper = ({ margin, hasCssMargin, preferCssPageSize }: PdfOptions, isSinglePage: boolean) =>
   step(usePaperAskedFor, hasCssMargin === true ? null : margin, isSinglePage, preferCssPageSize === true);
 
-/** As many pages of paper as it takes. */
+/** Prints on as many sheets as the content needs. */
 async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> {
   const limit = { timeoutMs: callTimeoutMs, what: 'what is on paper' };
   const steps = [
@@ -102,16 +102,16 @@ async function printPaper(open: OpenPage, pdf: PdfOptions): Promise<PrintedPdf> 
     step(unrollScroller),
     ...(pdf.fixed === 'repeat' ? [] : [step(placeFixedOnce)]),
   ];
-  const helpers = [mayStyle, everyElement, ...scrollerHelpers, ...revealedHelpers, ...printFixedHelpers];
+  const helpers = [cssMayUse, everyElement, ...scrollerHelpers, ...revealedHelpers, ...printFixedHelpers];
   await open.world.callEach(steps, limit, helpers);
   return print(open, pdf, inInches(paperSizeOf(pdf)), pdf.pageRanges);
 }
 
 /**
- * Shows the page to its scripts as paper will: by the rules for paper, in a viewport as large as what the margins leave of a
- * page. They hear of the new size, and draw charts for it; while it is printed they hear of nothing.
+ * Gives the page the layout of the paper: print media, in a viewport of the size that the margins leave. Scripts get the resize event now
+ * and redraw their charts. During printing they get no events.
  *
- * @returns what is left of a page, in CSS pixels
+ * @returns the height that the margins leave, in CSS pixels
  */
 export async function layOutForPaper(
   open: OpenPage,
@@ -123,63 +123,63 @@ export async function layOutForPaper(
   const column = inner(width, pdf.margin.left + pdf.margin.right);
   const tall = inner(height, pdf.margin.top + pdf.margin.bottom);
   const noting = { timeoutMs: callTimeoutMs, what: 'fixed elements' };
-  const helpers = [mayStyle, everyElement, ...printFixedHelpers];
+  const helpers = [cssMayUse, everyElement, ...printFixedHelpers];
   const isNoted = media === 'print' && pdf.fixed !== 'repeat';
   if (isNoted) await world.call(noteFixedOnScreen, [], noting, helpers);
-  // In this order: scripts that hear of the new width look at the page as it is laid out for paper.
+  // Media first: scripts that handle the new width must see the print layout.
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
   if (isNoted) await world.call(noteFixedByPrint, [], noting, helpers);
-  await emulation.layOutIn(column, tall);
+  await emulation.setLayoutWidth(column, tall);
   return { height: tall };
 }
 
-/** The paper that the page's own rules ask for, in millimetres: only a print tells which of them holds. */
+/** Returns the paper size that the page's @page rules set, in millimetres. Only a print shows which rule applies. */
 async function sizeByPage(open: OpenPage, pdf: PdfOptions): Promise<Size> {
   await open.world.callEach([usingPaper(pdf, false)], { timeoutMs: callTimeoutMs, what: 'setting the paper' });
-  // A page that goes back when it has been printed stays.
+  // Without a history, a page that navigates back after printing stays.
   const forgotten = open.cdp.send('Page.resetNavigationHistory');
   await open.deadline.run(forgotten, callTimeoutMs, 'clearing the history');
-  // Nobody sees this print: the tags would take most of its time.
+  // The result of this print is not used. Tags would take most of its time.
   const printed = await print(open, { ...pdf, tagged: false }, inInches(paperSizeOf(pdf)), '1');
   const [width, height] = [toMm(printed.width), toMm(printed.height)];
   if (Math.max(printed.width, printed.height) > maxSide.pdf) {
-    const message = `The page asks for paper of ${Math.round(width)} × ${Math.round(height)} mm, and a pdf holds ${maxPaperMm} mm. Send the request without pdf.preferCssPageSize.`;
+    const message = `The page sets a paper size of ${Math.round(width)} × ${Math.round(height)} mm, but a pdf page is limited to ${maxPaperMm} mm. Send the request without pdf.preferCssPageSize.`;
     throw new ServiceError('PAGE_TOO_LARGE', message);
   }
   return { width, height };
 }
 
 /**
- * Lays the page out as it will be printed on one page as wide as the viewport: by the rules for paper, in the column that
- * the margins leave. What is measured from then on is true of the print.
+ * Gives the page the layout of a single printed page as wide as the viewport: print media, in the column that the margins leave. Later
+ * measurements match the print.
  */
 export async function layOutForPrint(open: OpenPage, options: RenderOptions): Promise<void> {
   const { page, emulation, deadline, world } = open;
   const { media = 'print' } = options;
   const column = columnOf(options);
   await deadline.run(page.emulateMedia({ media }), callTimeoutMs, 'the print layout');
-  await emulation.layOutIn(column);
+  await emulation.setLayoutWidth(column);
   const { width } = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
-  // What is wider than the paper is printed smaller, as far as that goes.
+  // Content wider than the paper is shrunk, within Chromium's limit.
   const wider = Math.min(width, Math.floor(column * maxShrinking));
-  if (wider > column) await emulation.layOutIn(wider);
+  if (wider > column) await emulation.setLayoutWidth(wider);
 }
 
-/** The width that the margins leave, in the CSS pixels that the page is laid out in. */
+/** The width that the margins leave, in CSS pixels of the page's layout. */
 function columnOf({ pdf, viewport }: RenderOptions): number {
   const column = Math.floor((viewport.width - toPx(pdf.margin.left + pdf.margin.right)) / pdf.scale);
   if (column < 1) throw noRoom();
   return column;
 }
 
-/** One page, as wide as the viewport and as tall as the content. */
-async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPage): Promise<PrintedPdf> {
+/** Prints one page, as wide as the viewport and as tall as the content. */
+async function printWhole(open: OpenPage, options: RenderOptions, fullPage: FullPage): Promise<PrintedPdf> {
   const { pdf, viewport } = options;
   const limit = { timeoutMs: callTimeoutMs, what: 'measuring' };
   const [, { contentHeight }] = await open.world.callEach([usingPaper(pdf, true), step(measurePage)], limit);
-  // A page shorter than the viewport ends where its content does.
-  const flow = whole.height > viewport.height ? whole.height : Math.max(1, contentHeight);
-  const content = whole.isLocked ? whole.height : flow;
+  // A page shorter than the viewport ends where its content ends.
+  const flow = fullPage.height > viewport.height ? fullPage.height : Math.max(1, contentHeight);
+  const content = fullPage.isLocked ? fullPage.height : flow;
   const scale = pdf.scale * (columnOf(options) / open.emulation.width);
   const height = Math.ceil(content * scale + toPx(pdf.margin.top + pdf.margin.bottom));
   assertHolds('pdf', viewport.width, height);
@@ -189,8 +189,8 @@ async function printWhole(open: OpenPage, options: RenderOptions, whole: FullPag
   do {
     const tall = Math.min(height + (slack[turn] ?? 0), maxSide.pdf);
     const size = { width: viewport.width / pxPerInch, height: tall / pxPerInch };
-    // Of a page that cannot be scrolled, what lies below the viewport is not seen.
-    printed = await print(open, pdf, size, whole.isLocked ? '1' : '');
+    // If the page cannot be scrolled, content below the viewport is not printed.
+    printed = await print(open, pdf, size, fullPage.isLocked ? '1' : '');
     turn += 1;
   } while (printed.pages > 1 && turn < slack.length);
   return printed;
@@ -202,7 +202,7 @@ const inInches = ({ width, height }: Size): Size => ({ width: width / mmPerInch,
 
 /**
  * @param size of the paper, in inches
- * @param pageRanges those to print; all by default
+ * @param pageRanges pages to print; default: all
  */
 async function print(
   { cdp, deadline }: OpenPage,
@@ -243,7 +243,7 @@ async function print(
     }
     if (error instanceof Error && error.message.includes('Printing failed')) throw notPrinted(error, templates);
     if (error instanceof Error && error.message.includes('Page range exceeds page count')) {
-      const message = `pdf.pageRanges ${JSON.stringify(pageRanges)} has none of the pages of the document.`;
+      const message = `pdf.pageRanges ${JSON.stringify(pageRanges)} selects no page of the document.`;
       throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client', cause: error });
     }
     throw error;
@@ -253,16 +253,16 @@ async function print(
 type Templates = Pick<PdfOptions, 'headerTemplate' | 'footerTemplate'>;
 
 function notPrinted(cause: Error, { headerTemplate, footerTemplate }: Templates): ServiceError {
-  // Measured: 21,000 links were printed, 33,600 were not, and without tags they took more memory than a page may.
+  // Measured: 21,000 links were printed, 33,600 were not. Without tags, they exceeded the memory limit of a page.
   const many = 'too many links and elements for a pdf, which holds about 20,000 links';
   if (headerTemplate === undefined && footerTemplate === undefined) {
     return new ServiceError('PAGE_TOO_LARGE', `The page has ${many}. Use png or jpeg.`, { cause });
   }
-  const message = `The header or footer of the pdf asks for what is not in it, such as a font, or the page has ${many}.`;
+  const message = `The header or footer of the pdf uses a resource that is not embedded in it, such as a font, or the page has ${many}.`;
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client', cause });
 }
 
-/** Chromium writes a header or footer of its own where a template is empty. */
+/** If a template is empty, Chromium writes its own header or footer. */
 const emptyTemplate = '<span></span>';
 
 function headerAndFooter({ headerTemplate, footerTemplate }: Templates) {

@@ -5,7 +5,7 @@ import { DocumentGoneError } from '../browser/isolated-world.ts';
 import type { PageFrame } from './frames.ts';
 import { followMove } from './follow-move.ts';
 import type { OpenPage } from './open.ts';
-import { asksForPart } from './part.ts';
+import { requestsRegion } from './region.ts';
 import { scriptsHaveEnded } from './scripts/activity.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { fingerprintCanvas } from './scripts/canvases.ts';
@@ -14,57 +14,58 @@ import { isLiveFrame, untilFrames, untilTimersRan } from './scripts/waits.ts';
 import { step } from './world.ts';
 
 /**
- * For what changes what is in view, from when it is first looked for. In public reports of missing content, preloaders leave 1.2 s after load,
- * charts begin after 0.3 s and draw for 1 s, pages lead to another one after 1 s.
+ * For pending changes of visible content, from the start of the wait. In public reports of missing content, preloaders disappear 1.2 s
+ * after load, charts start after 0.3 s and draw for 1 s, and pages redirect after 1 s.
  */
 const readyTimeoutMs = 2500;
-/** For as long as there is more and more to see: twice as long, so that a typed headline of 80 letters at 60 ms is complete. */
+/** While the page keeps showing more: twice as long, so that a typed headline of 80 letters at 60 ms completes. */
 const progressTimeoutMs = 5000;
-/** What scripts put off to a timer this soon after load is part of the page. */
+/** Content that scripts defer to a timer this soon after load is part of the page. */
 const timerGraceMs = 20;
-/** An app fetches what it shows once it has loaded. In public reports it comes after 0.25 to 0.7 s; a poll never ends. */
+/** For data that an app fetches after load. In public reports it arrives after 0.25 to 0.7 s. Polling never ends. */
 const fetchTimeoutMs = 1500;
 /** Time within which a page sends its next request after a response: two frames, and the report of the browser. */
 const nextFetchMs = 40;
 const callTimeoutMs = 5000;
 const limit = (what: string) => ({ timeoutMs: callTimeoutMs, what });
 
-/** What became of a wait until a page is ready. */
+/** The result of a wait until a page is ready. */
 export interface Readiness {
-  /** Whether scripts may still do something. */
-  readonly mayMove: boolean;
+  /** Whether scripts may still change the page. */
+  readonly needsRestWait: boolean;
   readonly softTimeouts: readonly SoftTimeout[];
 }
 
 /**
- * Waits until a page that has loaded is ready: until no timer, frame callback, animation, request, message or navigation of its scripts is
- * due soon that changes what is in view. A page at rest is not waited for.
+ * Waits until a loaded page is ready: no timer, frame callback, animation, request, message or navigation of its scripts is due soon that
+ * changes what is in view. Returns at once if the page is idle.
  *
- * @throws DocumentGoneError when the page has moved on to another document
+ * @throws DocumentGoneError if the page has navigated to another document
  */
 export async function untilReady(open: OpenPage, options: RenderOptions): Promise<Readiness> {
   const { network, world, document, frames } = open;
   const start = performance.now();
   const refresh = document.answer?.headers['refresh'];
   const steps = [step(untilTimersRan, timerGraceMs), step(scriptsHaveEnded)] as const;
-  const [isScripted, areStill] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
-  // The requests of the page arrive in a later turn of the event loop than the answer of the script.
+  const [isScripted, scriptsEnded] = await world.callEach(steps, limit('timers'), [scriptsHaveEnded]);
+  // Requests of the page arrive in a later turn of the event loop than the answer of the script.
   await setImmediate();
   await setImmediate();
-  const isStill = areStill && !network.isLoading && frames.isEmpty && !document.moving;
-  if (isStill && refresh === undefined) return { mayMove: false, softTimeouts: [] };
+  const scriptsIdle = scriptsEnded && !network.isLoading && frames.isEmpty && !document.moving;
+  if (scriptsIdle && refresh === undefined) return { needsRestWait: false, softTimeouts: [] };
   const mayRun = options.javaScript !== false;
   const inFrames = mayRun && !frames.isEmpty ? untilFramesReady(open) : Promise.resolve([]);
-  if (!isScripted && refresh === undefined && !document.moving) return { mayMove: false, softTimeouts: await inFrames };
+  if (!isScripted && refresh === undefined && !document.moving)
+    return { needsRestWait: false, softTimeouts: await inFrames };
 
   const { isFullPage, format } = options;
-  const scope = isFullPage || format === 'pdf' || asksForPart(options) ? 'all' : 'visible';
+  const scope = isFullPage || format === 'pdf' || requestsRegion(options) ? 'all' : 'visible';
   const about = { runs: isScripted && mayRun, refresh };
   const limits: Parameters<typeof untilNothingIsDue> = [scope, readyTimeoutMs, progressTimeoutMs, about];
   const dueLimit = { timeoutMs: progressTimeoutMs + callTimeoutMs, what: 'what the page is about to change' };
   let lastChange = await world.call(watchChanges, [], limit('watching changes'));
   let changing: SoftTimeout | undefined;
-  // What is shown may ask for more; what is asked for again and again is not shown.
+  // New content may trigger more requests. Requests that repeat without changing the view do not count.
   for (let end = start + fetchTimeoutMs; ; end = start + readyTimeoutMs) {
     const fetched = await untilFetched(open, end);
     const before = lastChange;
@@ -77,14 +78,14 @@ export async function untilReady(open: OpenPage, options: RenderOptions): Promis
     if (!isBusy || !isShown || performance.now() >= start + readyTimeoutMs) break;
   }
   const softTimeouts = new Set([...(changing === undefined ? [] : [changing]), ...(await inFrames)]);
-  return { mayMove: isScripted, softTimeouts: [...softTimeouts] };
+  return { needsRestWait: isScripted, softTimeouts: [...softTimeouts] };
 }
 
 /**
- * Waits until the frames that are in view are ready, as {@link untilReady} does, and finishes their animations. Only timers, frame
- * callbacks and animations count there. Never rejects: a frame may go away or not answer.
+ * Waits until the frames in view are ready, as {@link untilReady} does, and finishes their animations. In frames, only timers, frame
+ * callbacks and animations count. Never rejects, because a frame may disappear or not respond.
  *
- * @returns what was still changing in them
+ * @returns what was still changing in the frames
  */
 async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
   const timeoutMs = progressTimeoutMs + callTimeoutMs;
@@ -108,11 +109,10 @@ async function untilFramesReady({ frames }: OpenPage): Promise<SoftTimeout[]> {
 }
 
 /**
- * Waits for what the page's scripts have asked the server for, and for the messages of connections that they have opened; once that is
- * shown, they may ask for more.
+ * Waits for the requests of the page's scripts and for the messages of their connections, and for requests that follow from those.
  *
  * @param end by `performance.now()`
- * @returns whether it has come, or there was nothing to wait for
+ * @returns `none` if there was nothing to wait for, `come` if all has arrived, or `late`
  */
 async function untilFetched({ network, world, deadline }: OpenPage, end: number): Promise<'none' | 'come' | 'late'> {
   if (!network.isFetching && !network.isListening) return 'none';
@@ -130,9 +130,9 @@ async function untilFetched({ network, world, deadline }: OpenPage, end: number)
 }
 
 /**
- * Follows the page to the document to which it is navigating.
+ * Waits for the document that the page is navigating to.
  *
- * @throws DocumentGoneError when it is there; it may also stay where it is
+ * @throws DocumentGoneError when the document has arrived; returns if the page stays where it is
  */
 async function follow(open: OpenPage, options: RenderOptions): Promise<void> {
   const { document } = open;

@@ -12,7 +12,7 @@ import { BlockingSession } from '../blocking/blocking-session.ts';
 import { TargetTree } from '../browser/target-tree.ts';
 import type { Browsers } from '../browser/browsers.ts';
 import { DocumentGoneError } from '../browser/isolated-world.ts';
-import { asOneCall, BrowserLostError } from '../browser/page.ts';
+import { withoutCallTraces, BrowserLostError } from '../browser/page.ts';
 import { attachDiagnostics, RenderTrace } from '../diagnostics/trace.ts';
 import { watchStalls } from '../egress/stalls.ts';
 import { CaptureDeadline } from './deadline.ts';
@@ -27,7 +27,7 @@ import { assertWeb, navigate, type RenderSource } from './navigate.ts';
 import { asLaidOut, openPage, type OpenPage } from './open.ts';
 import { prepareForPrint, printPdf } from './pdf.ts';
 import { describePage, uniqueTimeouts, type RenderReport } from './report.ts';
-import { encode, isBlank, shoot } from './screenshot.ts';
+import { encode, isBlank, takeScreenshot } from './screenshot.ts';
 import { waitForScripts } from './scripts/content.ts';
 import type { Settled } from './settle.ts';
 import { settleWhereItEnds } from './settle-moves.ts';
@@ -37,19 +37,19 @@ import { waitFor } from './wait-for.ts';
 export interface RenderRequest {
   readonly source: RenderSource;
   readonly options: RenderOptions;
-  /** In the clear. */
+  /** In clear text. */
   readonly secrets?: CaptureSecrets;
-  /** In a browser of its own: for an account that shares none, and a capture that may have brought down a shared one. */
+  /** Whether to use a separate browser: for an account that shares no browsers, and for a capture that may have crashed a shared one. */
   readonly ownBrowser: boolean;
-  /** The account whose captures may use the same page one after the other; absent: nobody else uses this one. */
+  /** The account whose captures may reuse the page one after another. Undefined: the page is not reused. */
   readonly reuseFor?: string;
-  /** Aborts when the capture is cancelled, or when the renderer stops and cannot wait for it. */
+  /** Aborts when the capture is cancelled, or when the renderer stops before the capture can end. */
   readonly signal: AbortSignal;
-  /** Unix milliseconds; the whole rendering is over by then. */
+  /** Unix milliseconds. The whole rendering must end before this time. */
   readonly deadline: number;
   /**
-   * The page is closed, and the next one made ready, when this settles: both take a processor for a moment, which is
-   * better spent on what is still to be done for the answer. Without it they do not wait.
+   * The page is closed, and the next one prepared, when this promise settles. Both take processor time, which the remaining work for the
+   * response needs first. If undefined, they run at once.
    */
   readonly answered?: Promise<void>;
 }
@@ -57,58 +57,58 @@ export interface RenderRequest {
 export interface Rendering {
   readonly bytes: Buffer;
   readonly mimeType: MimeType;
-  /** Pixels of the file; of a pdf, CSS pixels of its first page. */
+  /** Size of the file in pixels; for a pdf, size of the first page in CSS pixels. */
   readonly width: number;
   readonly height: number;
-  /** Of a pdf. */
+  /** Number of pages of a pdf. */
   readonly pages?: number;
   readonly report: RenderReport;
-  /** What was asked for of the page beside its picture; absent where the page did not answer. */
+  /** Requested data of the page besides the picture; undefined if the page did not respond. */
   readonly extracted?: Extracted;
-  /** Absent if the capture did not ask for them. */
+  /** Undefined if the request did not ask for diagnostics. */
   readonly diagnostics?: StoredDiagnostics;
 }
 
 export interface RenderDeps {
   readonly browsers: Browsers;
   readonly blocker: Blocker;
-  /** For each script and stylesheet to begin, in place of a share of the navigation's time. */
+  /** Maximum wait for the response to a request for a script or stylesheet. Undefined: a share of the navigation timeout. */
   readonly responseTimeoutMs: number | undefined;
-  /** Maximum time for the page to answer, where a step would wait longer. */
+  /** Maximum time for the page to respond, if a step would wait longer. */
   readonly answerTimeoutMs?: number | undefined;
 }
 
 /**
- * The share of the navigation's time that each script and stylesheet has to begin in. A slow one is waited for; one that
- * hangs is given up while there is time for the page to go on without it.
+ * Share of the navigation timeout within which each script and stylesheet must start to arrive. A hanging request is dropped early enough
+ * that the page can load without it.
  */
 const responseShare = 0.5;
 
-/** Setting up any of them takes milliseconds; a browser that takes this long is not well. */
+/** Each of these setups takes milliseconds. A browser that takes this long has failed. */
 const blockingTimeoutMs = 5000;
 const visitorTimeoutMs = 5000;
 const secretsTimeoutMs = 5000;
 
-/** After it a picture of a single colour is taken once more; not with so little time left that the capture might be lost. */
+/** Delay before a picture of a single color is retaken. Not retaken if so little time is left that the capture could time out. */
 const secondLookMs = 1000;
 const minTimeForSecondLookMs = 5000;
 
-/** With less time left, a capture is not tried again. */
+/** With less time left, a capture is not retried. */
 const minRetryMs = 5000;
 
-/** The browser did not answer when a capture timed out in it, so that the page may not be to blame. */
+/** The browser did not respond when a capture timed out in it, so the page may not be the cause. */
 export class BrowserSilentError extends Error {
   constructor(options: { cause: unknown }) {
-    super('the browser did not answer', options);
+    super('the browser did not respond', options);
     this.name = 'BrowserSilentError';
   }
 }
 
 /**
- * Renders one page: open → block → navigate → settle → shoot → encode → report.
+ * Renders one page: open → block → navigate → settle → screenshot → encode → report.
  *
- * @throws ServiceError; its cause is a BrowserSilentError when the capture timed out, the browser did not answer, and there
- *   is time to try it again
+ * @throws ServiceError. Its cause is a BrowserSilentError if the capture timed out, the browser did not respond, and there is time for a
+ * retry.
  */
 export async function render(request: RenderRequest, deps: RenderDeps): Promise<Rendering> {
   assertWeb(request.source);
@@ -120,8 +120,8 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
   try {
     const opened = (open = await openPage(deps, request, deadline));
     opened.onRelease(trace.watch(opened.page));
-    const rendering = asOneCall(opened.page, () => renderIn(opened, request, deps, trace));
-    // Each step has a time-out of its own; this one is for what none of them has thought of.
+    const rendering = withoutCallTraces(opened.page, () => renderIn(opened, request, deps, trace));
+    // Each step has its own timeout. This deadline is a safety net.
     return await deadline.run(rendering, Number.POSITIVE_INFINITY, 'the capture');
   } catch (thrown) {
     failure = explain(thrown, deadline.causedBy);
@@ -139,7 +139,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     deadline.release();
     const close = () =>
       open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT', hasCompleted: failure === undefined });
-    // A page that failed may be one that takes all that there is.
+    // A failed page may use all resources, so close it at once.
     void Promise.resolve(failure ? undefined : request.answered).then(close, close);
   }
 }
@@ -151,7 +151,7 @@ async function renderIn(
   trace: RenderTrace,
 ): Promise<Rendering> {
   const { source, secrets } = request;
-  // Requests that ask for the default are without it.
+  // Requests with the default value omit this option.
   const pdf = { fixed: defaultFixed(source.kind === 'html'), ...request.options.pdf };
   const options = { ...request.options, pdf };
   const elapsed = stopwatch();
@@ -167,12 +167,12 @@ async function renderIn(
   const errors = options.failOn?.consoleErrors === true ? await watchConsole(open) : undefined;
   await hideFirst(open, options);
   const style = secrets && (await setSecrets(open, request, secrets));
-  // The last to open a session: in a new process Chromium sets them up in turn, and each of them resets the platform.
+  // Must open its session last: in a new process, Chromium sets up sessions in order, and each resets the platform.
   await open.deadline.run(emulateVisitor(open.page, options), visitorTimeoutMs, 'setting up the visitor');
   open.deadline.causedBy = 'page';
   trace.begin('navigation');
   const late = await navigate(open, source, options);
-  // It was reached, but only because something was given up.
+  // The state was reached only because a request was dropped.
   if (stalls.gaveUp && options.waitUntil !== 'commit') late.push(options.waitUntil);
   const navigateMs = elapsed();
   const loaded = late.length === 0;
@@ -196,12 +196,12 @@ async function renderIn(
   const settleMs = elapsed();
 
   if (options.extract !== undefined) trace.begin('extract');
-  // Before the picture, whose time it would take: the page stands still while it is read.
+  // Before the picture, because extraction blocks the page and would use up the picture's time.
   const extracted = options.extract === undefined ? undefined : await extract(open, options.extract);
   const unread = extracted === null ? (['extract'] as const) : [];
   trace.begin('picture');
   const described = describePage(open);
-  // Whatever fails first is thrown; the other one is not to be left without a listener.
+  // The first failure is thrown. The other promise needs a handler.
   described.catch(() => undefined);
   const picture = await (options.format === 'pdf'
     ? print(open, options, settled, secrets?.pdfEncryption)
@@ -223,30 +223,27 @@ async function renderIn(
       images: settled.images,
       blockedRequests: open.proxySession.stats().blockedRequests + (blocking?.blockedRequests() ?? 0),
       softTimeouts: uniqueTimeouts([...late, ...settled.softTimeouts, ...unread, ...picture.softTimeouts]),
-      strategy: settled.whole?.strategy ?? 'single',
+      strategy: settled.fullPage?.strategy ?? 'single',
       ...('originalSize' in picture ? { originalSize: picture.originalSize } : {}),
       ...(scriptError === undefined ? {} : { scriptError }),
-      truncated: settled.whole?.truncated ?? false,
+      truncated: settled.fullPage?.truncated ?? false,
       blank: picture.blank,
       timings: { navigateMs, settleMs, shootMs },
     },
   };
 }
 
-/** In the page and in frames of other sites, which may have processes of their own. */
+/** Disables scripts in the page and in frames of other sites, which may run in separate processes. */
 async function disableScripts({ page, world }: OpenPage): Promise<void> {
   const frames = new TargetTree({
     frame: (target) => target.send('Emulation.setScriptExecutionDisabled', { value: true }),
-    // Nothing starts one.
+    // Without scripts, no worker starts.
     worker: () => Promise.resolve(),
   });
   await Promise.all([world.disableScripts(), frames.attach(await page.context().newCDPSession(page))]);
 }
 
-/**
- * Gives the page what it needs of the secrets before it is opened. Errors of the driver quote what it was called with: none of
- * them is passed on.
- */
+/** Sets up the secrets before the page is opened. Errors of the driver quote its arguments, so they are not passed on. */
 async function setSecrets(
   open: OpenPage,
   request: RenderRequest,
@@ -262,8 +259,8 @@ async function setSecrets(
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     const message =
-      'The browser did not take the headers, cookies, auth or css of the capture. Send the request again.';
-    // What it refuses at once is the request's.
+      'The browser did not accept the headers, cookies, auth or css of the capture. Send the request again.';
+    // An immediate rejection is caused by the request.
     throw error instanceof DeadlineError
       ? new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause: error })
       : new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
@@ -274,21 +271,21 @@ function startBlocking({ page, deadline }: OpenPage, { block }: RenderOptions, {
   return deadline.run(BlockingSession.start(page, block, blocker), blockingTimeoutMs, 'setting up blocking');
 }
 
-async function takePicture(open: OpenPage, options: RenderOptions, { whole, part }: Settled) {
+async function takePicture(open: OpenPage, options: RenderOptions, { fullPage, region }: Settled) {
   const take = async () => {
-    const shot = await shoot(open, options, { whole, part });
+    const shot = await takeScreenshot(open, options, { fullPage, region });
     const image = await encode(shot, options);
     const softTimeouts = shot.interrupted ? (['settle'] as const) : [];
     return { ...image, softTimeouts, blank: await isBlank(image, options) };
   };
   const picture = await take();
-  if (!picture.blank || picture.softTimeouts.length > 0 || whole?.strategy === 'tiles') return picture;
+  if (!picture.blank || picture.softTimeouts.length > 0 || fullPage?.strategy === 'tiles') return picture;
   if (open.deadline.remainingMs < minTimeForSecondLookMs) return picture;
   try {
     const limit = { timeoutMs: 2 * secondLookMs, what: 'waiting for scripts' };
     return (await open.world.callInAny(waitForScripts, [secondLookMs], limit)) ? await take() : picture;
   } catch (error) {
-    // Its scripts never pause, or load one document after the other: the first look is what there is.
+    // The scripts never pause, or the page keeps navigating. Use the first picture.
     if (error instanceof DeadlineError || error instanceof DocumentGoneError) return picture;
     throw error;
   }
@@ -297,15 +294,15 @@ async function takePicture(open: OpenPage, options: RenderOptions, { whole, part
 async function print(
   open: OpenPage,
   options: RenderOptions,
-  { whole }: Settled,
+  { fullPage }: Settled,
   encryption: PdfEncryption | undefined,
 ) {
-  const printed = await printPdf(open, options, whole);
+  const printed = await printPdf(open, options, fullPage);
   const bytes = await finishDocument(printed.bytes, options.pdf, { encryption, deadline: open.deadline });
   return { ...printed, bytes, softTimeouts: [] };
 }
 
-/** @param causedBy the cause of a step that took too long */
+/** @param causedBy the cause of a step that timed out */
 function explain(error: unknown, causedBy: FailureCause): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof DeadlineError) {
@@ -323,7 +320,7 @@ function explain(error: unknown, causedBy: FailureCause): ServiceError {
   return toServiceError(error, 'CAPTURE_FAILED');
 }
 
-/** Tells the milliseconds since the last call, or since it was made. */
+/** Returns a function that returns the milliseconds since its last call, or since its creation. */
 function stopwatch(): () => number {
   let last = performance.now();
   return () => {

@@ -4,7 +4,7 @@ import { htmlUrl } from '../html-url.ts';
 import type { OpenPage } from './open.ts';
 import { readPageFacts } from './scripts/measures.ts';
 
-/** What the rendering knows of how good it is; queueing and storing are others' business. */
+/** The part of the report that the rendering provides. Queueing and storing add theirs. */
 export type RenderReport = Omit<CaptureReport, 'timings'> & {
   readonly timings: Pick<CaptureReport['timings'], 'navigateMs' | 'settleMs' | 'shootMs'>;
 };
@@ -14,7 +14,7 @@ type PageReport = Pick<RenderReport, 'httpStatus' | 'finalUrl' | 'title' | 'chal
 const maxTitleCharacters = 512;
 const callTimeoutMs = 5000;
 
-/** What there is to tell of the page itself. */
+/** Returns the facts about the page itself. */
 export async function describePage({ world, document }: OpenPage): Promise<PageReport> {
   const facts = await world.callInAny(readPageFacts, [wallSelector], {
     timeoutMs: callTimeoutMs,
@@ -30,12 +30,12 @@ export async function describePage({ world, document }: OpenPage): Promise<PageR
   };
 }
 
-/** In the order in which they happened, each once. */
+/** Removes duplicates. Keeps the order in which the timeouts happened. */
 export function uniqueTimeouts(softTimeouts: readonly SoftTimeout[]): SoftTimeout[] {
   return [...new Set(softTimeouts)];
 }
 
-/** Elements that only the pages of bot walls have. */
+/** Elements that only bot walls contain. */
 const wallSelector = [
   '#challenge-error-text',
   '#challenge-form',
@@ -64,7 +64,7 @@ const wallTitles = [
   /^are you a (human|robot)\??$/i,
 ];
 
-/** Answers that say of themselves that they are a wall. */
+/** Response headers that declare a bot wall. */
 const wallHeaders: readonly (readonly [name: string, value: RegExp])[] = [
   ['cf-mitigated', /challenge/],
   ['x-vercel-mitigated', /challenge/],
@@ -73,14 +73,14 @@ const wallHeaders: readonly (readonly [name: string, value: RegExp])[] = [
 ];
 
 /**
- * Whether the page is the wall of a bot detection in place of the page that was asked for.
+ * Whether a bot wall is shown instead of the requested page.
  *
- * @param wall elements of {@link wallSelector} are there
+ * @param wall whether elements of {@link wallSelector} exist
  */
 export function isChallenge(answer: DocumentAnswer | undefined, title: string, wall: boolean): boolean {
   const refused = answer !== undefined && answer.status >= 400;
   const declared = wallHeaders.some(([name, value]) => value.test(answer?.headers[name] ?? ''));
-  // DataDome names itself on the pages that it lets through as well.
+  // DataDome sets its header on unblocked pages as well.
   const says = declared && (refused || answer?.headers['x-datadome'] === undefined);
   return wall || says || wallTitles.some((pattern) => pattern.test(title.trim()));
 }

@@ -2,8 +2,8 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 
 /**
- * Options whose effect on a page ends with the session of its capture, or is undone by it. An option that does not stand here
- * keeps the page from being used again, and gets no page that was.
+ * Options whose effect on a page ends, or is undone, with the session of its capture. With any other option, a capture neither reuses a
+ * page nor leaves its page for reuse.
  */
 const reusableOptions: ReadonlySet<string> = new Set<keyof RenderOptions>([
   'antiBot',
@@ -37,7 +37,7 @@ export interface ReusableRequest {
   readonly secrets?: CaptureSecrets;
 }
 
-/** Whether a capture may have the page of an earlier one of its account, and leave it to the next one. */
+/** Whether a capture may reuse the page of an earlier capture of its account, and leave its page to the next one. */
 export function mayReusePage({ options, secrets }: ReusableRequest): boolean {
   return (
     secrets === undefined &&

@@ -7,17 +7,17 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { takeFrames } from './frame-shots.ts';
 import type { FullPage } from './full-page.ts';
 import { type OpenPage, stopPage } from './open.ts';
-import type { Part } from './part.ts';
+import type { PageRegion } from './region.ts';
 import { assertHolds } from './size-limits.ts';
 import { takeTiles } from './tiles.ts';
 
 type ImageFormat = Exclude<Format, 'pdf'>;
 
-/** What was taken: one file as asked for, or tiles to be put together, top first. */
+/** The captured picture: one file in the requested format, or tiles from top to bottom that must be joined. */
 export type Shot = {
   readonly width: number;
   readonly height: number;
-  /** The page drew nothing until its scripts were ended, and is shown as it stood then. */
+  /** Whether the page drew nothing until its scripts were stopped. The picture shows its state at that time. */
   readonly interrupted: boolean;
 } & (
   | { readonly kind: 'file'; readonly bytes: Buffer }
@@ -25,58 +25,58 @@ export type Shot = {
       readonly kind: 'tiles';
       /** png files as wide as the picture. */
       readonly tiles: readonly Buffer[];
-      /** png files that lie upon it, in pixels from its top left corner. */
+      /** png files to place over the tiles. Offsets in pixels from the top left corner of the picture. */
       readonly overlays: readonly { readonly input: Buffer; readonly left: number; readonly top: number }[];
     }
 );
 
-/** The tallest picture taken at once: surfaces of 16,384 px are the largest that every graphics driver has. */
+/** The tallest picture taken in one screenshot. All graphics drivers support surfaces up to 16,384 px. */
 const maxShotHeight = 16_000;
-/** One shot of more pixels than these takes too much memory. */
+/** A screenshot of more pixels needs too much memory. */
 const maxShotPixels = 40_000_000;
 /** Height of the tiles of a larger picture, in pixels. */
 const maxTileHeight = 8000;
 
 const callTimeoutMs = 5000;
-/** For the shot of a page whose scripts have been ended: what waited for them comes now, and one that was lost never does. */
+/** For the screenshot of a page whose scripts were stopped. A screenshot that waited for them completes now; a lost one never does. */
 const shotTimeoutMs = 15_000;
-/** A page that has not been drawn after this time waits for a stylesheet that does not load, or runs scripts. */
+/** A page that was not drawn within this time waits for a stylesheet that does not load, or is busy with scripts. */
 const firstShotTimeoutMs = 4000;
 
 /**
- * Takes the picture of what is laid out.
+ * Captures a picture of the page in its current layout.
  *
- * @param whole the page laid out for one look; undefined for the viewport
- * @param part what is taken in place of the viewport
+ * @param fullPage the page laid out at full height; undefined for the viewport
+ * @param region the region to capture instead of the viewport
  * @throws ServiceError PAGE_TOO_LARGE, CAPTURE_TIMEOUT
  */
-export async function shoot(
+export async function takeScreenshot(
   open: OpenPage,
   options: RenderOptions,
-  { whole, part }: { readonly whole: FullPage | undefined; readonly part: Part | undefined },
+  { fullPage, region }: { readonly fullPage: FullPage | undefined; readonly region: PageRegion | undefined },
 ): Promise<Shot> {
   const { viewport, quality, resize } = options;
-  // What is encoded once more is taken without a loss.
+  // A picture that is encoded again later is captured losslessly.
   const format = resize ? 'png' : (options.format as ImageFormat);
   const scale = viewport.deviceScaleFactor;
-  // Clips count from the left end of what can be scrolled to.
-  const ofPage = { x: whole?.left ?? 0, y: 0, width: viewport.width, height: whole?.height ?? viewport.height };
-  const { x, y: top, width, height } = part ?? ofPage;
+  // Clip coordinates start at the left edge of the scrollable area.
+  const ofPage = { x: fullPage?.left ?? 0, y: 0, width: viewport.width, height: fullPage?.height ?? viewport.height };
+  const { x, y: top, width, height } = region ?? ofPage;
   const pixels = { width: Math.round(width * scale), height: Math.round(height * scale) };
   assertHolds(options.format, pixels.width, pixels.height);
   if (options.omitBackground === true) await omitBackground(open);
 
-  if (whole?.strategy === 'tiles') {
+  if (fullPage?.strategy === 'tiles') {
     const taken = await takeTiles(open, options, height, (tile) =>
       capture(open, { format: 'png', optimizeForSpeed: true, clip: { ...tile, x, width, scale: 1 } }),
     );
     const interrupted = taken.some((tile) => tile.interrupted);
     return { kind: 'tiles', tiles: taken.map(({ bytes }) => bytes), overlays: [], interrupted, ...pixels };
   }
-  const overlays = whole?.strategy === 'grown' ? await takeOverlays(open, x, options) : [];
+  const overlays = fullPage?.strategy === 'grown' ? await takeOverlays(open, x, options) : [];
 
   if (overlays.length === 0 && pixels.height <= maxShotHeight && pixels.width * pixels.height <= maxShotPixels) {
-    const clip = whole || part ? { clip: { x, y: top, width, height, scale: 1 } } : {};
+    const clip = fullPage || region ? { clip: { x, y: top, width, height, scale: 1 } } : {};
     const taken = await capture(open, {
       format,
       ...(format === 'png' ? { optimizeForSpeed: true } : { quality }),
@@ -85,7 +85,7 @@ export async function shoot(
     return { kind: 'file', ...taken, ...pixels };
   }
 
-  if (!whole && !part) await open.emulation.grow(height);
+  if (!fullPage && !region) await open.emulation.grow(height);
   const step = tileStep(width, scale);
   const tiles: Buffer[] = [];
   let interrupted = false;
@@ -98,12 +98,12 @@ export async function shoot(
   return { kind: 'tiles', tiles, overlays, interrupted, ...pixels };
 }
 
-/** Takes the frames that the browser leaves out of a picture beyond the viewport: see {@link takeFrames}. */
+/** Captures the frames that the browser does not draw outside the viewport. See {@link takeFrames}. */
 async function takeOverlays(open: OpenPage, left: number, options: RenderOptions): Promise<TiledShot['overlays']> {
   const scale = options.viewport.deviceScaleFactor;
   let isTransparent = options.omitBackground === true;
   const pieces = await takeFrames(open, async (clip) => {
-    // The page shows through where a frame has no background.
+    // A frame without a background shows the page behind it.
     if (!isTransparent) await omitBackground(open);
     isTransparent = true;
     return capture(open, { format: 'png', optimizeForSpeed: true, clip: { x: left, y: 0, ...clip, scale: 1 } });
@@ -121,13 +121,13 @@ async function omitBackground({ cdp, deadline }: OpenPage, isOmitted = true): Pr
   await deadline.run(cdp.send('Emulation.setDefaultBackgroundColorOverride', color), callTimeoutMs, 'the background');
 }
 
-/** Height of a tile in CSS pixels: a whole number of device pixels too, for scales of up to two decimals. */
+/** Height of a tile in CSS pixels. For scales of up to two decimals, it is a whole number of device pixels. */
 function tileStep(width: number, scale: number): number {
   const pixels = Math.min(maxTileHeight, maxShotPixels / (width * scale));
   return Math.max(100, Math.floor(pixels / scale / 100) * 100);
 }
 
-/** Milliseconds between two attempts at a page that has just moved on. */
+/** Delays between attempts at a page that has just navigated, in milliseconds. */
 const retryDelaysMs = [30, 100, 300, 1000];
 
 interface ScreenshotParams {
@@ -143,8 +143,8 @@ async function capture(
 ): Promise<{ readonly bytes: Buffer; readonly interrupted: boolean }> {
   const { cdp, deadline } = open;
   const take = async () => (await cdp.send('Page.captureScreenshot', params)).data;
-  // Right after a navigation there may be no surface ("Unable to capture screenshot"), or no document that is shown ("Not
-  // attached to an active page"), for as long as a busy machine takes to swap them.
+  // Right after a navigation, the page may have no surface yet ("Unable to capture screenshot") or no active document ("Not attached to
+  // an active page"). A busy machine takes longer to swap them.
   const retried = async () => {
     for (const waitMs of retryDelaysMs) {
       try {
@@ -162,16 +162,20 @@ async function capture(
       if (!(error instanceof DeadlineError)) throw error;
       interrupted = true;
       await stopPage(open);
-      // One that waited for a stylesheet, or for scripts, comes now; but one that was lost never does.
+      // A screenshot that waited for a stylesheet or scripts completes now. A lost one never does.
       return deadline.run(Promise.any([shot, take()]), shotTimeoutMs, 'the shot');
     });
     return { bytes: Buffer.from(data, 'base64'), interrupted };
   } catch (error) {
     if (error instanceof DeadlineError) {
-      throw new ServiceError('CAPTURE_TIMEOUT', 'The page drew nothing: it is busy, or waits for what does not come.', {
-        causedBy: 'page',
-        cause: error,
-      });
+      throw new ServiceError(
+        'CAPTURE_TIMEOUT',
+        'The page drew nothing: its scripts are busy, or it waits for a resource that does not load.',
+        {
+          causedBy: 'page',
+          cause: error,
+        },
+      );
     }
     throw error;
   }
@@ -183,30 +187,32 @@ export interface EncodedImage {
   readonly bytes: Buffer;
   readonly width: number;
   readonly height: number;
-  /** In pixels, where it was resized. */
+  /** Size before resizing, in pixels. Undefined if the picture was not resized. */
   readonly originalSize?: { readonly width: number; readonly height: number };
 }
 
-/** Pictures of ours may be larger than what sharp takes from strangers. */
+/** Our own pictures may exceed the limits that sharp has for untrusted input. */
 const trusted = { limitInputPixels: false, unlimited: true } as const;
 
 /**
- * Makes the file: puts tiles together where there are some, and holds the file against what it should be.
+ * Makes the final file: joins tiles, resizes, and checks the size of the picture.
  *
- * @throws ServiceError CAPTURE_FAILED when the file is empty or not of the size that was asked for
+ * @throws ServiceError CAPTURE_FAILED if the file is empty or does not have the requested size
  */
 export async function encode(shot: Shot, options: RenderOptions): Promise<EncodedImage> {
   const bytes = shot.kind === 'file' ? shot.bytes : await join(shot, options);
-  if (bytes.length === 0) throw failed('The browser made an empty file of the page.');
+  if (bytes.length === 0) throw failed('The browser returned an empty file.');
   const image = await measure(bytes, shot);
   return options.resize ? resize(image, options.resize, options) : image;
 }
 
 async function measure(bytes: Buffer, shot: Shot): Promise<EncodedImage> {
   const { width, height } = await sharp(bytes, trusted).metadata();
-  // Rounding of odd scales may cost a pixel; what the file says is true.
+  // Rounding at fractional scales may change the size by a pixel. The size in the file is the true one.
   if (Math.abs(width - shot.width) > 1 || Math.abs(height - shot.height) > 1) {
-    throw failed(`The browser made a picture of ${width} × ${height} px, not of ${shot.width} × ${shot.height} px.`);
+    throw failed(
+      `The browser returned a picture of ${width} × ${height} px instead of ${shot.width} × ${shot.height} px.`,
+    );
   }
   return { bytes, width, height };
 }
@@ -218,7 +224,7 @@ async function resize(
   options: RenderOptions,
 ): Promise<EncodedImage> {
   const format = options.format as ImageFormat;
-  // With one side only, a picture that is long and thin may become longer than a file can be.
+  // If only one side is given, the other side of a long, thin picture may exceed the format's maximum.
   const follows = (side: 'width' | 'height', other: 'width' | 'height', length: number) =>
     enlarge ? Math.round((originalSize[side] / originalSize[other]) * length) : 1;
   assertHolds(
@@ -241,13 +247,13 @@ async function resize(
 
 async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
   const { omitBackground = false } = options;
-  // What is resized is decoded again at once.
+  // A picture that is resized is decoded again at once, so it is encoded as png.
   const format = options.resize ? 'png' : (options.format as ImageFormat);
   const tiles = await cutEvenly(shot.tiles, omitBackground);
   const sizes = await Promise.all(tiles.map((tile) => sharp(tile, trusted).metadata()));
   const width = Math.min(...sizes.map((size) => size.width));
   const height = sizes.reduce((sum, size) => sum + size.height, 0);
-  // Joining gives each tile the room of the tallest, so that what is below the last one is cut off again.
+  // sharp gives each tile the height of the tallest one. The excess below the last tile is cut off.
   const [first] = tiles;
   const joined =
     tiles.length === 1
@@ -257,7 +263,7 @@ async function join(shot: TiledShot, options: RenderOptions): Promise<Buffer> {
   return encodeAs(withAlpha(complete, omitBackground), format, options.quality).toBuffer();
 }
 
-/** Only the last tile may be shorter than the others to be joined: where the last but one is, the two are cut anew. */
+/** Only the last tile may be shorter than the others when they are joined. If the last but one is shorter, splits the two again. */
 async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Promise<readonly Buffer[]> {
   const [upper, lower] = tiles.slice(-2);
   if (upper === undefined || lower === undefined) return tiles;
@@ -269,7 +275,7 @@ async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Pro
   );
   const both = Buffer.concat(pixels);
   const rowBytes = tall.width * channels;
-  // They are decoded again at once: compressing them is not worth the time.
+  // These are decoded again at once, so compression is not worth its time.
   const cut = (top: number, bottom: number) =>
     sharp(both.subarray(top * rowBytes, bottom * rowBytes), {
       ...trusted,
@@ -280,13 +286,13 @@ async function cutEvenly(tiles: readonly Buffer[], omitBackground: boolean): Pro
   return [...tiles.slice(0, -2), await cut(0, tall.height), await cut(tall.height, tall.height + short.height)];
 }
 
-/** Pages have no transparent pixels, unless their background is left out. */
+/** Pages have no transparent pixels unless their background is omitted. */
 const withAlpha = (image: Sharp, isWanted: boolean): Sharp => (isWanted ? image.ensureAlpha() : image.removeAlpha());
 
 function encodeAs(image: Sharp, format: ImageFormat, quality: number): Sharp {
   switch (format) {
     case 'png':
-      // Level 3 is about as large as the default and takes half the time.
+      // Level 3 gives about the same size as the default in half the time.
       return image.png({ compressionLevel: 3 });
     case 'jpeg':
       return image.jpeg({ quality });
@@ -300,17 +306,17 @@ function failed(message: string): ServiceError {
 }
 
 /**
- * A picture of one colour shrinks to next to nothing: only files with fewer bytes for a pixel than this are worth a look.
- * (Measured over single colours and qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.)
+ * A picture of one color compresses to almost nothing. Only files with fewer bytes per pixel than this are decoded to check. Measured
+ * with single colors at all qualities: at most 0.025 for Chromium's fast png, 0.0084 for jpeg, 0.0052 for webp.
  */
 const maxBytesPerPixel = { png: 0.05, jpeg: 0.02, webp: 0.012 } as const satisfies Record<ImageFormat, number>;
-/** Headers alone may have as many bytes as a small picture of one colour. */
+/** In smaller files, the headers can outweigh the pixels of a small single-color picture. */
 const minFileBytes = 4096;
 
-/** Nearly every page shows something in its first rows. */
+/** Almost every page shows something in its first rows. */
 const firstRows = 128;
 
-/** Whether the picture is one single colour. No more of it is decoded than it takes to tell. */
+/** Whether the picture has a single color. Decodes no more of the picture than necessary. */
 export async function isBlank(
   { bytes, width, height }: EncodedImage,
   options: Pick<RenderOptions, 'format' | 'quality'>,
@@ -323,12 +329,12 @@ export async function isBlank(
   const { data, info } = await top.raw().toBuffer({ resolveWithObject: true });
   if (!isUniform(data, info.channels, maxDrift)) return false;
   if (rows === height) return true;
-  // Takes much longer: it decodes all, and counts more than it is asked for.
+  // Much slower: it decodes the whole picture and computes more statistics than needed.
   const { channels } = await sharp(bytes, trusted).stats();
   return channels.every(({ min, max }) => max - min <= maxDrift);
 }
 
-/** Whether no channel of any pixel is further from that of another than `maxDrift`. */
+/** Whether each channel varies by at most `maxDrift` over all pixels. */
 function isUniform(data: Buffer, channels: number, maxDrift: number): boolean {
   const least = [...data.subarray(0, channels)];
   const greatest = [...least];
@@ -344,7 +350,7 @@ function isUniform(data: Buffer, channels: number, maxDrift: number): boolean {
   return true;
 }
 
-/** How far the encoder lets one colour drift: measured over single colours at qualities from 1 to 100. */
+/** How far the encoder lets a single color vary. Measured with single colors at qualities from 1 to 100. */
 function tolerance({ format, quality }: Pick<RenderOptions, 'format' | 'quality'>): number {
   if (format !== 'webp') return 1;
   if (quality >= 80) return 6;

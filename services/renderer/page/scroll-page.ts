@@ -2,34 +2,37 @@ import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isContent, LoadingRequests } from './network.ts';
 import type { OpenPage } from './open.ts';
 import { effectsHelpers, holdScrollEffects } from './scripts/effects.ts';
-import { holderOf, shareInSight } from './scripts/scenes.ts';
+import { holderOf, visibleShare } from './scripts/scenes.ts';
 import { scrollThrough, scrollToTop } from './scripts/scrolling.ts';
-import { untilObserved } from './scripts/waits.ts';
+import { waitForIntersectionObservers } from './scripts/waits.ts';
 import { holdInWindows } from './scripts/windows.ts';
 
-const helpers = [holderOf, shareInSight];
+const helpers = [holderOf, visibleShare];
 const callTimeoutMs = 5000;
-/** For elements that scripts move with the scroll position to be seen in the middle of the viewport: 40 places of a few frames each. */
+/**
+ * For elements that scripts move with the scroll position, which are shown in the middle of the viewport: 40 positions of a few frames
+ * each.
+ */
 const effectsBudgetMs = 10_000;
-/** Scrolling takes no longer than this, however much the page grows; a last measurement at its end may come on top. */
+/** Maximum time for scrolling, however much the page grows. A last measurement at its end may come on top. */
 const scrollBudgetMs = 10_000;
-/** A page that has grown this number of times on reaching its end grows without an end. */
+/** A page that grows each time its end is reached is treated as endless after this many times. */
 const maxScrollRounds = 10;
-/** A page that has grown by this number of CSS pixels grows without an end. */
+/** A page that has grown by this many CSS pixels is treated as endless. */
 const maxGrowth = 20_000;
-/** For what the page asked the server for on being scrolled. */
+/** For requests that the page sends when it is scrolled. */
 const loadingTimeoutMs = 1500;
-/** Maximum number of measurements for a page that asks for its size all the time. */
+/** Maximum number of measurements for a page that keeps requesting content. */
 const maxMeasurements = 2;
-/** For observers of the end of the page. The page is not scrolled to its end again. */
+/** For observers at the end of the page. The page is not scrolled to its end again. */
 const endTimeoutMs = 2000;
 
 /**
- * Scrolls through the page and back, so that what loads or appears on scrolling is there. A page that grows when its end
- * is reached is followed for a while.
+ * Scrolls through the page and back, so that content that loads or appears on scroll is present. Follows a page that grows at its end for
+ * a limited time.
  *
- * @param maxSteps from the beginning to the end
- * @returns whether the page still grew when scrolling stopped, and whether that was at its end
+ * @param maxSteps from the top to the end
+ * @returns whether the page was still growing when scrolling stopped, and whether the end was reached
  */
 export async function scrollPage(
   { world, page, deadline }: OpenPage,
@@ -41,7 +44,10 @@ export async function scrollPage(
   const end = performance.now() + scrollBudgetMs;
   const loading = new LoadingRequests(page, isContent);
   const observed = () =>
-    world.call(untilObserved, [endTimeoutMs], { timeoutMs: callTimeoutMs, what: 'what watches the end' });
+    world.call(waitForIntersectionObservers, [endTimeoutMs], {
+      timeoutMs: callTimeoutMs,
+      what: 'what watches the end',
+    });
   const hasGrown = async (height: number): Promise<boolean> => {
     for (let count = 1; ; count += 1) {
       const { begun } = loading;
@@ -50,7 +56,7 @@ export async function scrollPage(
         await observed();
       }
       if ((await measure()).height > height) return true;
-      // A request is told on another way than what the page answers, and may be heard of later than it was made.
+      // Requests are reported on another channel than the page's answers, so a request may be reported late.
       if (loading.begun === begun || count === maxMeasurements || performance.now() >= end) return false;
     }
   };
@@ -81,8 +87,11 @@ export async function scrollPage(
   }
 }
 
-/** Keeps what scripts move with the scroll position as a person sees it, after a page was scrolled through: see {@link holdScrollEffects}. */
-export async function holdEffects({ world }: OpenPage): Promise<void> {
+/**
+ * Keeps elements that scripts move with the scroll position as a visitor sees them. Call it after scrolling. See {@link
+ * holdScrollEffects}.
+ */
+export async function freezeScrollEffects({ world }: OpenPage): Promise<void> {
   const limit = { timeoutMs: effectsBudgetMs + callTimeoutMs, what: 'effects of scrolling' };
   await world.call(holdScrollEffects, [effectsBudgetMs], limit, [...helpers, holdInWindows, ...effectsHelpers]);
 }

@@ -6,23 +6,23 @@ import { followMove } from './follow-move.ts';
 import { keepHidden } from './hiding.ts';
 import { throwIfLost } from './navigate.ts';
 import { asLaidOut, type OpenPage, stopPage } from './open.ts';
-import { framePart } from './part.ts';
+import { measureRegion } from './region.ts';
 import { countImages, hasSource } from './scripts/assets.ts';
 import { measurePage } from './scripts/measures.ts';
 import { settle, type SettleState, type Settled } from './settle.ts';
 import { maxCssHeight } from './size-limits.ts';
 
-/** Maximum number of documents that are followed while the page settles. */
+/** Maximum number of navigations that are followed while the page settles. */
 const maxMoves = 5;
 
-/** For the answer of a page that is being stopped. */
+/** For a response of a page that is being stopped. */
 const stopTimeoutMs = 3000;
 
 /**
- * Settles the page, as {@link settle} does. A page that moves on meanwhile is followed, and the document at which it ends is settled. One
- * that does not end, or does not answer, is stopped, and taken as it is.
+ * Settles the page, as {@link settle} does. If the page navigates meanwhile, settles its last document. A page that keeps navigating, or
+ * does not respond, is stopped and captured in its current state.
  *
- * @throws DeadlineError when the page does not answer even after it was stopped
+ * @throws DeadlineError if the page does not respond even after it was stopped
  */
 export async function settleWhereItEnds(open: OpenPage, options: RenderOptions, state: SettleState): Promise<Settled> {
   for (let moves = 0; ; moves += 1) {
@@ -35,13 +35,13 @@ export async function settleWhereItEnds(open: OpenPage, options: RenderOptions, 
       if (error instanceof DeadlineError) return interrupt(open, asLaidOut(open, options), state.style);
       if (!(error instanceof DocumentGoneError)) throw error;
       if (moves === maxMoves) return stopMoving(open, options, state.style);
-      await open.emulation.unflatten();
+      await open.emulation.useMobileMetrics();
       await followMove(open, options);
     }
   }
 }
 
-/** The next document comes without its scripts, so that it stays. */
+/** Loads the next document without scripts, so that it cannot navigate again. */
 async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
   const { cdp, deadline } = open;
   await deadline.run(
@@ -54,31 +54,30 @@ async function stopMoving(open: OpenPage, options: RenderOptions, style?: AddedS
 }
 
 /**
- * Stops a page that keeps itself busy for ever, with scripts, frames or new addresses: it can then be taken as it
- * stands.
+ * Stops a page that keeps itself busy with scripts, frames or navigations, so that its current state can be captured.
  *
- * @throws DeadlineError when the page does not answer even so
+ * @throws DeadlineError if the page still does not respond
  */
 async function interrupt(open: OpenPage, options: RenderOptions, style?: AddedStyle): Promise<Settled> {
   const { world } = open;
   await stopPage(open);
   await style?.keep();
   await keepHidden(open, options);
-  // Nothing that waits runs in such a page any more, not even of ours.
-  const { height: whole, left } = await world.callInAny(measurePage, [], {
+  // Asynchronous functions no longer run in such a page, including ours.
+  const { height: contentHeight, left } = await world.callInAny(measurePage, [], {
     timeoutMs: stopTimeoutMs,
     what: 'measuring',
   });
   const images = await world.callInAny(countImages, [], { timeoutMs: stopTimeoutMs, what: 'counting images' }, [
     hasSource,
   ]);
-  const height = Math.min(whole, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
+  const height = Math.min(contentHeight, maxCssHeight(options.format, options.viewport.deviceScaleFactor));
   return {
-    part: await framePart(open, options),
+    region: await measureRegion(open, options),
     images,
     softTimeouts: ['settle'],
-    whole: options.isFullPage
-      ? { height, left, truncated: whole > height, strategy: 'grown', isLocked: false }
+    fullPage: options.isFullPage
+      ? { height, left, truncated: contentHeight > height, strategy: 'grown', isLocked: false }
       : undefined,
   };
 }

@@ -1,27 +1,28 @@
 import { maxSide, type Format } from '@webcapture/shared/api/formats.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** More pixels than these are beyond what one capture may take of the machine: 1.2 GB undone. */
+/** Maximum pixels of one capture: they take 1.2 GB uncompressed. */
 const maxPixels = 400_000_000;
 
-/** What to offer for a page that a format cannot hold, the smallest files first. */
+/** Formats to suggest for a page that a format cannot hold, smallest files first. */
 const alternatives = ['jpeg', 'png'] as const satisfies readonly Format[];
 
-/** The greatest height of a page, in CSS pixels, that a format can hold. */
+/** The maximum height of a page in a format, in CSS pixels. */
 export function maxCssHeight(format: Format, scale: number): number {
   return format === 'pdf' ? maxSide.pdf : Math.floor(maxSide[format] / scale);
 }
 
 /**
- * Lets sizes pass that the format can hold; `width` and `height` are pixels of the file, for pdf CSS pixels.
+ * Checks that the format can hold the size.
  *
- * @throws ServiceError PAGE_TOO_LARGE that names the format that would do
+ * @param width and height in pixels of the file; for pdf in CSS pixels
+ * @throws ServiceError PAGE_TOO_LARGE that names a format that can hold it
  */
 export function assertHolds(format: Format, width: number, height: number): void {
   if (format !== 'pdf' && width * height > maxPixels) {
     const megapixels = Math.round((width * height) / 1_000_000);
     throw tooLarge(
-      `The picture would have ${megapixels} megapixels, and at most ${maxPixels / 1_000_000} can be captured. Ask for a narrower viewport or a smaller deviceScaleFactor.`,
+      `The picture would have ${megapixels} megapixels, but the maximum is ${maxPixels / 1_000_000}. Use a narrower viewport or a smaller deviceScaleFactor.`,
     );
   }
   const side = height > maxSide[format] ? 'tall' : width > maxSide[format] ? 'wide' : undefined;

@@ -3,14 +3,14 @@ import type { PdfOptions } from '@webcapture/shared/api/pdf-options.ts';
 interface DateFormat {
   /** BCP 47 language tag. */
   readonly locale: string;
-  /** IANA name; by default the time zone of this process. */
+  /** IANA name; default: the time zone of this process. */
   readonly timezone?: string | undefined;
   readonly now: Date;
 }
 
 /**
- * Fills in the elements of the class `date` of header and footer in the language of the locale. Chromium fills them in the language
- * of its process, independent of the locale of the page.
+ * Fills the elements of the class `date` in header and footer with the date in the locale's language. Chromium uses the language of its
+ * process, regardless of the page's locale.
  */
 export function withLocalDates(pdf: PdfOptions, { locale, timezone, now }: DateFormat): PdfOptions {
   const { headerTemplate, footerTemplate } = pdf;
@@ -26,7 +26,7 @@ export function withLocalDates(pdf: PdfOptions, { locale, timezone, now }: DateF
 const tagWithClass =
   /(<([a-z][^\s/>]*)\b(?:[^>"']|"[^"]*"|'[^']*')*?\sclass\s*=\s*)("[^"]*"|'[^']*'|[^\s"'>]+)((?:[^>"']|"[^"]*"|'[^']*')*>)([^<]*)/gi;
 
-/** Takes the place of the class `date`, whose elements Chromium fills in itself. */
+/** Replaces the class `date`, whose elements Chromium fills itself. */
 const filledClass = 'webcapture-date';
 
 function fillDate(template: string, date: string): string {
@@ -37,6 +37,6 @@ function fillDate(template: string, date: string): string {
     const renamed = classes.map((each) => (each === 'date' ? filledClass : each)).join(' ');
     return `${before}${quote}${renamed}${quote}${rest}${date}`;
   });
-  // Rules for the elements that were filled in.
+  // Renames the class in style rules too.
   return filled.replace(/<style\b[^>]*>[^<]*/gi, (style) => style.replace(/\.date(?![\w-])/g, `.${filledClass}`));
 }

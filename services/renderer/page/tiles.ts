@@ -3,24 +3,24 @@ import type { OpenPage } from './open.ts';
 import { finishAnimations } from './scripts/animations.ts';
 import { prepareTiles, showTile } from './scripts/tiles.ts';
 
-/** A page of more tiles than these is taken as it has grown: it would take too long. */
+/** A page with more tiles is captured in one tall layout, because tiles would take too long. */
 export const maxTiles = 120;
-/** For what moves at one place. */
+/** For animations at one scroll position. */
 const restMs = 1200;
-/** For what moves at all places together. */
+/** For animations at all scroll positions together. */
 const restBudgetMs = 8000;
 const callTimeoutMs = 5000;
 
-/** One place of a page, in CSS pixels. */
+/** A section of the page, in CSS pixels. */
 export interface Tile {
   readonly y: number;
   readonly height: number;
 }
 
 /**
- * Shows a page place by place, in the viewport that was asked for, and has each taken.
+ * Scrolls through the page in the requested viewport and takes one picture per tile.
  *
- * @param take takes the picture of a tile that is in sight
+ * @param take takes the picture of the tile that is in view
  */
 export async function takeTiles<T>(
   { world }: OpenPage,
@@ -41,11 +41,11 @@ export async function takeTiles<T>(
   return taken;
 }
 
-/** The first and the last one are whole, as a person sees them: what is left over is the last but one, where there are three. */
+/** The first and last tile have full height, as a visitor sees them. With three or more tiles, the last but one takes the remainder. */
 function tilesOf(height: number, step: number, scale: number): Tile[] {
   const count = Math.ceil(height / step);
   const rest = height - (count - 1) * step;
-  // A tile has to begin with a whole pixel, or there is a seam.
+  // A tile must start at a whole device pixel, or a seam is visible.
   const short = count > 2 && isWhole(rest * scale) ? count - 2 : count - 1;
   return Array.from({ length: count }, (_, index) => ({
     y: index * step - (index > short ? step - rest : 0),
@@ -53,7 +53,9 @@ function tilesOf(height: number, step: number, scale: number): Tile[] {
   }));
 }
 
-/** As tall as the viewport, but a whole number of device pixels, for scales of up to two decimals: tiles then have no seam. */
+/**
+ * The viewport's height, rounded down to a whole number of device pixels for scales of up to two decimals, so that tiles have no seams.
+ */
 export function tileHeight({ height, deviceScaleFactor }: RenderOptions['viewport']): number {
   let step = height;
   while (step > 1 && !isWhole(step * deviceScaleFactor)) step -= 1;

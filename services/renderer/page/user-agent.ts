@@ -1,8 +1,8 @@
-/** What a browser with some user agent says of itself elsewhere, in the shape of `Emulation.setUserAgentOverride`. */
+/** Values that match a user agent, in the shape of `Emulation.setUserAgentOverride`. */
 export interface UserAgentFacts {
   /** `navigator.platform` */
   readonly platform: string;
-  /** Client hints; undefined of a browser that has none, which is every one but those made of Chromium. */
+  /** Client hints. Undefined for browsers that are not based on Chromium. */
   readonly userAgentMetadata: UserAgentMetadata | undefined;
 }
 
@@ -29,14 +29,14 @@ interface System {
   readonly pattern: RegExp;
   /** `navigator.platform` */
   readonly platform: string;
-  /** As client hints name it; undefined where no browser sends any. */
+  /** Name in client hints. Undefined if no browser on this system sends them. */
   readonly hint?: string;
   readonly architecture?: 'x86' | 'arm';
-  /** For client hints, where the user agent does not tell it; else the group of the pattern. */
+  /** Version in client hints. If undefined, the pattern's group has it. */
   readonly version?: string;
 }
 
-/** The first one that fits: iPads and Androids name other systems, too. */
+/** The first match counts, because iPads and Android devices name other systems as well. */
 const systems: readonly System[] = [
   { pattern: /iPhone/, platform: 'iPhone' },
   { pattern: /iPad/, platform: 'iPad' },
@@ -47,14 +47,14 @@ const systems: readonly System[] = [
 ];
 const linux: System = { pattern: /^/, platform: 'Linux x86_64', hint: 'Linux', architecture: 'x86' };
 
-/** Browsers made of Chromium that name themselves beside it. */
+/** Browsers based on Chromium that add their own name. */
 const brandTokens: readonly (readonly [token: RegExp, brand: string])[] = [
   [/\bEdgA?\/([\d.]+)/, 'Microsoft Edge'],
   [/\bOPR\/([\d.]+)/, 'Opera'],
   [/\bSamsungBrowser\/([\d.]+)/, 'Samsung Internet'],
 ];
 
-/** What a browser with this user agent says of itself, as far as the user agent tells. */
+/** Derives the values that a browser with this user agent reports elsewhere. */
 export function describeUserAgent(userAgent: string): UserAgentFacts {
   const system = systems.find(({ pattern }) => pattern.test(userAgent)) ?? linux;
   const chromium = /\bChrome\/(\d[\d.]*)/.exec(userAgent)?.[1];
@@ -89,7 +89,7 @@ function brandOf(userAgent: string): readonly string[] {
   return [];
 }
 
-/** `10_15_7` as 10.15.7, 14 as 14.0.0. */
+/** Converts `10_15_7` to 10.15.7, and 14 to 14.0.0. */
 const threeNumbers = (version: string | undefined) =>
   version === undefined ? '' : [...version.split(/[._]/), '0', '0'].slice(0, 3).join('.');
 
@@ -107,8 +107,8 @@ const orders = [
 ] as const;
 
 /**
- * The brands of a version, with the made-up one that keeps sites from counting on them, in the order in which Chromium has them
- * (`GenerateBrandVersionList` in components/embedder_support/user_agent_utils.cc).
+ * Returns the brands of a version in Chromium's order, with the made-up GREASE brand (`GenerateBrandVersionList` in
+ * components/embedder_support/user_agent_utils.cc).
  */
 function brandList(chromium: string, brand: Brand): Brand[] {
   const seed = Number(majorOf(chromium));

@@ -4,18 +4,18 @@ import { declareLanguages } from '../browser/page.ts';
 import { TargetTree, type Target } from '../browser/target-tree.ts';
 import { describeUserAgent } from './user-agent.ts';
 
-/** Browsers that are not made of Chromium have neither; Chromium itself leaves an empty one behind. */
+/** Browsers that are not based on Chromium have neither property. Without this script, Chromium leaves an empty object. */
 const withoutHintsScript = 'delete Navigator.prototype.userAgentData; delete globalThis.NavigatorUAData;';
 
-/** Fingers that phones tell apart. */
+/** Number of touch points of phones. */
 const maxTouchPoints = 5;
 
 /**
- * Makes a page that has been nowhere yet see the visitor that was asked for: language, time zone, place, browser and touch screen. It
- * holds in frames of any process. Dedicated workers have all of it but `navigator.platform`; in shared and service workers Chromium
- * keeps its own user agent, and in shared ones its own language, too.
+ * Emulates the visitor's language, time zone, location, browser and touch screen in a page before its first navigation. Works in frames
+ * of any process. Dedicated workers get everything except `navigator.platform`. In shared and service workers, Chromium keeps its own
+ * user agent, and in shared workers also its own language.
  *
- * Rejects when the page is gone.
+ * Rejects if the page is gone.
  */
 export async function emulateVisitor(page: Page, options: RenderOptions): Promise<void> {
   const { locale, timezone, geolocation, userAgent, isMobile } = options;
@@ -27,7 +27,7 @@ export async function emulateVisitor(page: Page, options: RenderOptions): Promis
   const setAgent = async (target: Target) => {
     if (!hasAgent) return;
     await target.send('Emulation.setUserAgentOverride', {
-      // Empty: that of the browser.
+      // Empty: the browser's own user agent.
       userAgent: userAgent ?? '',
       ...(acceptLanguage === undefined ? {} : { acceptLanguage }),
       ...(facts === undefined ? {} : { platform: facts.platform }),
@@ -57,8 +57,8 @@ async function tellPlace(session: CDPSession, place: NonNullable<RenderOptions['
   const { browserContextId } = targetInfo;
   await Promise.all([
     session.send('Emulation.setGeolocationOverride', place),
-    // For any origin, since the address may lead to another one; a frame still needs the page to hand the permission on. Playwright's
-    // own way would deny every other permission.
+    // For any origin, because the address may redirect to another one. A frame still needs a permission policy of the page. Playwright's
+    // own method would deny all other permissions.
     session.send('Browser.setPermission', {
       permission: { name: 'geolocation' },
       setting: 'granted',
@@ -67,7 +67,7 @@ async function tellPlace(session: CDPSession, place: NonNullable<RenderOptions['
   ]);
 }
 
-/** As browsers have them for a language: `de-DE, de`. */
+/** The languages that browsers send for a locale: `de-DE, de`. */
 function languagesOf(locale: string): readonly string[] {
   const { language } = new Intl.Locale(locale);
   return locale === language ? [locale] : [locale, language];

@@ -11,14 +11,14 @@ import { type Found, untilFound } from './scripts/finding.ts';
 import { selecting } from './scripts/selecting.ts';
 
 const callTimeoutMs = 5000;
-/** A page that moves on is asked again after so long. */
+/** Delay before a page that has navigated is called again. */
 const moveDelayMs = 20;
 
 /**
- * Waits for the element or the text that the capture asked to wait for, in whatever document the page moves on to meanwhile.
+ * Waits for the element or text of `waitFor`, also across navigations.
  *
- * @returns the wait, where it timed out
- * @throws ServiceError CAPTURE_FAILED that names what was waited for, where it is required or no selector to the browser
+ * @returns the soft timeout, if any
+ * @throws ServiceError CAPTURE_FAILED that names the condition, if it is required, or if the browser does not support its selector
  */
 export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTimeout[]> {
   const found = await find(open, wanted, wanted.timeout).catch(missedInSilence);
@@ -35,9 +35,9 @@ export async function waitFor(open: OpenPage, wanted: WaitFor): Promise<SoftTime
 }
 
 /**
- * Looks for an element or a text until it is in the state, or for `timeoutMs`.
+ * Polls until an element or text is in the wanted state, for at most `timeoutMs`.
  *
- * @throws DeadlineError when the page does not answer
+ * @throws DeadlineError if the page does not respond
  */
 export async function find(
   { world }: OpenPage,
@@ -56,10 +56,10 @@ export async function find(
 }
 
 /**
- * What a call into the page brings, in whatever document the page moves on to meanwhile; null when it still moves on at the end.
+ * Calls a function in the page, and again in the next document if the page navigates. Returns null if it still navigates at the end.
  *
  * @param end by `performance.now()`
- * @param call is told how many milliseconds are left
+ * @param call gets the remaining milliseconds
  */
 export async function inAnyDocument<T>(end: number, call: (leftMs: number) => Promise<T>): Promise<T | null> {
   for (;;) {
@@ -73,7 +73,7 @@ export async function inAnyDocument<T>(end: number, call: (leftMs: number) => Pr
   }
 }
 
-/** For {@link find}, where a page that does not answer has nothing to wait for. */
+/** For {@link find}: treats a page that does not respond as a miss. */
 export function missedInSilence(error: unknown): 'missed' {
   if (error instanceof DeadlineError) return 'missed';
   throw error;

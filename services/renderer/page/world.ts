@@ -16,17 +16,17 @@ import { waits } from './scripts/waits.ts';
 
 const worldName = 'webcapture';
 
-/** A page that moves on is asked again so often, and so many milliseconds later. */
+/** Number of retries, and the delay between them, for a page that navigates. */
 const maxMoves = 5;
 const moveDelayMs = 20;
 
 /**
- * Defines `own` and `pageState`, see `PageState`, for all functions of `scripts/`. The state has a symbol as its name because the id of an
- * element defines a global variable.
+ * Defines `own` and `pageState` (see `PageState`) for all functions of `scripts/`. The state is stored under a symbol, because the id of
+ * an element defines a global variable.
  */
 const basis = `${definitionsOf([own])} const pageState = globalThis[Symbol.for('webcapture')] ??= {};`;
 
-/** Defines what functions that are called can use: see `PageWaits` and `PageActivity`. */
+/** Defines what called functions can use. See `PageWaits` and `PageActivity`. */
 const prelude = `${basis} const waits = { ${Object.entries(waits)
   .map(([name, wait]) => `${name}: ${wait.toString()}`)
   .join(', ')} }; const activity = ${callExpression(readActivity, [stillQuestion])};`;
@@ -52,7 +52,7 @@ type Results<S extends readonly Step[]> = {
   -readonly [N in keyof S]: S[N] extends Step<infer R> ? Awaited<R> : never;
 };
 
-/** Where scripts are switched off, timers do not run, and tasks do. */
+/** If scripts are disabled, timers do not run, but scheduler tasks do. */
 const timersOfTasks = `const setTimeout = (run, delay) => {
   const controller = new TaskController();
   scheduler.postTask(run, { delay, signal: controller.signal }).catch(() => undefined);
@@ -60,12 +60,12 @@ const timersOfTasks = `const setTimeout = (run, delay) => {
 };
 const clearTimeout = (controller) => controller.abort();`;
 
-/** Another function of `scripts/` that the called one uses, under its own name. */
+/** Another function of `scripts/` that the called function uses by its own name. */
 type Helper = (...args: never[]) => unknown;
 
 /**
- * Runs functions in an isolated world of the page: they see its document, but neither does the page see them, nor do they
- * meet what the page made of `scrollTo`, `Promise` or `Array.prototype`.
+ * Runs functions in an isolated world of the page. They access the page's document, but the page cannot see them, and its changes to
+ * `scrollTo`, `Promise` or `Array.prototype` do not affect them.
  */
 export class PageWorld {
   readonly #cdp: CommandTarget;
@@ -76,8 +76,8 @@ export class PageWorld {
   #prelude = prelude;
 
   /**
-   * @param frameId of the frame whose document is meant
-   * @param maxTimeoutMs for each call, whatever its own limit
+   * @param frameId of the frame whose document is used
+   * @param maxTimeoutMs upper bound for the timeout of each call
    */
   constructor(cdp: CommandTarget, frameId: string, deadline: CaptureDeadline, maxTimeoutMs = Number.POSITIVE_INFINITY) {
     this.#cdp = cdp;
@@ -87,8 +87,8 @@ export class PageWorld {
   }
 
   /**
-   * Has a function run in every document of the page from now on, before its own scripts. It can use its arguments, `own`, `pageState`, the
-   * `helpers` and the globals of the page. Arguments are copied as JSON.
+   * Runs a function in every document of the page from now on, before the page's scripts. The function can use its arguments, `own`,
+   * `pageState`, the `helpers` and the globals of the page. Arguments are copied as JSON.
    */
   async runFirst<A extends readonly unknown[]>(
     fn: (...args: A) => void,
@@ -99,24 +99,24 @@ export class PageWorld {
     await this.#cdp.send('Page.addScriptToEvaluateOnNewDocument', { source, worldName });
   }
 
-  /** Scripts of the page are not to run from now on; what is called here still does. */
+  /** Disables the page's scripts. Calls through this class still run. */
   async disableScripts(): Promise<void> {
     this.#prelude = `${timersOfTasks} ${prelude}`;
     await this.#cdp.send('Emulation.setScriptExecutionDisabled', { value: true });
   }
 
-  /** The page has a new document: what runs next runs there. */
+  /** Call when the page has a new document. Later calls run there. */
   reset(): void {
     this.#contextId = undefined;
   }
 
   /**
-   * Calls a function in the page. Its source travels, so that it may use its arguments, what the prelude has, the `helpers`
-   * and the page's globals only. Arguments and result are copied as JSON.
+   * Calls a function in the page. The source of the function is sent, so it can use only its arguments, the prelude, the `helpers` and
+   * the page's globals. Arguments and result are copied as JSON.
    *
-   * @throws DeadlineError when the page does not answer in time, e.g. because its scripts never pause
-   * @throws DocumentGoneError when the page moves on meanwhile
-   * @throws ServiceError when the function fails in a page without a root element
+   * @throws DeadlineError if the page does not respond in time, e.g. because its scripts never pause
+   * @throws DocumentGoneError if the page navigates meanwhile
+   * @throws ServiceError if the function fails in a page without a root element
    */
   async call<A extends readonly unknown[], R>(
     fn: (...args: A) => R,
@@ -128,8 +128,7 @@ export class PageWorld {
   }
 
   /**
-   * As {@link call}, for functions that are called one after the other: each message to the page takes a few milliseconds of
-   * processor time.
+   * Like {@link call} for several functions in sequence. Each message to the page takes a few milliseconds of processor time.
    *
    * @returns their results
    */
@@ -144,9 +143,9 @@ export class PageWorld {
   }
 
   /**
-   * Calls a function with the element of a frame as its first argument. It can use `own` and `pageState`.
+   * Calls a function with the element of a frame as its first argument. The function can use `own` and `pageState`.
    *
-   * @throws DeadlineError, and Error when no element of this document has the frame
+   * @throws DeadlineError, and Error if no element of this document has the frame
    */
   async callWithFrame<A extends readonly unknown[]>(
     frameId: string,
@@ -169,7 +168,7 @@ export class PageWorld {
   }
 
   /**
-   * As {@link call}, for what does not depend on the document: when the page moves on, the next one is asked, a few times.
+   * Like {@link call} for functions that work in any document: if the page navigates, retries in the next document a few times.
    *
    * @throws DeadlineError, DocumentGoneError
    */
@@ -212,7 +211,7 @@ export class PageWorld {
     }
   }
 
-  /** Whether what is called here finds no element at all, which most of it cannot do without. */
+  /** Whether the document has no root element, which most functions need. */
   async #lacksRoot(): Promise<boolean> {
     const contextId = await this.#contextId?.catch(() => undefined);
     if (contextId === undefined) return false;

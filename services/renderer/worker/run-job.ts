@@ -146,7 +146,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   let outcome: JobOutcome;
   try {
     if (limits.isLate)
-      throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for longer than it may.', {
+      throw new ServiceError('CAPTURE_TIMEOUT', 'The capture waited in the queue for too long.', {
         causedBy: 'service',
       });
     outcome = await capture(delivered, limits, signal, deps, onRendered);
@@ -158,14 +158,14 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     if (reason !== null) {
       log.warn(
         { err: thrown, reason, delivery: message.delivery },
-        'a background capture cannot be ended now; its job is returned',
+        'background capture failed because of an outage; returning its job',
       );
       return publishReturn(returning, reason, deps, { deadline: limits.deadline + publishGraceMs, signal });
     }
     if (isCollateral(thrown) && message.delivery < jobMaxDeliveries) {
       log.warn(
         { err: thrown, delivery: message.delivery },
-        'the browser was lost during a capture; its job will be delivered again',
+        'browser lost during a capture; its job will be delivered again',
       );
       message.nak(nakDelayMs);
       return;
@@ -175,7 +175,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
     outcome = { ...failureOf(thrown), ...(diagnostics === undefined ? {} : { diagnostics }) };
     log.warn(
       { err: thrown, code: outcome.code, cause: outcome.cause, delivery: message.delivery, queueMs: limits.queueMs },
-      'a capture failed',
+      'capture failed',
     );
   }
   await deps.results.publish(delivered, outcome, limits.deadline + publishGraceMs, signal);
@@ -232,7 +232,7 @@ async function capture(
     const outcome = completed(await stored);
     log.info(
       { uuid: job.uuid, region: job.region, format: job.options.format, ...outcome.report.timings },
-      'a page was captured and its file stored',
+      'capture completed and stored',
     );
     return outcome;
   } finally {

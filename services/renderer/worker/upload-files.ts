@@ -110,7 +110,7 @@ async function uploadDiagnostics(
     });
     return { name, upload: await withDeadline(uploading.stored, diagnosticsTimeoutMs, 'storing diagnostics') };
   } catch (error) {
-    log.warn({ err: error, uuid }, 'the diagnostics of a capture could not be stored');
+    log.warn({ err: error, uuid }, 'storing the diagnostics of a capture failed');
     return undefined;
   }
 }

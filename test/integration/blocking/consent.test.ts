@@ -94,7 +94,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   it('are hidden when they come after the wait', async () => {
     const { page, session } = await open('after');
     await page.evaluate('show()');
-    await session.beforeShoot(Date.now() + 10_000);
+    await session.hideBlockedLeftovers(Date.now() + 10_000);
     expect(await page.locator('#onetrust-banner-sdk').isVisible()).toBe(false);
     await page.context().close();
   });
@@ -109,7 +109,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   it('are answered in the document that the page goes on to', async () => {
     const { page, session } = await open('plain');
     await page.goto(site.url(pageOf('onetrust')));
-    await session.beforeShoot(Date.now() + 10_000);
+    await session.hideBlockedLeftovers(Date.now() + 10_000);
     expect(await page.evaluate('window.answer')).toBe('rejected');
     await page.context().close();
   });
@@ -117,7 +117,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
   it('are not waited for on a page without any', async () => {
     const { page, session } = await open('plain');
     // It has ten seconds.
-    expect(await timeOf(() => session.beforeShoot(Date.now() + 10_000))).toBeLessThan(5000);
+    expect(await timeOf(() => session.hideBlockedLeftovers(Date.now() + 10_000))).toBeLessThan(5000);
     await page.context().close();
   });
 
@@ -128,7 +128,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     const session = await BlockingSession.start(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
     // Without the deadline it would never come back.
-    await session.beforeShoot(Date.now() + 1500);
+    await session.hideBlockedLeftovers(Date.now() + 1500);
     await context.close();
   });
 

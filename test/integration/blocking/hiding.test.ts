@@ -74,7 +74,7 @@ describe('hiding', () => {
   it('takes in what has turned up when it is called again', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/own'), { ads: true });
     await page.setContent(body);
-    await session.beforeShoot(Date.now() + 5000);
+    await session.hideBlockedLeftovers(Date.now() + 5000);
     expect(await page.locator('.generic-ad').isVisible()).toBe(false);
     await page.context().close();
   });
@@ -88,7 +88,7 @@ describe('hiding', () => {
   it('ends without an error when the page is gone', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/'), { ads: true });
     await page.close();
-    await expect(session.beforeShoot(Date.now() + 1000)).resolves.toBe(undefined);
+    await expect(session.hideBlockedLeftovers(Date.now() + 1000)).resolves.toBe(undefined);
     await page.context().close();
   });
 });

@@ -3,8 +3,13 @@ import type { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { launchBrowser, type LaunchedBrowser } from '../../../services/renderer/browser/launch.ts';
 import { CaptureBrowser, type BrowserSource } from '../../../services/renderer/browser/capture-browser.ts';
-import { MessageFlow } from '../../../services/renderer/browser/message-flow.ts';
-import { asOneCall, attachSession, openWarmPage, type WarmPage } from '../../../services/renderer/browser/page.ts';
+import { PipeThrottle } from '../../../services/renderer/browser/pipe-throttle.ts';
+import {
+  withoutCallTraces,
+  attachSession,
+  openWarmPage,
+  type WarmPage,
+} from '../../../services/renderer/browser/page.ts';
 import { headlessShellSwitches } from '../../../services/renderer/browser/switches.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
@@ -83,12 +88,12 @@ test('many calls in one take one stack trace', async () => {
     for (let count = 0; count < 5; count += 1) await warm.page.title();
   };
   expect(await tracesOf(calls)).toBe(5);
-  expect(await tracesOf(() => asOneCall(warm.page, calls))).toBe(1);
+  expect(await tracesOf(() => withoutCallTraces(warm.page, calls))).toBe(1);
 });
 
 test('an error goes through such a call as it is', async () => {
   const error = new Error('told to the client');
-  await expect(asOneCall(warm.page, () => Promise.reject(error))).rejects.toBe(error);
+  await expect(withoutCallTraces(warm.page, () => Promise.reject(error))).rejects.toBe(error);
   expect(error.message).toBe('told to the client');
 });
 
@@ -96,13 +101,13 @@ test('without a known pipe to limit its messages, a browser is closed again', as
   const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const unknown = { ...launched, browser: {} as typeof launched.browser, close };
   const source = { launch: () => Promise.resolve(unknown) } as unknown as BrowserSource;
-  await expect(CaptureBrowser.launch(source, () => undefined)).rejects.toThrow(/no known pipe/);
+  await expect(CaptureBrowser.launch(source, () => undefined)).rejects.toThrow(/pipe of this version of Playwright/);
   expect(close).toHaveBeenCalledOnce();
 });
 
 test('messages that are sent at once are written at once', async () => {
   const pipe = connectionOf(launched)._transport._pipeWrite;
-  expect(new MessageFlow(launched.browser).messages).toBe(0);
+  expect(new PipeThrottle(launched.browser).messages).toBe(0);
   let writes = 0;
   const writev = pipe._writev?.bind(pipe);
   pipe._writev = (chunks, done) => {
@@ -114,7 +119,7 @@ test('messages that are sent at once are written at once', async () => {
 });
 
 test('a command that fails says which, without a trace of steps; errors of others keep theirs', async () => {
-  expect(new MessageFlow(launched.browser).messages).toBe(0);
+  expect(new PipeThrottle(launched.browser).messages).toBe(0);
   const sent = warm.cdp.send('Page.navigate', { url: 'no address' });
   expect(new Error('of our own').stack).toContain('driver.test.ts');
   const error = await sent.catch((failure: unknown) => failure as Error);

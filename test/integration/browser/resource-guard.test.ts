@@ -99,14 +99,14 @@ const spin = `const url = URL.createObjectURL(new Blob(['for (;;);'])); for (let
 
 describe('a capture that takes too much is ended by name, alone, and its browser replaced', () => {
   test.for<[what: string, limits: Partial<CaptureLimits>, script: string, message: RegExp]>([
-    ['memory of one page', { pageBytes: 300 * mebibyte }, hoard, /more memory than a page may, 300 MiB/],
-    ['memory', { memoryBytes: 400 * mebibyte }, hoard, /more memory than a capture may, 400 MiB/],
-    ['processor time', { cpuMs: 1000 }, spin, /more processor time than a capture may, 1 s/],
+    ['memory of one page', { pageBytes: 300 * mebibyte }, hoard, /memory limit of a page, 300 MiB/],
+    ['memory', { memoryBytes: 400 * mebibyte }, hoard, /memory limit of a capture, 400 MiB/],
+    ['processor time', { cpuMs: 1000 }, spin, /processor time limit of a capture, 1 s/],
     [
       'threads',
       { processes: 150 },
       `for (let i = 0; i < 150; i++) new Worker(URL.createObjectURL(new Blob(['onmessage = () => 0']))); 0`,
-      /more processes and threads .* than a capture may, 150/,
+      /limit of processes and threads .* of a capture, 150/,
     ],
     [
       'messages',
@@ -129,7 +129,7 @@ describe('a capture that takes too much is ended by name, alone, and its browser
     limitTo({ diskBytes: mebibyte });
     const greedy = await acquire();
     await writeFile(join(launchedOf(greedy)?.folder ?? '', 'cache'), Buffer.alloc(mebibyte + 1));
-    expect(await exceeding(greedy)).toMatch(/stored more on disk than a capture may, 1 MiB/);
+    expect(await exceeding(greedy)).toMatch(/disk limit of a capture, 1 MiB/);
     await until('its browser to end', () => greedy.browserLost());
     await expectReplaced();
   });
@@ -138,7 +138,7 @@ describe('a capture that takes too much is ended by name, alone, and its browser
     // Its processes have more than these from the start.
     limitTo({ descriptors: 10 });
     const greedy = await acquire();
-    expect(await exceeding(greedy)).toMatch(/opened more files and connections than a capture may, 10\./);
+    expect(await exceeding(greedy)).toMatch(/limit of open files and connections of a capture, 10\./);
     await until('its browser to end', () => greedy.browserLost());
     await expectReplaced();
   });
@@ -147,7 +147,7 @@ describe('a capture that takes too much is ended by name, alone, and its browser
     guarded.totalBytes = 700 * mebibyte;
     const [greedy, modest] = [await acquire(), await acquire()];
     run(greedy, hoard);
-    expect(await exceeding(greedy)).toMatch(/more memory than its renderer has left/);
+    expect(await exceeding(greedy)).toMatch(/ran out of memory, and this page used most of it/);
     expect(modest.exceeded.aborted).toBe(false);
     await expectReplaced();
   });

@@ -47,10 +47,10 @@ test.each([
   ['export const other = 1', 'must export a function as its default'],
   ['this is no script', 'cannot be loaded: '],
   [`export default () => { throw new Error('no licence') }`, 'failed: Error: no licence'],
-  ['export default () => undefined', 'must make an object'],
+  ['export default () => undefined', 'must return an object'],
   [
     `export default () => ({ ...${whole}, executablePath: undefined, initScripts: 'x' })`,
-    'is not complete: executablePath must be the path of a browser; initScripts must be a list of scripts.',
+    'is invalid: executablePath must be the path of a browser; initScripts must be a list of scripts.',
   ],
   [
     `export default () => ({ ...${whole}, switches: () => ['--proxy-server=x', '--mute-audio'] })`,

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { own } from '../../../services/renderer/page/scripts/own.ts';
-import { mayStyle } from '../../../services/renderer/page/scripts/styles.ts';
+import { cssMayUse } from '../../../services/renderer/page/scripts/styles.ts';
 import { untilLaidOut, untilTimersRan, waits } from '../../../services/renderer/page/scripts/waits.ts';
 import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
 
@@ -134,10 +134,10 @@ test('boxes that are laid out only in sight have the height of their contents wh
   const box =
     '<div style="content-visibility:auto;contain-intrinsic-size:auto 20px"><p style="margin:0;height:100px"></div>';
   const script = `
-    const waits = { untilObserved: ${waits.untilObserved.toString()} };
+    const waits = { waitForIntersectionObservers: ${waits.waitForIntersectionObservers.toString()} };
     const own = ${own.toString()};
     const pageState = {};
-    const mayStyle = ${mayStyle.toString()};
+    const cssMayUse = ${cssMayUse.toString()};
     const untilLaidOut = ${untilLaidOut.toString()};
     addEventListener('load', async () => {
       list.innerHTML = ${JSON.stringify(box.repeat(3))};

@@ -27,11 +27,11 @@ describe('one file', () => {
     [-2, 0],
     [0, -2],
     [0, 100],
-  ])('that is %i px wider and %i px taller than asked for is no capture', async (wider, taller) => {
+  ])('that is %i px wider and %i px taller than requested fails the capture', async (wider, taller) => {
     const shot = { ...(await fileOf(300, 200)), width: 300 - wider, height: 200 - taller };
     await expect(encode(shot, defaultOptions)).rejects.toMatchObject({
       code: 'CAPTURE_FAILED',
-      message: expect.stringContaining(`300 × 200 px, not of ${300 - wider} × ${200 - taller} px`),
+      message: expect.stringContaining(`300 × 200 px instead of ${300 - wider} × ${200 - taller} px`),
     });
   });
 

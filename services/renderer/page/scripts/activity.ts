@@ -1,35 +1,35 @@
 /// <reference lib="dom" />
 
-/** What every script of this folder finds under the name `activity`: see {@link readActivity}. */
+/** Type of `activity` in the scripts of this folder. See {@link readActivity}. */
 export type PageActivity = ReturnType<typeof readActivity>;
 
 /**
- * Callbacks that the page's scripts have put off with the same function and the same delay, a navigation that has begun, the answer of a worker
- * (`worker`), or what may follow that (`answer`).
+ * Pending work of the page's scripts: callbacks that were scheduled with the same function and delay, a navigation that has started, a
+ * worker's answer (`worker`), or the follow-up of such an answer (`answer`).
  */
 export interface DueCallbacks {
-  /** The name of the function, or one of these. */
+  /** The name of the scheduling function, or one of the names above. */
   readonly kind: string;
   /** In milliseconds; 0 for frames and idle time. */
   readonly delay: number;
-  /** Milliseconds until the first of them is due; below 0 where it is late. */
+  /** Milliseconds until the first callback is due; negative if it is late. */
   readonly inMs: number;
-  /** How many have run, or answers have come, since the document began. */
+  /** Number of callbacks that have run, or answers that have arrived, since the document began. */
   readonly ran: number;
 }
 
 /**
- * Asks what the page's own scripts are about to do: see `watchActivity` of browser/activity.ts. Where that does not run (with antiBot, or
- * without scripts), the answer is no.
+ * Asks what the page's scripts are about to do; see `watchActivity` in browser/activity.ts. If that watcher does not run (with antiBot,
+ * or without scripts), nothing is known and `scriptsIdle` returns false.
  */
 export function readActivity(question: string) {
   return {
-    /** Whether nothing calls the scripts any more: no timer, neither scrolling nor another size of the page, and nothing that they have begun. */
-    isStill: () => {
+    /** Whether no timer, scroll, resize or pending work will call the scripts again. */
+    scriptsIdle: () => {
       const event = new Event(question, { cancelable: true });
       return !document.dispatchEvent(event);
     },
-    /** What is due; undefined where that is not known. */
+    /** Returns the pending work; undefined if unknown. */
     due: (): readonly DueCallbacks[] | undefined => {
       let answer: string | undefined;
       const note = ({ detail }: Event & { readonly detail?: string }) => {
@@ -53,12 +53,12 @@ export function readActivity(question: string) {
 declare const activity: PageActivity;
 
 /**
- * Whether the scripts of the document, where it has any, have come to an end: what they have made is there, all of it has loaded, and they
- * hear neither of scrolling nor of another size of the page.
+ * Whether the scripts of the document, if any, have ended: everything they added has loaded, and they listen neither to scrolling nor to
+ * resizing.
  */
 export function scriptsHaveEnded(): boolean {
-  if (document.readyState !== 'complete' || !activity.isStill()) return false;
-  // Elements that may call the scripts, contain other scripts, or lead to another document.
+  if (document.readyState !== 'complete' || !activity.scriptsIdle()) return false;
+  // Elements that may call the scripts, contain other scripts, or navigate.
   const calling =
     'meta[http-equiv="refresh" i], iframe, frame, object, embed, video, audio, [onscroll], [onscrollend], [onresize], [onmessage]';
   if (document.querySelector(calling) !== null) return false;

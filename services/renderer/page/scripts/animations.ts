@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
 import type { Motion, PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
@@ -11,18 +11,18 @@ declare const own: typeof Own;
 /** A helper of the call of {@link waitForRest}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link waitForReveals}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
- * Brings every animation and transition that has an end to that end: what fades in is there. Those without an end go
- * on, those that wait for something stay as they are. (Removing them would leave what fades in invisible.)
+ * Finishes every animation and transition that has an end, so that content that fades in is visible. Endless animations keep running, and
+ * paused ones stay paused. (Removing an animation would leave its content invisible.)
  *
- * @returns how many were finished
+ * @returns the number of animations that were finished
  */
 export function finishAnimations(): number {
   let finished = 0;
   for (const animation of document.getAnimations?.() ?? []) {
-    // Those that run with the scroll position have no time to finish.
+    // Scroll-driven animations have no end time.
     if (!(animation.timeline instanceof DocumentTimeline) || animation.playState !== 'running') continue;
     const end = animation.effect?.getComputedTiming().endTime;
     if (typeof end !== 'number' || !Number.isFinite(end)) continue;
@@ -30,23 +30,24 @@ export function finishAnimations(): number {
       animation.finish();
       finished += 1;
     } catch {
-      // Its rate is 0.
+      // The playback rate is 0.
     }
   }
   return finished;
 }
 
 /**
- * Shows texts and pictures that an animation without an end leaves less than half as visible as it makes them: the animation moves on to the
- * first time at which they are most visible, and pauses. Animations of siblings with the same name move together, until the most visible
- * sibling is there: of words that take turns, one is visible. Runs after {@link finishAnimations}, which leaves only those without an end.
+ * Makes texts and pictures visible that an endless animation currently shows at less than half of its maximum opacity: seeks the
+ * animation to the first time of maximum opacity, and pauses it. Sibling animations with the same name are moved together until the most
+ * visible sibling is at its maximum: of words that alternate, one is visible. Call it after {@link finishAnimations}, which leaves only
+ * endless animations.
  */
 export function showPulsing(): void {
-  /** Of the opacity that an animation makes: above it, a text can be read. */
+  /** Share of the maximum opacity above which a text is readable. */
   const minShare = 0.5;
-  /** Number of times at which a round is looked at. */
+  /** Number of sample times in one iteration of the animation. */
   const looks = 20;
-  /** Each row costs up to `looks` calculations of styles. */
+  /** Each row costs up to `looks` style calculations. */
   const maxRows = 30;
   const opacityOf = (element: Element) => Number(getComputedStyle(element).opacity);
   const pulses = (document.getAnimations?.() ?? []).flatMap((animation) => {
@@ -67,11 +68,11 @@ export function showPulsing(): void {
   for (const row of rows.slice(0, maxRows)) {
     const [first] = row.toSorted((a, b) => opacityOf(b.target) - opacityOf(a.target));
     const before = first === undefined ? 1 : opacityOf(first.target);
-    // No opacity is greater than 1.
+    // Opacity is at most 1.
     if (first === undefined || before >= minShare) continue;
     const { animation, target, currentTime, duration, delay } = first;
     const begin = delay + Math.max(0, Math.floor((currentTime - delay) / duration)) * duration;
-    // At its end, a round is already at the beginning of the next one.
+    // Exactly at its end, an iteration is already at the start of the next one.
     const times = Array.from({ length: looks }, (_, look) => begin + ((look + 1) / looks) * duration - 1);
     const opacities = times.map((time) => {
       animation.currentTime = time;
@@ -89,12 +90,11 @@ export function showPulsing(): void {
 }
 
 /**
- * Stops the animations that run with the scroll position of the page, each where it would be with its element in the
- * middle of the viewport: what fades in on the way is there. Those of elements that stay in sight (bars, headers) stop
- * where they are at the top of the page.
+ * Freezes scroll-driven animations of the page, each at the state for its element in the middle of the viewport, so that elements that
+ * fade in on scroll are visible. Animations of elements that stay in view (bars, headers) freeze at the state for the top of the page.
  */
 export async function holdScrollAnimations(): Promise<void> {
-  /** An animation is placed with the next frame; on a busy machine some frames later. */
+  /** An animation gets its start time in the next frame, on a busy machine some frames later. */
   const maxFrames = 5;
   /** For a page that is not drawn. */
   const frameMs = 100;
@@ -107,14 +107,14 @@ export async function holdScrollAnimations(): Promise<void> {
     }
     return false;
   };
-  /** How far along the timeline an element is shown, from 0 to 1. */
+  /** Position of an element on the timeline, from 0 to 1. */
   const shareOf = (element: Element, { source }: ScrollTimeline, end: number): number => {
     if (staysInSight(element) || source === null) return 0;
     const { top, height } = own(element).getBoundingClientRect();
     return Math.max(0, Math.min(1, (top + source.scrollTop + height / 2 - source.clientHeight / 2) / end));
   };
 
-  // Where on its way it begins is known with the next frame only for one that has just begun, and that is late on a busy machine.
+  // An animation that has just started gets its start time in the next frame, which is late on a busy machine.
   const isUnplaced = ({ timeline, startTime, playState }: Animation) =>
     timeline instanceof ScrollTimeline && playState === 'running' && startTime === null;
   for (let frame = 0; frame < maxFrames && document.getAnimations?.().some(isUnplaced); frame += 1) {
@@ -137,7 +137,7 @@ export async function holdScrollAnimations(): Promise<void> {
     if (typeof progress === 'number') held.push({ animation, effect, progress });
     else animation.cancel();
   }
-  // Without its timeline it no longer heeds the scroll position, nor the height of the viewport.
+  // A time-based timeline makes the animation independent of the scroll position and the viewport height.
   const timing = {
     duration: 1000,
     delay: 0,
@@ -154,19 +154,19 @@ export async function holdScrollAnimations(): Promise<void> {
   }
 }
 
-/** Notes from now on when scripts change which nodes, for {@link waitForRest}. */
+/** Starts to record which nodes scripts change and when, for {@link waitForRest}. */
 export function watchMotion(): void {
-  /** Changes further apart than this are no animation, not even one on a busy machine. */
+  /** Changes further apart than this are not one animation, even on a busy machine. */
   const maxPauseMs = 250;
   const nodes = new Map<Node, Motion>();
   const observer = new MutationObserver((records) => {
     const now = performance.now();
     for (const target of new Set(records.map((record) => record.target))) {
       const motion = nodes.get(target);
-      const goesOn = motion !== undefined && now - motion.last < maxPauseMs;
+      const continues = motion !== undefined && now - motion.last < maxPauseMs;
       nodes.set(
         target,
-        goesOn ? { ...motion, last: now, isRepeated: true } : { since: now, last: now, isRepeated: false },
+        continues ? { ...motion, last: now, isRepeated: true } : { since: now, last: now, isRepeated: false },
       );
     }
   });
@@ -175,26 +175,25 @@ export function watchMotion(): void {
 }
 
 /**
- * Waits until scripts have come to the end of the animations that they make change by change (fading in, counting up),
- * and of images that they are about to name. What they have changed for longer than `maxMs` will not come to an end,
- * and is not waited for.
+ * Waits for the end of animations that scripts make step by step (fading in, counting up), and until lazy images have their addresses.
+ * Changes that have gone on for more than `maxMs` are treated as endless and are not waited for.
  *
- * @param mayBeStill where the scripts have ended, nothing is waited for
+ * @param mayBeIdle if true and the scripts have ended, returns at once
  */
-export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<void> {
+export async function waitForRest(maxMs: number, mayBeIdle: boolean): Promise<void> {
   /** About a frame. */
   const pollIntervalMs = 20;
-  /** A movement has ended after this number of polls and frames without a change. On a busy machine polls and frames are late, too. */
+  /** An animation has ended after this many polls and frames without a change. On a busy machine, polls and frames are late as well. */
   const restPolls = 5;
   const restFrames = 3;
-  /** A page that is not drawn at all has its rest after this. */
+  /** A page that is not drawn at all counts as settled after this. */
   const maxRestMs = 1000;
-  /** A script takes its first step within this after what it watches has come into sight. */
+  /** Scripts react within this time to an element that has come into view. */
   const firstStepMs = 50;
-  /** What was changed once, and longer ago than this when the wait begins, is no animation that has just begun. */
+  /** A single change that is older than this when the wait starts is not the start of an animation. */
   const maxPauseMs = 250;
 
-  if (mayBeStill && scriptsHaveEnded()) return;
+  if (mayBeIdle && scriptsHaveEnded()) return;
   const { webcaptureShownAt = -Infinity, webcaptureMotion } = pageState;
   const sinceShown = performance.now() - webcaptureShownAt;
   if (sinceShown < firstStepMs) await waits.sleep(firstStepMs - sinceShown);
@@ -216,7 +215,7 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
     }
     return false;
   };
-  /** As loaders of lazy images mark those that they have yet to show. */
+  /** Attributes of lazy image loaders on images that they have not loaded yet. */
   const marked = ':is([data-src], [data-srcset], [data-lazy-src], [data-original])';
   const unnamed = [...document.querySelectorAll<HTMLImageElement>(`img${marked}, picture:has(${marked}) > img`)];
   const isUnnamed = (image: HTMLImageElement) =>
@@ -234,25 +233,26 @@ export async function waitForRest(maxMs: number, mayBeStill: boolean): Promise<v
 }
 
 /**
- * Waits while what is in sight is revealed step by step: texts and pictures that have their place in the page and cannot be
- * seen yet (transparent, hidden) come in one after the other, by timers. Where nothing is hidden it is not waited at all.
+ * Waits while visible content is revealed step by step by timers: texts and pictures in the page's flow that are still transparent or
+ * hidden. Returns at once if nothing is hidden.
  *
- * @param maxMs in all; what is hidden for good is not waited for longer than `quietMs` after the last one has come in
- * @returns how many came in
+ * @param maxMs maximum time
+ * @param quietMs maximum time since the last reveal, because some elements stay hidden
+ * @returns the number of elements that were revealed
  */
 export async function waitForReveals(maxMs: number, quietMs: number): Promise<number> {
   /** About two frames. */
   const pollIntervalMs = 30;
-  /** Looking at more elements takes longer than the wait. */
+  /** Checking more elements would exceed the time of the wait. */
   const maxElements = 4000;
   if (document.scripts.length === 0) return 0;
   const hidingAttributes = '[opacity], [visibility], [clip-path], [stroke-dashoffset], animate, set';
-  if (!mayStyle(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
+  if (!cssMayUse(['opacity', 'visibility', 'clip-path', 'stroke-dash'], hidingAttributes)) return 0;
   const isUnseen = (element: Element) => {
     const { opacity, visibility, clipPath } = getComputedStyle(element);
     return Number(opacity) < 0.05 || visibility === 'hidden' || /^inset\((?:.* )?100%/.test(clipPath);
   };
-  /** It takes a place in the page: menus and hints that wait for the pointer lie above it. */
+  /** Whether the element takes space in the page. Menus and hints that wait for the pointer are positioned above the page. */
   const hasPlace = (element: Element) => {
     for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement) {
       const { position } = getComputedStyle(at);
@@ -269,7 +269,7 @@ export async function waitForReveals(maxMs: number, quietMs: number): Promise<nu
     if (element === undefined) continue;
     const { parentElement: parent } = own(element);
     if (parent !== null && hidden.has(parent)) continue;
-    // Where a thing is costs less to ask than how it looks.
+    // Reading a position is cheaper than reading styles.
     const { top, bottom, width, height } = own(element).getBoundingClientRect();
     const isInView = top < innerHeight && bottom > 0 && width > 1 && height > 1;
     if (!isInView || (!isUnseen(element) && !isStroke(element))) continue;

@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { PageWaits } from './waits.ts';
 import type { own as Own } from './own.ts';
 
 declare const waits: PageWaits;
 declare const own: typeof Own;
 /** A helper of the call of {@link waitForAssets}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
-/** Lets images and frames that wait to be scrolled to load at once, in open shadow trees too. */
+/** Makes lazy images and frames load at once, also in open shadow roots. */
 export function loadEagerly(): void {
   const visit = (root: Document | ShadowRoot): void => {
     for (const element of root.querySelectorAll('*')) {
@@ -28,14 +28,14 @@ export interface ImageCounts {
 }
 
 /**
- * Whether an image has an address to load from. One with only `srcset` or a `<source>` has no `currentSrc` while it loads. A helper of the
- * calls of this file's functions.
+ * Whether an image has a URL to load. An image with only `srcset` or `<source>` has no `currentSrc` while it loads. A helper of this
+ * file's functions.
  */
 export function hasSource(image: HTMLImageElement): boolean {
   return image.currentSrc !== '' || image.src !== '' || !image.complete;
 }
 
-/** What has become of the `<img>` of the document so far, for pages in which nothing can be waited for. */
+/** Counts the document's `<img>` elements by state. For pages in which asynchronous functions do not run. */
 export function countImages(): ImageCounts {
   const images = [...document.images].filter(hasSource);
   const complete = images.filter((image) => image.complete);
@@ -44,20 +44,19 @@ export function countImages(): ImageCounts {
 }
 
 export interface AssetCounts extends ImageCounts {
-  /** A web font had not come by then. */
+  /** Whether a web font was still loading. */
   readonly fontsPending: boolean;
 }
 
 /**
- * Waits until the images (of `<img>` with all its kinds of sources, buttons, posters, SVG, and of styles: backgrounds,
- * masks, borders, bullets, those of `::before` and `::after` too) and web fonts of the document have loaded or failed,
- * or their time is up. Looks into open shadow trees and frames of the same site too. Images of one address in styles
- * count once.
+ * Waits until the images and web fonts of the document have loaded or failed, or until their timeout. Images include `<img>` with all
+ * kinds of sources, image buttons, posters, SVG images, and images in styles (backgrounds, masks, borders, bullets, `::before` and
+ * `::after`). Searches open shadow roots and same-origin frames too. Style images with the same URL count once.
  *
  * @param scope `visible` counts what the viewport shows, `all` also what is below
  */
 export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, fontMs: number): Promise<AssetCounts> {
-  /** Reading styles costs time on very large documents. */
+  /** Limits the time for reading styles of very large documents. */
   const maxStyled = 5000;
   let styled = 0;
   /** Whether a style of the document may name an image. */
@@ -67,7 +66,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const counts = (element: Element): boolean => {
     if (scope === 'visible') {
-      // Costs less to ask, and leaves most of a long page out.
+      // Reading positions is cheap and excludes most of a long page.
       const { top, left, bottom, right } = own(element).getBoundingClientRect();
       const view = own(element).ownerDocument.defaultView ?? window;
       if (bottom < 0 || right < 0 || top >= view.innerHeight || left >= view.innerWidth) return false;
@@ -75,7 +74,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return !own(element).checkVisibility || own(element).checkVisibility();
   };
 
-  /** A second image of the same address, asked for in the same way, shares the load of the first, and tells of it. */
+  /** Loads a second image with the same URL and mode. It shares the request of the first one and reports its result. */
   const probe = (address: string, crossOrigin: string | null): HTMLImageElement => {
     let image = probes.get(address);
     if (image === undefined) {
@@ -87,7 +86,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return image;
   };
 
-  /** The address of an image that is one by its element. */
+  /** Returns the image URL of an element that shows an image by itself. */
   const ownAddress = (element: Element): string => {
     switch (own(element).localName) {
       case 'video':
@@ -104,7 +103,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     }
   };
 
-  /** The addresses that a style names. An `image-set` names more than the browser asks for, and is left out. */
+  /** Returns the URLs in a style value. An `image-set` lists more URLs than the browser requests, so it is skipped. */
   const named = (value: string): string[] =>
     value.includes('url("http') && !value.includes('image-set(')
       ? [...value.matchAll(/url\("(https?:.*?)"\)/g)].map(([, address]) => address ?? '')
@@ -116,20 +115,20 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
     return [getComputedStyle(element), ...drawn];
   };
 
-  /** Images of an element's styles, and of what it is, as long as it is in sight. */
+  /** Returns the images of an element and its styles, if the element is in view. */
   const probesOf = (element: Element): HTMLImageElement[] => {
     const address = ownAddress(element);
     const plain = /^https?:/.test(address) ? [address] : [];
     const isStyled = namesImages || own(element).ownerDocument !== document;
     if (!isStyled && plain.length === 0) return [];
-    // Where a thing is costs less to ask than how it looks.
+    // Reading a position is cheaper than reading styles.
     if (scope === 'visible' && !counts(element)) return [];
     const masks: string[] = [];
     if (isStyled) styled += 1;
     for (const style of isStyled && styled <= maxStyled ? stylesOf(element) : []) {
       plain.push(...named(style.backgroundImage), ...named(style.borderImageSource), ...named(style.content));
       if (style.display === 'list-item') plain.push(...named(style.listStyleImage));
-      // With a fragment it is a part of a document, and no image.
+      // A URL with a fragment refers to a part of a document and is no image.
       masks.push(...named(style.maskImage).filter((address) => !address.includes('#')));
     }
     if (plain.length + masks.length === 0 || !counts(element)) return [];
@@ -138,8 +137,8 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   const collect = () => {
     styled = 0;
-    namesImages = mayStyle(['url('], '[background], [mask]');
-    // Lays the page out, so that its fonts are asked for.
+    namesImages = cssMayUse(['url('], '[background], [mask]');
+    // Forces a layout, so that the page's fonts are requested.
     own(document.querySelector(':root'))?.getBoundingClientRect();
     const images = new Set<HTMLImageElement>();
     const fonts: FontFaceSet[] = [];
@@ -166,7 +165,7 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
       if (image.complete) resolve();
     });
 
-  /** Resolves when all have come, or `maxMs` after the start; false when that is over, or nothing is missing. */
+  /** Waits for all, at most until `maxMs` after the start. Returns false if that time is over, or nothing is missing. */
   const wait = async (missing: readonly PromiseLike<unknown>[], maxMs: number): Promise<boolean> => {
     const left = maxMs - (performance.now() - start);
     if (missing.length === 0 || left <= 0) return false;
@@ -176,13 +175,13 @@ export async function waitForAssets(scope: 'visible' | 'all', imageMs: number, f
 
   for (;;) {
     const { images, fonts } = collect();
-    // Fonts have been asked for when the page was laid out; their status is true.
+    // The layout has requested the fonts, so their status is up to date.
     const ready = fonts.map((set) => set.ready);
     const missingFonts = ready.filter((_, index) => fonts[index]?.status === 'loading');
     const missing = images.filter((image) => !image.complete);
     const waited = await Promise.all([wait(missing.map(settled), imageMs), wait(missingFonts, fontMs)]);
     if (waited.includes(true)) {
-      // What has come may have brought more, or moved others into sight, once the page has had its turn.
+      // Yields to the page, because loaded assets may have added more, or moved others into view.
       await waits.sleep(0);
       continue;
     }

@@ -7,8 +7,8 @@ declare const own: typeof Own;
 declare const drawnParent: typeof DrawnParent;
 
 /**
- * The box of an element in the viewport of its document. An element without a box (`display: contents`), or with an empty box that
- * does not clip, has the box around its content.
+ * Returns the box of an element in its document's viewport. For an element without a box (`display: contents`), or with an empty box that
+ * does not clip, returns the box around its content.
  */
 export function boxOf(element: Element): DOMRect {
   const maxNodes = 1000;
@@ -47,30 +47,33 @@ export function boxOf(element: Element): DOMRect {
   return new DOMRect(left, top, right - left, bottom - top);
 }
 
-/** Whether an element has a box and is not hidden; how transparent it is does not matter. */
+/** Whether an element has a box and is not hidden. Opacity does not matter. */
 export function isVisible(element: Element): boolean {
   const { width, height } = own(element).getBoundingClientRect();
   if (width > 0 && height > 0) return own(element).checkVisibility({ visibilityProperty: true });
-  // The box of content contains visible elements only.
+  // The box around the content includes visible elements only.
   return boxOf(element).width > 0;
 }
 
-/** Scrolls an element into view, in all boxes and frames around it. Of an element without a box, the first box in it is scrolled to. */
+/**
+ * Scrolls an element into view, in all scroll containers and frames around it. For an element without a box, scrolls to the first box
+ * inside.
+ */
 export function scrollToBox(element: Element, block: ScrollLogicalPosition, inline: ScrollLogicalPosition): void {
   const hasOwnBox = own(element).getClientRects().length > 0;
   const boxed = hasOwnBox ? element : [...own(element).querySelectorAll('*')].find(isVisible);
   own(boxed ?? element).scrollIntoView({ block, inline, behavior: 'instant' });
 }
 
-/** A document that an element can be seen in: its own, and those of the frames around it. */
+/** A document that contains the element: its own document, or one of a frame around it. */
 export interface Level {
   readonly document: Document;
   readonly view: Window;
-  /** The element, or the frame in this document that it is in. */
+  /** The element, or the frame in this document that contains the element. */
   readonly target: Element;
 }
 
-/** The documents that an element can be seen in, its own first. */
+/** Returns the documents that contain an element, its own document first. */
 export function levelsOf(element: Element): readonly Level[] {
   const levels: Level[] = [];
   for (let target: Element | null = element; target !== null;) {
@@ -84,8 +87,8 @@ export function levelsOf(element: Element): readonly Level[] {
 }
 
 /**
- * How points of a frame's viewport come to be points of the viewport of the document that the frame is in, and the size of the frame's
- * viewport. Transforms in three dimensions count as the scale that the frame's outer box shows.
+ * Returns the matrix from a frame's viewport to the viewport of the document that contains the frame, and the size of the frame's
+ * viewport. 3D transforms are approximated by the scale of the frame's outer box.
  */
 function frameMatrix(frame: Element): {
   readonly matrix: DOMMatrix;
@@ -107,7 +110,7 @@ function frameMatrix(frame: Element): {
     Math.abs(a) * offsetWidth + Math.abs(c) * offsetHeight,
     Math.abs(b) * offsetWidth + Math.abs(d) * offsetHeight,
   ];
-  // Sizes of boxes are rounded.
+  // Box sizes are rounded.
   const isPlane =
     Math.abs(width - outer.width) < 0.02 * width + 1 && Math.abs(height - outer.height) < 0.02 * height + 1;
   if (!isPlane)
@@ -126,7 +129,7 @@ function frameMatrix(frame: Element): {
   };
 }
 
-/** The box around a box of a frame's viewport, in the viewport of the document that the frame is in. */
+/** Converts a box in a frame's viewport to the bounding box in the viewport of the document that contains the frame. */
 export function throughFrame(frame: Element, { left, right, top, bottom }: DOMRect): DOMRect {
   const { matrix } = frameMatrix(frame);
   const corners = [left, right].flatMap((x) => [top, bottom].map((y) => matrix.transformPoint({ x, y })));
@@ -135,7 +138,7 @@ export function throughFrame(frame: Element, { left, right, top, bottom }: DOMRe
   return new DOMRect(x, y, Math.max(...xs) - x, Math.max(...ys) - y);
 }
 
-/** The box of an element in the viewport of each of its levels, as far as the frames around it show it. */
+/** Returns the box of an element in the viewport of each level, clipped to the frames around it. */
 export function boxesAtLevels(element: Element, levels: readonly Level[]): readonly DOMRect[] {
   const boxes = [boxOf(element)];
   for (const { target: frame } of levels.slice(1)) {
@@ -148,7 +151,7 @@ export function boxesAtLevels(element: Element, levels: readonly Level[]): reado
   return boxes;
 }
 
-/** The elements at a point of a document's viewport, topmost first, those in open shadow roots among them. */
+/** Returns the elements at a point of a document's viewport, topmost first, including those in open shadow roots. */
 export function hitsAt(root: Root, x: number, y: number): readonly Element[] {
   return root
     .elementsFromPoint(x, y)
@@ -159,7 +162,7 @@ export function hitsAt(root: Root, x: number, y: number): readonly Element[] {
     });
 }
 
-/** What a call needs that measures elements in frames and shadow roots. */
+/** Helpers for calls that measure elements in frames and shadow roots. */
 export const boxing = [
   boxOf,
   isVisible,

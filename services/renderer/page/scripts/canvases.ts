@@ -7,9 +7,9 @@ declare const activity: PageActivity;
 declare const waits: PageWaits;
 declare const pageState: PageState;
 
-/** A number that tells two drawings of a canvas apart; 0 for an empty one. One that cannot be read has always the same. */
+/** Returns a hash of a canvas's drawing: 0 if it is empty, -1 if it cannot be read. */
 export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
-  /** In pixels. Reading a larger picture takes longer, at each look. */
+  /** In pixels. Reading a larger picture takes more time on each poll. */
   const side = 96;
   const unreadable = -1;
   if (canvas.width === 0 || canvas.height === 0) return unreadable;
@@ -25,32 +25,32 @@ export function fingerprintCanvas(canvas: HTMLCanvasElement): number {
     context.drawImage(canvas, 0, 0, side, side);
     const words = new Uint32Array(context.getImageData(0, 0, side, side).data.buffer);
     let hash = 0;
-    // A loop: it runs before its code is compiled, when a call for each pixel would take longer than all else. What is black differs in the
-    // highest bits only, which the shift spreads.
+    // A plain loop: it runs before the code is compiled, when a function call for each pixel would dominate the time. Dark drawings
+    // differ only in the highest bits, which the shift spreads.
     for (let index = 0; index < words.length; index += 1) {
       hash = Math.imul(hash ^ (words[index] ?? 0), 0x01000193);
       hash ^= hash >>> 15;
     }
     return hash;
   } catch {
-    // What holds pictures of another site cannot be read, nor can what it was drawn on.
+    // A canvas with pictures of another origin cannot be read, nor can a canvas that it was drawn on.
     delete pageState.webcaptureScratch;
     return unreadable;
   }
 }
 
 /**
- * Waits until the canvases of the document have come to rest: charts draw themselves in over a second or so. What never rests is not
- * waited for longer than `maxMs`, and not at all if it was seen before to have no end.
+ * Waits until the canvases of the document have settled. Charts take about a second to draw. Waits at most `maxMs`, and does not wait for
+ * canvases that were already found to be endless.
  */
 export async function waitForCanvases(maxMs: number): Promise<void> {
-  /** Frames between two looks: enough for a moving drawing to change. */
+  /** Frames between two polls: enough for an animated drawing to change. */
   const framesBetween = 3;
-  /** A page that draws nothing is looked at all the same. */
+  /** Poll interval for a page that draws no frames. */
   const maxFrameMs = 50;
-  /** Time for an empty canvas: some scripts draw only after scrolling has ended. */
+  /** Time for an empty canvas. Some scripts draw only after scrolling has ended. */
   const firstDrawMs = 600;
-  /** A canvas whose drawing has not changed for this time is at rest. */
+  /** A canvas whose drawing has not changed for this time has settled. */
   const quietMs = 500;
 
   const { webcaptureChanges } = pageState;
@@ -62,7 +62,7 @@ export async function waitForCanvases(maxMs: number): Promise<void> {
     (canvas) => canvas.width > 0 && canvas.height > 0 && canvas.checkVisibility() && !isEndless(canvas),
   );
   if (canvases.length === 0) return;
-  /** What lies upon another canvas waits for the pointer. */
+  /** A canvas on top of another one is often empty until the pointer moves. */
   const liesUponAnother = (canvas: HTMLCanvasElement) => {
     const { top, left } = canvas.getBoundingClientRect();
     return canvases.some((other) => {

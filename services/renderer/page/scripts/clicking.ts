@@ -23,9 +23,9 @@ declare const selectAll: typeof SelectAll;
 declare const throughFrame: typeof ThroughFrame;
 
 /**
- * Scrolls to the first visible element that matches, and waits until a click would reach it.
+ * Scrolls to the first visible match, and waits until a click would reach it.
  *
- * @returns a point of it, in CSS pixels of the viewport; null where something covers it until time is up
+ * @returns a point of the element, in CSS pixels of the viewport; null if the element stays covered until the timeout
  */
 export async function pointToClick(parts: ParsedSelector, timeoutMs: number): Promise<{ x: number; y: number } | null> {
   const lookIntervalMs = 100;

@@ -8,8 +8,8 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 
 /**
- * Notes how long after its load event a page that was empty then has been given its first content, for
- * {@link waitForContent}: on a busy machine that may be looked at later. Runs before the page's own scripts.
+ * For a page that is empty at its load event, records the time until its first content, for {@link waitForContent}. A busy machine may
+ * check the page later than that. Runs before the page's scripts.
  */
 export function watchFirstContent(): void {
   /** A page with more elements is not empty. */
@@ -30,21 +30,21 @@ export function watchFirstContent(): void {
 }
 
 /**
- * Waits for a page of scripts that shows nothing yet until it does, and then for what it adds one after the other. A page
- * that shows something is not waited for, nor one that has no scripts.
+ * Waits until a scripted page that is still empty shows content, and then for the content that follows step by step. Returns at once if
+ * the page shows something or has no scripts.
  *
  * @param quietMs for the first content, or for the page to change at all
  * @param maxMs for the first content of a page that changes
- * @param moreMs for what follows it, as long as something comes every `stepMs`
+ * @param moreMs for the content that follows, while something arrives every `stepMs`
  */
 export async function waitForContent(quietMs: number, maxMs: number, moreMs: number): Promise<void> {
   /** About two frames. */
   const pollIntervalMs = 30;
-  /** The first content of a page is there after this time. */
+  /** Content that appears within this time after load counts as present at load. */
   const firstLookMs = 150;
-  /** Further apart than this are no steps of one row. */
+  /** Changes further apart than this do not belong to one sequence. */
   const stepMs = 450;
-  /** Looking at more elements takes long, and a page with this number of elements is not empty. */
+  /** A page with this many elements is not empty, and checking more would take long. */
   const maxElements = 500;
   const shownTags =
     'img, svg, canvas, video, iframe, object, embed, input, button, select, textarea, hr, progress, meter';
@@ -73,7 +73,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
     const all = own(body).querySelectorAll(':not(script, style, noscript, template, link, meta)');
     return !hasOwnText(body) && all.length <= maxElements && ![...all].some(shows);
   };
-  // What was fetched has been waited for.
+  // Fetched content has been waited for in an earlier step.
   const hasFetched = () =>
     performance
       .getEntriesByType('resource')
@@ -82,7 +82,7 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
   const wasEmpty = () => webcaptureFirstContentMs > firstLookMs && !hasFetched();
   if (document.scripts.length === 0 || !(isEmpty() || wasEmpty())) return;
 
-  // Polls are counted and not time: on a busy machine they are as late as the timers of the page.
+  // Counts polls instead of time, because on a busy machine polls are as late as the page's timers.
   let quietPolls = 0;
   const observer = new MutationObserver(() => {
     quietPolls = 0;
@@ -103,9 +103,9 @@ export async function waitForContent(quietMs: number, maxMs: number, moreMs: num
 }
 
 /**
- * Gives the scripts of a page that shows a single colour the time to show something.
+ * Waits, if the page has scripts, so that a page of a single color can show something.
  *
- * @returns whether there are any; else it is not waited
+ * @returns whether the page has scripts
  */
 export async function waitForScripts(ms: number): Promise<boolean> {
   if (document.scripts.length === 0) return false;

@@ -12,12 +12,12 @@ declare const holds: typeof Holds;
 declare const openRoots: typeof OpenRoots;
 
 /**
- * Opens boxes of a document that scroll and are too small to show the target whole.
+ * Removes the clipping of scroll containers that are too small to show the whole target.
  *
- * @returns whether there are any
+ * @returns whether there were any
  */
 export function openBoxes({ document: shown, target }: Level): boolean {
-  // The body's own overflow is that of the viewport, unless the root has one.
+  // The overflow of the body applies to the viewport, unless the root has an overflow too.
   const hasRootOverflow = getComputedStyle(shown.documentElement).overflow !== 'visible';
   let hasOpened = false;
   for (let box = drawnParent(target); box !== null; box = drawnParent(box)) {
@@ -32,7 +32,7 @@ export function openBoxes({ document: shown, target }: Level): boolean {
       inner.right <= outer.right + 1;
     if (isInside) continue;
     own(box as HTMLElement).style.setProperty('overflow', 'visible', 'important');
-    // It still holds the margins of what is in it.
+    // Margins inside the box must not collapse through it.
     if (display === 'block') own(box as HTMLElement).style.setProperty('display', 'flow-root', 'important');
     hasOpened = true;
   }
@@ -40,14 +40,14 @@ export function openBoxes({ document: shown, target }: Level): boolean {
 }
 
 /**
- * Hides what covers the target in its document, wherever the page is scrolled to.
+ * Hides elements that cover the target in its document, at any scroll position.
  *
- * @param boxNow the box of what is captured, in the viewport of the document
+ * @param boxNow returns the current box of the captured region, in the viewport of the document
  */
 export function clearView({ document: shown, view, target }: Level, boxNow: () => DOMRect, padding: number): void {
-  /** Looking at more would take seconds. */
+  /** Checking more elements would take seconds. */
   const maxElements = 20_000;
-  /** Places in an element that are looked at, a viewport apart. */
+  /** Maximum number of scroll positions in the target, one viewport apart. */
   const maxViews = 60;
   const hide = (other: Element, property: string, value: string) => {
     const { style } = own(other as Partial<HTMLElement>);
@@ -58,15 +58,15 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
   for (let at: Element | null = target; at !== null; at = drawnParent(at)) around.add(at);
   const isApart = (other: Element) => !around.has(other) && !holds(target, other);
   const roots = openRoots(shown);
-  // They lie upon everything, and nothing below them can be hit.
+  // Layers in the top layer cover everything, and nothing below them can be hit.
   for (const layer of roots.flatMap((root) => [...root.querySelectorAll(':modal, :popover-open')])) {
     if (!isApart(layer)) continue;
     hide(layer, 'display', 'none');
-    // Hidden or not, a modal dialog keeps everything else from being hit.
+    // Even if hidden, an open modal dialog keeps all other elements from being hit.
     if (own(layer).localName === 'dialog') own(layer as HTMLDialogElement).close();
   }
 
-  /** What lets the pointer through covers the element all the same. */
+  /** Elements with `pointer-events: none` still cover the target, so hit tests must find them. */
   const sheet = new (view as Window & typeof globalThis).CSSStyleSheet();
   sheet.replaceSync('*, *::before, *::after { pointer-events: auto !important }');
   for (const root of roots) root.adoptedStyleSheets.push(sheet);
@@ -99,7 +99,7 @@ export function clearView({ document: shown, view, target }: Level, boxNow: () =
       }
       if (hidden.has(other)) continue;
       const its = own(other).getBoundingClientRect();
-      // Around the element, neighbours are part of the picture, and what is fixed to the viewport is not.
+      // In the padding, neighbors are part of the picture, but fixed and sticky elements are not.
       const box = padding > 0 && ['fixed', 'sticky'].includes(getComputedStyle(other).position) ? outer : inner;
       const left = Math.max(box.left, its.left, 0);
       const right = Math.min(box.right, its.right, view.innerWidth);

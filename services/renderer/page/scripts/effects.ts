@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-import type { holderOf as HolderOf, shareInSight as ShareInSight } from './scenes.ts';
+import type { holderOf as HolderOf, visibleShare as VisibleShare } from './scenes.ts';
 import type { PageState, Scene } from './state.ts';
 import type { PageWaits } from './waits.ts';
 import type { holdInWindows as HoldInWindows } from './windows.ts';
@@ -10,12 +10,12 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 /** Helpers of the call from other files. */
 declare const holderOf: typeof HolderOf;
-declare const shareInSight: typeof ShareInSight;
+declare const visibleShare: typeof VisibleShare;
 declare const holdInWindows: typeof HoldInWindows;
 
 /**
- * Notes from now on which elements scripts restyle while the page is scrolled, for {@link holdScrollEffects}: parallax,
- * and what fades in and out with the scroll position.
+ * Starts to record which elements scripts restyle while the page is scrolled, for {@link holdScrollEffects}: parallax, and elements that
+ * fade with the scroll position.
  */
 export function watchScrollEffects(): void {
   const restyled = new Set<HTMLElement>();
@@ -26,51 +26,56 @@ export function watchScrollEffects(): void {
   pageState.webcaptureEffects = { observer, restyled, stations: new Map(), fixed: new Map() };
 }
 
-/** An element that scripts restyle as the page is scrolled, and the look of it that is to stay. */
+/** An element that scripts restyle on scroll, and the style that it will keep. */
 interface Seen {
   readonly element: HTMLElement;
-  /** Of the viewport, for what is fixed to it: the share that it covers at the top of the page. */
+  /** For an element fixed to the viewport: the share of the viewport that it covers at the top of the page. */
   readonly shareAtTop: number | undefined;
-  /** Of the way that the sticky box goes which it stands in, in CSS pixels from the top of the page. */
+  /** For an element in a sticky box: the middle of the range in which that box moves, in CSS pixels from the top of the page. */
   readonly middle: number | undefined;
   /** Its style at the top of the page. */
   atTop: string;
-  /** Its style where it was seen best, and how far the page was scrolled then, in CSS pixels. */
+  /** Its style at the scroll position `at` where it was seen best. */
   look: string;
   at: number;
-  /** How far its middle was from that of the viewport then; negative where it stays as it is at the top of the page. */
+  /** Distance between its middle and that of the viewport at `at`. Negative: the element keeps its style at the top of the page. */
   distance: number;
-  /** What is fixed to the viewport: the share that it covered then, and where in the page that was, in CSS pixels from its top. */
+  /**
+   * For an element fixed to the viewport: the share that it covered at `at`, and its top there, in CSS pixels from the top of the page.
+   */
   share: number;
   top: number;
-  /** Scripts fix it to the viewport on the way, or what it stands in, as a sticky box would be. */
+  /** Whether scripts fix it or an ancestor to the viewport during scrolling, like a sticky box. */
   isPinned: boolean;
 }
 
-/** For how long what lags behind the scroll position, and what comes in by itself, may still be waited for at all places together. */
-interface Patience {
+/**
+ * Remaining time for all scroll positions together: for effects that lag behind the scroll position, and for animations that start by
+ * themselves.
+ */
+interface WaitBudget {
   lagMs: number;
   tweenMs: number;
 }
 
-/** The middle of an element, in CSS pixels from the top of the viewport. */
+/** Returns the middle of an element, in CSS pixels from the top of the viewport. */
 function middleOf(element: Element): number {
   const { top, height } = own(element).getBoundingClientRect();
   return top + height / 2;
 }
 
-/** Whether this share of the viewport is enough for a scene, or for a change of one. */
+/** Whether a share of the viewport is large enough for a scene, or for a change of one. */
 function isNotable(share: number): boolean {
   return Math.abs(share) >= 0.02;
 }
 
-/** What scripts have restyled at place after place, and much that is fixed to the viewport and comes and goes with the places. */
+/** Finds elements that scripts restyle at several scroll positions, and large fixed elements that appear and disappear on scroll. */
 async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
-  /** One change may have come by itself; those of an effect come at each place. */
+  /** A single change may be unrelated to scrolling. A scroll effect changes the style at each position. */
   const minStations = 2;
-  /** Each one is measured at up to 40 places. */
+  /** Each one is measured at up to 40 positions. */
   const maxElements = 300;
-  /** Of the viewport: what scenes cover together, in a page that is shown by them. */
+  /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
   const state = pageState;
   const effects = state.webcaptureEffects;
@@ -86,7 +91,7 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
     .slice(0, maxElements);
   const fixed = [...effects.fixed]
     .filter(([element]) => own(element).isConnected && isFixed(element))
-    .map(([element, share]) => ({ element, share, atTop: shareInSight(element) }))
+    .map(([element, share]) => ({ element, share, atTop: visibleShare(element) }))
     .filter(({ share, atTop }) => isNotable(Math.max(share, atTop)))
     .slice(0, maxElements);
   const comesIn = fixed.filter(({ share, atTop }) => share > atTop && isNotable(share - atTop));
@@ -113,16 +118,16 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   return [...elements.map((element) => begin(element)), ...stages.map(({ element, atTop }) => begin(element, atTop))];
 }
 
-/** Resolves when scripts have followed the scroll position, and their elements are still. */
-async function settleEffects(looks: readonly Seen[], patience: Patience): Promise<void> {
+/** Waits until scripts have followed the scroll position, and the styles of their elements no longer change. */
+async function settleEffects(looks: readonly Seen[], budget: WaitBudget): Promise<void> {
   /** Maximum lag of effects behind the scroll position. */
   const maxLagMs = 300;
-  /** Maximum length of an animation that begins when its element comes into sight, or leaves it. */
+  /** Maximum length of an animation that starts when its element enters or leaves the view. */
   const maxTweenMs = 1500;
-  /** A page that is not drawn has no frames; a busy machine is late with them. */
+  /** A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
   const styles = () => looks.map(({ element }) => own(element).style.cssText).join('\n');
-  /** @returns whether nothing changed any more in time */
+  /** @returns whether the styles stopped changing in time */
   const untilStill = async (maxMs: number): Promise<boolean> => {
     const start = performance.now();
     for (let seen = styles(); performance.now() - start < maxMs;) {
@@ -136,20 +141,20 @@ async function settleEffects(looks: readonly Seen[], patience: Patience): Promis
   await waits.untilFrame(frameTimeoutMs);
   await waits.untilFrame(frameTimeoutMs);
   const start = performance.now();
-  if (await untilStill(Math.min(maxLagMs, patience.lagMs))) return;
+  if (await untilStill(Math.min(maxLagMs, budget.lagMs))) return;
   const late = performance.now();
-  patience.lagMs -= late - start;
-  const hasCome = await untilStill(Math.min(maxTweenMs, patience.tweenMs));
-  // What goes on for ever is waited for once.
-  patience.tweenMs = hasCome ? patience.tweenMs - (performance.now() - late) : 0;
+  budget.lagMs -= late - start;
+  const hasCome = await untilStill(Math.min(maxTweenMs, budget.tweenMs));
+  // An endless animation uses up the budget once.
+  budget.tweenMs = hasCome ? budget.tweenMs - (performance.now() - late) : 0;
 }
 
-/** Takes the look that an element has with the page scrolled by `y`, where it is seen better than it was before. */
+/** Records the style of an element with the page scrolled by `y`, if the element is seen better there than before. */
 function lookAt(seen: Seen, y: number, scroller: Element): void {
   const { element, shareAtTop } = seen;
   const look = own(element).style.cssText;
   if (shareAtTop !== undefined) {
-    const share = shareInSight(element);
+    const share = visibleShare(element);
     if (Math.abs(share - shareAtTop) <= Math.abs(seen.share - shareAtTop)) return;
     const top = own(element).getBoundingClientRect().top + own(scroller).scrollTop;
     Object.assign(seen, { share, top, look, at: y });
@@ -165,9 +170,9 @@ function lookAt(seen: Seen, y: number, scroller: Element): void {
   if (distance < seen.distance) Object.assign(seen, { distance, look, at: y });
 }
 
-/** Gives each element the look that was taken, and remembers scenes. Returns how many elements were changed. */
+/** Gives each element its recorded style, and stores scenes. Returns the number of elements that were changed. */
 function keepLooks(looks: readonly Seen[]): number {
-  /** What changes the look of an element, and neither its place in the page nor the page's height. */
+  /** Properties that affect neither the element's place in the layout nor the height of the page. */
   const looksOnly =
     /^(transform|translate|scale|rotate|opacity|filter|clip-path|visibility|color|background-.*|stroke-.*|--.*)$/;
   const mark = 'data-webcapture-held';
@@ -183,13 +188,13 @@ function keepLooks(looks: readonly Seen[]): number {
       continue;
     }
     const rule = document.createElement('i');
-    // What is pinned stays where it is at the top of the page: its script moves it to the end of its way.
+    // A pinned element keeps its transform at the top of the page, because its script moves it to the end of its range.
     own(rule).style.cssText = isPin ? `transform: ${getComputedStyle(element).transform}` : look;
-    // A copy: properties are taken out on the way.
+    // A copy, because the loop removes properties.
     const names = [...own(rule).style];
     for (const name of names) {
       const value = own(rule).style.getPropertyValue(name);
-      // What has yet to come in is not kept from it.
+      // Elements that are still hidden must be able to appear later.
       const hides = (name === 'opacity' && Number(value) === 0) || (name === 'visibility' && value === 'hidden');
       if (hides || !looksOnly.test(name)) own(rule).style.removeProperty(name);
       else own(rule).style.setProperty(name, value, 'important');
@@ -209,34 +214,33 @@ function keepLooks(looks: readonly Seen[]): number {
 export const effectsHelpers = [findEffects, settleEffects, lookAt, keepLooks, middleOf, isNotable] as const;
 
 /**
- * Gives elements whose style scripts tie to the scroll position the look that they have with themselves in the middle of
- * the viewport, as {@link holdScrollAnimations} does for the animations of stylesheets: elsewhere they may be transparent,
- * or stand where nobody sees them. What is in sight at the top of the page stays as it is there. Of a page that shows much
- * in boxes fixed to the viewport, which come and go with the scroll position, those are remembered as its scenes.
- * The page is at its top before and after.
+ * Freezes elements whose style scripts tie to the scroll position, each in the style for its position in the middle of the viewport, as
+ * {@link holdScrollAnimations} does for CSS animations. Elsewhere they may be transparent or out of view. Elements in view at the top of
+ * the page keep their style there. If boxes fixed to the viewport appear and disappear on scroll and cover much of it, stores them as the
+ * page's scenes. The page is scrolled to its top before and after.
  *
- * @param budgetMs it then goes on with what it has seen
- * @returns how many elements were changed
+ * @param budgetMs time limit; after it, continues with what was recorded so far
+ * @returns the number of elements that were changed
  */
 export async function holdScrollEffects(budgetMs: number): Promise<number> {
-  /** Each takes a few frames, and all of them at most the 10 s of the budget. */
+  /** Each position takes a few frames, and all together at most the budget of 10 s. */
   const maxStations = 40;
-  /** A page with more doubtful places moves by itself. */
+  /** A page with more doubtful positions is animated by itself. */
   const maxRevisits = 8;
-  /** At all places together. */
-  const patience: Patience = { lagMs: 3000, tweenMs: 6000 };
+  /** For all positions together. */
+  const budget: WaitBudget = { lagMs: 3000, tweenMs: 6000 };
   const page = document.scrollingElement ?? document.documentElement;
   const scroller = pageState.webcaptureScroller?.scrolled ?? page;
   const last = own(scroller).scrollHeight - own(scroller).clientHeight;
   let looks = await findEffects(scroller, last);
   if (looks.length === 0 || last <= 0) return 0;
 
-  await settleEffects(looks, patience);
+  await settleEffects(looks, budget);
   for (const seen of looks) seen.atTop = seen.look = own(seen.element).style.cssText;
   await waits.untilFrame(100);
   await waits.untilFrame(100);
   const isAsAtTop = ({ element, atTop }: Seen) => own(element).style.cssText === atTop;
-  // What changes while nothing is scrolled goes on by itself.
+  // Elements that change while nothing scrolls are animated by themselves.
   looks = looks.filter(isAsAtTop);
   if (looks.length === 0) return 0;
   const isInFirstView = ({ element }: Seen) => {
@@ -246,7 +250,7 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   for (const seen of looks) if (seen.shareAtTop === undefined && isInFirstView(seen)) seen.distance = -1;
   const scrollTo = (top: number) => {
     own(scroller).scrollTo({ top, behavior: 'instant' });
-    return settleEffects(looks, patience);
+    return settleEffects(looks, budget);
   };
   const end = performance.now() + budgetMs;
   const step = Math.max(innerHeight / 3, last / maxStations);
@@ -258,7 +262,8 @@ export async function holdScrollEffects(budgetMs: number): Promise<number> {
   }
   await scrollTo(0);
 
-  // What the scroll position decides is at each place as it was. What is not is on its own way: slides, what has come in.
+  // The style of a scroll effect at a position is reproducible. If it is not, the element is animated by itself, such as a slide or
+  // content that has appeared.
   const doubtful = Map.groupBy(
     looks.filter((seen) => !isAsAtTop(seen)),
     ({ at }) => at,

@@ -28,7 +28,7 @@ declare const openBoxes: typeof OpenBoxes;
 declare const scrollToBox: typeof ScrollToBox;
 declare const selectAll: typeof SelectAll;
 
-/** A box of the document, in CSS pixels from its top left corner. */
+/** A box in the document, in CSS pixels from its top left corner. */
 export interface Box {
   readonly x: number;
   readonly y: number;
@@ -37,21 +37,22 @@ export interface Box {
 }
 
 /**
- * Scrolls to the first visible element that matches, through boxes and frames that scroll too, and past it where it is larger than the
- * viewport, so that what loads or appears on scrolling is there. Boxes and frames that are too small to show it whole no longer cut it off.
+ * Scrolls to the first visible match, in scroll containers and frames too. If the match is larger than the viewport, scrolls through it,
+ * so that content that loads or appears on scroll is present. Scroll containers and frames that are too small to show it whole stop
+ * clipping it.
  *
  * @returns whether it is larger than the viewport
  */
 export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   /** For a page that is not drawn. */
   const observeTimeoutMs = 300;
-  /** Steps of one viewport. The rest of a taller element is captured without being scrolled to. */
+  /** Steps of one viewport. The rest of a taller element is captured without scrolling to it. */
   const maxSteps = 40;
   const element = selectAll(parts, { enters: isVisible }).elements.find(isVisible);
   if (element === undefined) return false;
   pageState.webcaptureElement = element;
 
-  /** The share of it that nothing cuts off. */
+  /** Returns the share of the element that is not clipped. */
   const shareInView = async () => {
     const { promise, resolve } = Promise.withResolvers<number>();
     const observer = new IntersectionObserver(([entry]) => resolve(entry?.intersectionRatio ?? 0));
@@ -70,7 +71,7 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
     if (openBoxes(level)) hasOpened = true;
     const frame = levels[index + 1]?.target;
     if (frame === undefined) continue;
-    // A larger frame shows the whole element; a scroll bar would take some of its space.
+    // Enlarges the frame to show the whole element. A scroll bar would take some of its space.
     const [box, { innerWidth: viewWidth, innerHeight: viewHeight }] = [boxOf(level.target), level.view];
     const { style } = own(frame as HTMLElement);
     const enlarge = (side: 'width' | 'height', to: number, from: number) => {
@@ -100,19 +101,19 @@ export async function scrollToElement(parts: ParsedSelector): Promise<boolean> {
   const [length, view] = isVertical ? [width, innerWidth] : [height, innerHeight];
   const sense = writingMode.endsWith('-rl') ? -1 : 1;
   for (let step = 1; step <= maxSteps && step * view < length; step += 1) {
-    await waits.untilObserved(observeTimeoutMs);
+    await waits.waitForIntersectionObservers(observeTimeoutMs);
     const by = step * view;
     window.scrollTo({ ...(isVertical ? { left: left + sense * by } : { top: top + by }), behavior: 'instant' });
   }
-  await waits.untilObserved(observeTimeoutMs);
+  await waits.waitForIntersectionObservers(observeTimeoutMs);
   scrollTo('start');
   return true;
 }
 
 /**
- * Hides what covers the first visible element that matches, wherever it is scrolled to.
+ * Hides elements that cover the first visible match, at any scroll position.
  *
- * @returns where it is, with the padding, but no further than the page goes; null where there is none
+ * @returns its box with the padding, limited to the page; null if nothing matches
  */
 export function isolateElement(parts: ParsedSelector, padding: number): Box | null {
   const known = pageState.webcaptureElement;
@@ -129,7 +130,7 @@ export function isolateElement(parts: ParsedSelector, padding: number): Box | nu
   const root = document.scrollingElement ?? document.documentElement;
   const box = boxesAtLevels(element, levels).at(-1) ?? boxOf(element);
   const [pageX, pageY] = [scrollX + measurePage().left, scrollY];
-  // What is fixed to the viewport may reach beyond the page.
+  // Fixed elements may extend beyond the page.
   const pageRight = Math.max(own(root).scrollWidth, Math.ceil(box.right + pageX));
   const pageBottom = Math.max(own(root).scrollHeight, Math.ceil(box.bottom + pageY));
   const x = Math.max(0, Math.floor(box.left + pageX - padding));

@@ -15,20 +15,20 @@ declare const writeMarkdown: typeof WriteMarkdown;
 export interface ExtractLimits {
   /** Of each part, in UTF-8. */
   readonly maxBytes: number;
-  /** What is not read by then is left out. */
+  /** Content that is not read within this time is left out. */
   readonly maxMs: number;
-  /** Addresses that begin so are none: supplied html has no address of its own. */
+  /** URLs with this prefix are omitted, because supplied HTML has no URL. */
   readonly noUrl: string;
 }
 
 /**
- * Takes parts of the document as it stands. No script of the page runs meanwhile, nor does anything depend on what such scripts have made
- * of the objects of their world; what names of elements do to the document and to forms is read past.
+ * Extracts parts of the document in its current state. No script of the page runs meanwhile. The result does not depend on changes of
+ * scripts to built-in objects, nor on named elements that shadow properties of the document and of forms.
  */
 export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, noUrl }: ExtractLimits): Extracted {
   const maxUrlLength = 8192;
   const maxLinkText = 256;
-  /** Nodes of a link that are looked at for its text. */
+  /** Maximum number of nodes that are read for the text of a link. */
   const maxLinkNodes = 200;
   const maxMetaLength = 2000;
   const maxProperties = 100;
@@ -42,7 +42,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const encoder = new TextEncoder();
   const truncated = new Set<ExtractName>();
 
-  /** Of control characters, JSON would make six each. */
+  /** Removes control characters, which JSON would encode with six characters each. */
   const clean = (text: string) => text.toWellFormed().replaceAll(/[^\P{Cc}\t\n\f\r]/gu, '');
   const cut = (name: ExtractName, whole: string) => {
     const text = clean(whole.slice(0, maxBytes + 1));
@@ -58,8 +58,8 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     ]
       .slice(0, most)
       .join('');
-  /** An absolute address that can be told; else null. */
-  const told = (url: string, schemes: RegExp) =>
+  /** Returns the URL if it may be reported, or else null. */
+  const publicUrl = (url: string, schemes: RegExp) =>
     url.length <= maxUrlLength && schemes.test(url) && !url.startsWith(noUrl) ? clean(url) : null;
   const web = /^https?:/;
   const followed = /^(?:https?|mailto|tel):/;
@@ -73,9 +73,9 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   const urlOf = (element: Element) => {
     if (!isOwn(element)) return null;
     const tag = localName(element);
-    if (tag === 'a' && attributeOf(element, 'href') !== null) return told(hrefOf.a(element), followed);
-    if (tag === 'area' && attributeOf(element, 'href') !== null) return told(hrefOf.area(element), followed);
-    return tag === 'img' ? told(hrefOf.img(element), web) : null;
+    if (tag === 'a' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.a(element), followed);
+    if (tag === 'area' && attributeOf(element, 'href') !== null) return publicUrl(hrefOf.area(element), followed);
+    return tag === 'img' ? publicUrl(hrefOf.img(element), web) : null;
   };
   const inMarkdown = (element: Element) =>
     urlOf(element)?.replaceAll(/[()<>|\\\s]/g, (letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`) ??
@@ -99,7 +99,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     return cut('html', `${head}${head === '' ? '' : '\n'}${html}`);
   };
 
-  /** Of its text nodes and images, wherever they are in it. */
+  /** Returns the text of a link's text nodes and images at any depth. */
   const textOf = (link: Element) => {
     const silent = new Set(['script', 'style', 'svg', 'template', 'noscript']);
     const nodes = Document.prototype.createTreeWalker.call(
@@ -122,7 +122,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   };
   const readLinks = () => {
     const found = new Map<string, { url: string; text: string }>();
-    // As JSON, with its brackets.
+    // The brackets of the JSON array.
     let bytes = 2;
     for (const link of matchesIn(document, { css: 'a[href], area[href]', chains: [] })) {
       if (performance.now() > end) {
@@ -151,7 +151,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
     const linked = [...findAll('link[rel][href]')].slice(0, 1000);
     const contentOf = (meta: Element) => shorten(attributeOf(meta, 'content') ?? '', maxMetaLength);
     const relsOf = (link: Element) => (attributeOf(link, 'rel') ?? '').toLowerCase().split(/\s+/);
-    const addressOf = (link: Element) => (isOwn(link) ? told(hrefOf.link(link), web) : null);
+    const addressOf = (link: Element) => (isOwn(link) ? publicUrl(hrefOf.link(link), web) : null);
     const description = metas.find((meta) => attributeOf(meta, 'name')?.trim().toLowerCase() === 'description');
     const language = documentElement === null ? null : attributeOf(documentElement, 'lang');
     const canonical = linked.find((link) => relsOf(link).includes('canonical'));
@@ -185,7 +185,7 @@ export function extractParts(names: readonly ExtractName[], { maxBytes, maxMs, n
   };
 
   const wanted = new Set(names);
-  // What is quick comes first.
+  // Fast parts first.
   const extracted: Extracted = {
     ...(wanted.has('metadata') ? { metadata: readMetadata() } : {}),
     ...(wanted.has('html') ? { html: readHtml() } : {}),

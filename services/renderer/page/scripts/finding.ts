@@ -22,10 +22,10 @@ declare const matchesIn: typeof MatchesIn;
 declare const openRoots: typeof OpenRoots;
 declare const selectAll: typeof SelectAll;
 
-/** `refused`: the browser does not take the selector. */
+/** `refused`: the browser does not support the selector. */
 export type Found = 'found' | 'missed' | 'refused';
 
-/** What is looked for: elements that match, or a text. */
+/** The target of a search: matching elements, or a text. */
 export interface Sought {
   readonly parts?: ParsedSelector;
   readonly text?: string;
@@ -33,13 +33,13 @@ export interface Sought {
 }
 
 /**
- * Waits until the page has what is looked for in the state. Has frames load that wait to be scrolled to, if it looks in them.
+ * Waits until the target of the search is in the wanted state. Makes lazy frames load if the search covers them.
  *
- * @param timeoutMs 0 for one look
+ * @param timeoutMs 0 to check once
  */
 export async function untilFound({ parts, text, state }: Sought, timeoutMs: number): Promise<Found> {
   const lookIntervalMs = 50;
-  /** A look at the text of a large page lays it out: no more than this share of the page's time is taken. */
+  /** Maximum share of the page's time for checks, because each check of the text of a large page forces a layout. */
   const maxShare = 0.25;
   const plain = (value: string) => value.replaceAll(/\s+/g, ' ').toLowerCase();
   const wanted = plain(text ?? '').trim();
@@ -71,7 +71,7 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
     try {
       if (isThere()) return 'found';
     } catch (error) {
-      // That of a frame is no `DOMException` of this window.
+      // An error of a frame is no `DOMException` of this window.
       if ((error as Error).name === 'SyntaxError') return 'refused';
       throw error;
     }
@@ -81,26 +81,29 @@ export async function untilFound({ parts, text, state }: Sought, timeoutMs: numb
   }
 }
 
-/** What the search for a selector covered that matched no visible element. */
+/** What the search for a selector covered if no visible element matched. */
 export type Search =
   | {
       readonly kind: 'elements';
-      /** Elements that match, and are not visible. */
+      /** Number of matching elements that are not visible. */
       readonly matches: number;
       readonly documents: number;
       readonly shadowRoots: number;
-      /** Frames in these documents. */
+      /** Number of frames in these documents. */
       readonly frames: number;
-      /** Selectors of the frames, from the outside in, in which an element matches; null where there are none. */
+      /** Selectors of nested frames, outermost first, that contain a match; null if there is none. */
       readonly inFrame: readonly string[] | null;
     }
   | {
-      /** `none`: a part before the last one matches no element. `noFrame`: it matches other elements. `unreadable`: it matches frames. */
+      /**
+       * `none`: a part before the last one matches no element. `noFrame`: it matches elements that are not frames. `unreadable`: it
+       * matches frames that cannot be read.
+       */
       readonly kind: 'none' | 'noFrame' | 'unreadable';
       readonly part: number;
     };
 
-/** Counts what a search for a selector covers, and looks for a match in frames that the search does not cover. */
+/** Counts what a search for a selector covers, and looks for a match in frames outside the search. */
 export function describeSearch(parts: ParsedSelector): Search {
   const maxFrames = 100;
   for (let part = 0; part < parts.length - 1; part += 1) {

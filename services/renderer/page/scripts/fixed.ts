@@ -1,21 +1,21 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls from other files. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
-/** Rounding, in CSS pixels. */
+/** Tolerance for rounding, in CSS pixels. */
 function isNear(a: number, b: number): boolean {
   return Math.abs(a - b) <= 2;
 }
 
-/** The heights of `::before` and `::after` where they are fixed to the viewport; NaN for others. */
+/** Returns the heights of `::before` and `::after` if they are fixed to the viewport, else NaN. */
 function fixedPseudoHeights(element: Element): readonly number[] {
   return ['::before', '::after'].map((pseudo) => {
     const { content, position, height } = getComputedStyle(element, pseudo);
@@ -23,11 +23,11 @@ function fixedPseudoHeights(element: Element): readonly number[] {
   });
 }
 
-/** Notes where boxes that are fixed to the viewport are, and how tall, while the viewport is tall: see {@link placeFixed}. */
+/** Records the positions and heights of fixed boxes while the viewport is tall. See {@link placeFixed}. */
 export function noteFixed(): void {
   const boxes = new Map<Element, { readonly top: number; readonly height: number }>();
   const pseudoHeights = new Map<Element, readonly number[]>();
-  for (const element of mayStyle(['fixed'], 'dialog, [popover]') ? everyElement() : []) {
+  for (const element of cssMayUse(['fixed'], 'dialog, [popover]') ? everyElement() : []) {
     if (getComputedStyle(element).position === 'fixed') {
       const { top, height } = own(element).getBoundingClientRect();
       boxes.set(element, { top, height });
@@ -38,11 +38,11 @@ export function noteFixed(): void {
   pageState.webcaptureFixed = { viewHeight: innerHeight, boxes, pseudoHeights };
 }
 
-/** Returns properties that continue the background of a box below it, by a number of CSS pixels, and do not move its contents. */
+/** Returns properties that extend the background of a box downwards by a number of CSS pixels without moving its contents. */
 function continuedBackground(style: CSSStyleDeclaration, by: number): Readonly<Record<string, string>> {
   const { backgroundImage, backgroundRepeat } = style;
-  // The contents are laid out in the box without its border. An image begins anew with each viewport, as a visitor sees it; a gradient
-  // is stretched.
+  // The border extends the box without affecting the layout of its contents. An image repeats with each viewport height, as a visitor
+  // sees it; a gradient is stretched.
   const hasImage = backgroundImage.includes('url(');
   const repeatedDown = backgroundRepeat.replaceAll('no-repeat', 'repeat-y').replaceAll('repeat-x', 'repeat');
   return {
@@ -64,14 +64,14 @@ export function setImportant(element: Element, properties: Readonly<Record<strin
     own(element as HTMLElement).style.setProperty(name, value, 'important');
 }
 
-/** Puts a box that is fixed to the viewport there, in CSS pixels from the top of the page. */
+/** Moves a fixed box to a position in CSS pixels from the top of the page. */
 export function putAt(element: Element, top: number): void {
   setImportant(element, { transition: 'none', bottom: 'auto', top: '0px' });
   const { top: now } = own(element).getBoundingClientRect();
   setImportant(element, { top: `${top - now}px` });
 }
 
-/** Continues the background of a box that is as tall as the viewport down to the end of the page. */
+/** Extends the background of a box as tall as the viewport to the end of the page. */
 function reachDown(element: Element, by: number): void {
   const { width, height, top } = own(element).getBoundingClientRect();
   const isPicture = (at: Element) => ['img', 'video', 'canvas'].includes(own(at).localName);
@@ -79,7 +79,7 @@ function reachDown(element: Element, by: number): void {
     const { backgroundColor, backgroundImage } = getComputedStyle(at);
     return backgroundColor !== 'rgba(0, 0, 0, 0)' || backgroundImage !== 'none';
   };
-  /** From the box inwards: boxes that cover it, down to the one that has the background, or is a picture. */
+  /** From the box inwards: boxes of the same size, down to the one that has the background or is a picture. */
   const layers: Element[] = [];
   for (let at: Element | undefined = element; at !== undefined;) {
     layers.push(at);
@@ -92,7 +92,7 @@ function reachDown(element: Element, by: number): void {
   const painted = layers.at(-1);
   if (painted === undefined || (!isPainted(painted) && !isPicture(painted))) return;
   if (isPicture(painted)) {
-    // A picture that does not cover the viewport is content, and no background.
+    // A picture that does not cover the viewport is content and not a background.
     if (width < innerWidth - 2) return;
     for (const layer of layers)
       setImportant(layer, { height: `${height + by}px`, 'max-height': 'none', bottom: 'auto' });
@@ -116,7 +116,9 @@ function reachDown(element: Element, by: number): void {
   putAt(element, top);
 }
 
-/** As {@link reachDown}, for pseudo-elements. They have no `style` to set, so rules of a style sheet name their elements by a mark. */
+/**
+ * Like {@link reachDown}, for pseudo-elements. They have no `style` property, so style sheet rules select their elements by an attribute.
+ */
 function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>, grown: number, by: number): void {
   const mark = 'data-webcapture-fixed';
   let marked = 0;
@@ -143,7 +145,7 @@ function reachDownPseudos(pseudoHeights: ReadonlyMap<Element, readonly number[]>
   }
 }
 
-/** The background of the page itself, where it is attached to the viewport, becomes one of a box of ours: it is drawn by the viewport's size. */
+/** Moves a page background that is attached to the viewport into a box of ours, because it is sized by the viewport. */
 function reachDownCanvas(by: number): void {
   const { body, documentElement: root } = document;
   const hasImage = (element: Element | null) =>
@@ -170,7 +172,7 @@ function reachDownCanvas(by: number): void {
   own(root).append(layer);
 }
 
-/** Backgrounds that are attached to the viewport are drawn in their own element; sticky boxes are where they belong in the page. */
+/** Draws backgrounds that are attached to the viewport in their own element, and puts sticky boxes at their places in the page. */
 function placeInFlow(element: Element): void {
   const panes = pageState.webcaptureScroller?.panes ?? [];
   const { backgroundAttachment, backgroundImage, position, bottom } = getComputedStyle(element);
@@ -179,7 +181,7 @@ function placeInFlow(element: Element): void {
   if (position !== 'sticky' || bottom === 'auto') return;
   for (let at = own(element).parentElement; at !== null; at = own(at).parentElement) {
     if (at === document.body || at === document.documentElement || panes.some((pane) => pane.element === at)) break;
-    // In a box that scrolls by itself, it is where a person sees it.
+    // Inside a scroll container, it stays where a visitor sees it.
     if (!['visible', 'clip'].includes(getComputedStyle(at).overflowY)) return;
   }
   setImportant(element, { position: 'relative', inset: 'auto' });
@@ -199,16 +201,16 @@ export const fixedHelpers = [
 ] as const;
 
 /**
- * Places what is fixed to the viewport in the picture of the whole page, by what it did in the tall viewport. What grew with that is a
- * background, or a sidebar: it reaches down to the end of the page, and what it holds stays in the first viewport. What kept its distance
- * to the lower edge is at the end of the page. All else stays in the first viewport.
+ * Places fixed boxes in the full-page picture, according to their behavior in the tall viewport. A box that grew with the viewport is a
+ * background or a sidebar: its background extends to the end of the page, and its contents stay in the first viewport. A box that kept
+ * its distance to the lower edge moves to the end of the page. All other boxes stay in the first viewport.
  *
  * @param pageHeight in CSS pixels
  */
 export function placeFixed(pageHeight: number): void {
   const noted = pageState.webcaptureFixed;
   const by = pageHeight - innerHeight;
-  if (noted === undefined || by <= 0 || !mayStyle(['fixed', 'sticky'], 'dialog, [popover]')) return;
+  if (noted === undefined || by <= 0 || !cssMayUse(['fixed', 'sticky'], 'dialog, [popover]')) return;
   const panes = pageState.webcaptureScroller?.panes ?? [];
   const holdsPage = (element: Element) =>
     panes.some((pane) => own(element).contains(pane.element) || own(pane.element).contains(element));
@@ -225,7 +227,7 @@ export function placeFixed(pageHeight: number): void {
     const follows = (before: number, after: number) => grown > 0 && isNear(after - before, grown);
     if (tall !== undefined && height > 0 && follows(height, tall.height)) reachDown(element, by);
     else if (tall !== undefined && follows(top, tall.top)) putAt(element, top + by);
-    // Below the viewport, it waits to come in.
+    // A box below the viewport has not appeared yet.
     else if (top >= innerHeight) setImportant(element, { visibility: 'hidden' });
   }
   reachDownPseudos(noted.pseudoHeights, grown, by);

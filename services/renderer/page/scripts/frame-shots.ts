@@ -10,7 +10,7 @@ declare const waits: PageWaits;
 /** A helper of the call. */
 declare const everyElement: typeof EveryElement;
 
-/** What can be seen of a frame, in CSS pixels from the top left corner of the page, and where that begins in the frame. */
+/** The visible part of a frame in CSS pixels from the top left corner of the page, and the offset of that part in the frame. */
 export interface FrameBox {
   readonly x: number;
   readonly y: number;
@@ -20,7 +20,7 @@ export interface FrameBox {
   readonly innerY: number;
 }
 
-/** Finds frames of other origins that reach below the viewport. */
+/** Finds frames of other origins that extend below the viewport. */
 export function findFrames(): FrameBox[] {
   /** Each takes about 100 ms. */
   const maxFrames = 30;
@@ -53,14 +53,17 @@ export function findFrames(): FrameBox[] {
   return found.map(({ box }) => box);
 }
 
-/** Shows one of the frames of {@link findFrames} above all else, moved so that the point (`innerX`, `innerY`) of it is in the corner of the viewport. */
+/**
+ * Shows one of the frames of {@link findFrames} on top of the page, moved so that its point (`innerX`, `innerY`) is in the top left
+ * corner of the viewport.
+ */
 export async function showFrame(index: number, innerX: number, innerY: number): Promise<void> {
   const element = pageState.webcaptureFrames?.[index]?.element;
   if (element === undefined) return;
   const { width, height } = element.getBoundingClientRect();
   const set = (name: string, value: string) => element.style.setProperty(name, value, 'important');
   const { border, padding, backgroundColor, backgroundImage } = getComputedStyle(element);
-  // What is in the top layer is drawn apart from the boxes that it is in.
+  // Elements in the top layer are not clipped or transformed by their ancestors.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync('html, body { background: none !important } html > * { opacity: 0 !important }');
   document.adoptedStyleSheets.push(sheet);
@@ -88,7 +91,7 @@ export async function showFrame(index: number, innerX: number, innerY: number): 
   for (let frame = 0; frame < 3; frame += 1) await waits.untilFrame(100);
 }
 
-/** Puts a frame of {@link showFrame} back into its place. */
+/** Restores a frame that {@link showFrame} moved. */
 export function putFrameBack(index: number): void {
   const shown = pageState.webcaptureFrames?.[index];
   if (shown === undefined) return;

@@ -18,13 +18,13 @@ declare const rememberRoots: typeof RememberRoots;
 declare const selectAll: typeof SelectAll;
 
 /**
- * Adopts style sheets that hide what matches `hide` and take what matches `remove` out of the flow, in the documents that the selectors
- * name and in their open shadow roots. (The page's content security policy applies to style elements, not to constructed sheets.) Runs in
- * each document before its own scripts.
+ * Adopts style sheets that hide what matches `hide`, and set `display: none` for what matches `remove`, in the documents that the
+ * selectors name and in their open shadow roots. (The page's content security policy applies to style elements, not to constructed
+ * sheets.) Runs in each document before its own scripts.
  */
 export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): void {
   const selectors = [...hide, ...remove];
-  // What a frame contains concerns a selector only that enters frames.
+  // Only selectors that enter frames apply to a frame's content.
   if (window !== window.top && selectors.every((parts) => parts.length === 1)) return;
   const adopted = Symbol.for('webcapture.hiding');
   const hidden = 'visibility: hidden !important; transition: none !important;';
@@ -38,7 +38,8 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
         rules.set(each, [...(rules.get(each) ?? []), `${css} { ${style} }`]);
       }
     } catch {
-      // One that the browser refuses fails the capture when the page is there. A frame of another origin is reached by no selector.
+      // A selector that the browser refuses fails the capture later, when the page has loaded. No selector reaches a frame of another
+      // origin.
     }
   }
   for (const [each, texts] of rules) {
@@ -60,13 +61,13 @@ export function adoptHiding(hide: readonly ParsedSelector[], remove: readonly Pa
 }
 
 /**
- * Hides what a page shows in spite of the sheets of {@link adoptHiding}: with an important style of the element's own, in a cascade
- * layer, or in a shadow root by a selector that begins outside of it.
+ * Hides elements that are visible despite the sheets of {@link adoptHiding}: because of an important inline style, a cascade layer, or a
+ * selector that crosses a shadow root.
  *
- * @returns the index of the first selector of `hide` and then `remove` that the browser does not take; null where there is none
+ * @returns the index of the first selector of `hide` and then `remove` that the browser does not support; null if there is none
  */
 export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly ParsedSelector[]): number | null {
-  /** Looking at more would take seconds. */
+  /** Checking more elements would take seconds. */
   const maxElements = 20_000;
   const set = (element: Element, property: string, value: string) => {
     const { style } = own(element as Partial<HTMLElement>);
@@ -81,7 +82,7 @@ export function enforceHiding(hide: readonly ParsedSelector[], remove: readonly 
     }
   }
   const rootsOf = rememberRoots();
-  /** With many selectors, a search for each of them would take seconds. */
+  /** Searches all selectors at once, because separate searches would take seconds. */
   const find = (selectors: readonly ParsedSelector[]): readonly Element[] => {
     const groups = Map.groupBy(selectors, (parts) => JSON.stringify(parts.slice(0, -1)));
     const found = [...groups.values()].flatMap((group) => {

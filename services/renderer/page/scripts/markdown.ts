@@ -4,21 +4,21 @@ import type { PageWriter, readerOf as ReaderOf, TextWriter } from './walking.ts'
 /** A helper of the calls. */
 declare const readerOf: typeof ReaderOf;
 
-/** What a line begins with for an element that it stands in: a marker once, and then an indentation. */
+/** What an enclosing element adds at the start of a line: a marker once, and then an indentation. */
 interface Prefix {
-  /** Null once it is written. */
+  /** Null after it was written. */
   first: string | null;
   readonly rest: string;
 }
 
-/** What is written around a text; nothing where there is none. */
+/** Markup around a text. Not written if there is no text. */
 interface Mark {
   readonly open: string;
   readonly close: string;
   isWritten: boolean;
 }
 
-/** A table that is being written, and how many cells its row has so far. */
+/** A table that is being written, and the number of cells in its current row. */
 interface Table {
   readonly columns: number;
   rows: number;
@@ -26,10 +26,10 @@ interface Table {
 }
 
 /**
- * Writes what can be seen of a page as Markdown (CommonMark, and tables of GFM). Text that would mean something there is escaped, so
- * that none of the page's text becomes a link, a heading or HTML.
+ * Writes the visible content of a page as Markdown (CommonMark, and tables of GFM). Escapes characters with a meaning in Markdown, so
+ * that no text of the page becomes a link, a heading or HTML.
  *
- * @param linkOf the address of a link or an image, null for one that is to be left out
+ * @param linkOf returns the URL of a link or an image, or null to omit it
  */
 export function writeMarkdown(maxLength: number, linkOf: (element: Element) => string | null): TextWriter {
   const emphasis: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', del: '~~', s: '~~' };
@@ -37,7 +37,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   const partsOfTable = new Set(['thead', 'tbody', 'tfoot', 'colgroup', 'col']);
   const maxColumns = 100;
   const maxRowsCounted = 1000;
-  /** What a cell of a table cannot hold: such a table is there for the layout. */
+  /** Elements that a cell cannot hold. A table with one of them is a layout table. */
   const notForCells = 'table, h1, h2, h3, h4, h5, h6, ul, ol, pre, blockquote';
   const attributeOf = (element: Element, name: string) => Element.prototype.getAttribute.call(element, name);
   const findIn = (element: Element, selector: string) => Element.prototype.querySelector.call(element, selector);
@@ -50,18 +50,18 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   let breaks = 0;
   let isSpace = false;
   let isLineStart = true;
-  /** What comes next follows at once. */
+  /** Whether the next text follows without a space. */
   let isTight = true;
   const prefixes: Prefix[] = [];
-  /** Of each kind at most one. */
+  /** At most one of each kind. */
   const marks: Mark[] = [];
   const lists: { next: number | null }[] = [];
   const tables: Table[] = [];
-  /** Elements around that stand in one line: headings, links, cells. */
+  /** Number of enclosing elements that must be written in one line: headings, links, cells. */
   let flat = 0;
   let links = 0;
   let cells = 0;
-  /** The text of the code that is being written, in a line or in lines of its own. */
+  /** The code that is being written, inline or as a block. */
   let code: { text: string; readonly isBlock: boolean } | null = null;
 
   const push = (piece: string) => {
@@ -70,7 +70,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
   };
   const separate = (count: number) => {
     if (flat > 0) isSpace = true;
-    // What an item begins with stands beside its marker.
+    // The first block of an item follows its marker on the same line.
     else if ((prefixes.at(-1)?.first ?? null) === null) lines = Math.max(lines, count);
   };
   const closeMarks = () => {
@@ -84,7 +84,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     for (const one of prefixes) one.first = null;
     return prefix;
   };
-  /** An empty line belongs to what was begun before. */
+  /** An empty line has the prefixes of elements whose first line was already written. */
   const emptyLinePrefix = () => {
     const begun = prefixes.findIndex(({ first }) => first !== null);
     return prefixes
@@ -93,7 +93,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
       .join('')
       .trimEnd();
   };
-  /** All that comes between the text before and the next one. */
+  /** Writes everything between the previous text and the next one. */
   const startText = () => {
     const isFirst = pieces.length === 0;
     const count = breaks > 1 ? 2 : lines;
@@ -108,11 +108,11 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     [lines, breaks, isSpace] = [0, 0, false];
     for (const mark of marks) {
       if (mark.isWritten) continue;
-      // What ended right here goes on.
+      // A mark that ended right here continues.
       if (pieces.at(-1) === mark.open && mark.open === mark.close) pieces.pop();
       else {
         const last = pieces.at(-1) ?? '';
-        // It would make an image of a link.
+        // Without the escape, it would turn a link into an image.
         if (mark.open === '[' && last.endsWith('!')) pieces[pieces.length - 1] = `${last.slice(0, -1)}\\!`;
         push(mark.open);
       }
@@ -133,7 +133,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     if (!isAtStart) return escaped;
     return escaped.replace(/^[#+=>-]/, '\\$&').replace(/^(\d{1,9})(?=[.)](?:\s|$))/, '$1\\');
   };
-  /** More backticks than there are in a row in the code. */
+  /** Returns a fence with more backticks than any run in the code. */
   const fenceOf = (text: string, least: number) => {
     const longest = (text.match(/`+/g) ?? []).reduce((most, { length: run }) => Math.max(most, run), 0);
     return '`'.repeat(Math.max(least, longest + 1));
@@ -221,7 +221,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
       prefixes.pop();
       if (prefix.first !== null) return;
       if (list !== undefined && list.next !== null) list.next += 1;
-      // The next item follows at once, whatever this one ended with.
+      // The next item follows without an empty line.
       [lines, breaks] = [1, 0];
     };
   };
@@ -317,7 +317,7 @@ export function writeMarkdown(maxLength: number, linkOf: (element: Element) => s
     },
     image: (image, isShown) => {
       const alt = attributeOf(image, 'alt');
-      // Of an image for decoration, the page says that it has no text.
+      // An empty `alt` marks a decorative image.
       if (!isShown || alt === '' || code !== null) return;
       const url = linkOf(image);
       const text = escape((alt ?? '').slice(0, 1000).replaceAll(/\s+/g, ' '));

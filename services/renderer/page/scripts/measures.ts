@@ -6,26 +6,26 @@ declare const pageState: PageState;
 declare const own: typeof Own;
 
 export interface PageMeasures {
-  /** Of all content that can be scrolled to, and at least of the viewport, in CSS pixels. */
+  /** Height of the scrollable content, at least of the viewport, in CSS pixels. */
   readonly height: number;
-  /** Of all content, and at least of the viewport. */
+  /** Width of all content, at least of the viewport. */
   readonly width: number;
-  /** How far the content hangs out to the left of where the page begins: a document from right to left, or in vertical lines, is scrolled that way. */
+  /** How far the content extends past the left edge. Right-to-left and vertical documents scroll in that direction. */
   readonly left: number;
-  /** Of the viewport. */
+  /** Size of the viewport. */
   readonly viewWidth: number;
   readonly viewHeight: number;
-  /** Of the content in the flow: less than `height` when the viewport is taller than the page. */
+  /** Height of the content in the flow: less than `height` if the viewport is taller than the page. */
   readonly contentHeight: number;
 }
 
 export function measurePage(): PageMeasures {
   const root = document.scrollingElement ?? document.documentElement;
   const rootBox = own(document.documentElement).getBoundingClientRect();
-  // Where the root's height is fixed, its content flows out of it, and out of the body.
+  // If the root has a fixed height, its content overflows the root and the body.
   const { body } = document;
   const bodyHeight = body === null ? 0 : own(body).getBoundingClientRect().top - rootBox.top + own(body).scrollHeight;
-  // A scroller that holds the page may be fixed to the viewport, and not in the flow.
+  // A scroll container with the page's content may be fixed to the viewport and not in the flow.
   const panes = pageState.webcaptureScroller?.panes ?? [];
   const scrollerHeight = Math.max(
     0,
@@ -44,31 +44,31 @@ export function measurePage(): PageMeasures {
   };
 }
 
-/** Whether the page has more than `max` cells of tables that have a box. */
+/** Whether the page has more than `max` table cells with a box. */
 export function hasMoreCells(max: number): boolean {
   const cells = [...document.querySelectorAll('td, th')];
   return cells.length > max && cells.filter((cell) => own(cell).checkVisibility()).length > max;
 }
 
-/** Returns the height of all that a document can be scrolled to, in CSS pixels. */
+/** Returns the scrollable height of a document, in CSS pixels. */
 export function readContentHeight(): number {
   return own(document.scrollingElement ?? document.documentElement).scrollHeight;
 }
 
-/** The width that the page is laid out in, in CSS pixels, whatever hangs out of it. */
+/** Returns the layout width of the page without overflowing content, in CSS pixels. */
 export function readLayoutWidth(): number {
   return Math.max(1, own(document.scrollingElement ?? document.documentElement).clientWidth);
 }
 
 export interface PageFacts {
   readonly title: string;
-  /** Address of the document, as the page sees it. */
+  /** URL of the document, as the page sees it. */
   readonly url: string;
-  /** Elements that only bot walls have. */
+  /** Whether elements exist that only bot walls contain. */
   readonly wall: boolean;
 }
 
-/** What a capture tells about the page. */
+/** Reads the facts about the page for the report. */
 export function readPageFacts(wallSelector: string): PageFacts {
   return {
     title: document.title.slice(0, 2000),
@@ -77,7 +77,7 @@ export function readPageFacts(wallSelector: string): PageFacts {
   };
 }
 
-/** Whether the page has drawn anything yet. It has not while a stylesheet in its head is still to come. */
+/** Whether the page has painted. It has not while a stylesheet in its head is loading. */
 export function hasPainted(): boolean {
   return performance.getEntriesByType('paint').length > 0;
 }

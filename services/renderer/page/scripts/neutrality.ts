@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 
-/** Remembers where panes stand that scroll by themselves: at the top of the page, before its viewport grows. */
+/** Remembers the scroll positions of scroll containers. Call it at the top of the page, before the viewport grows. */
 export function rememberPanes(): void {
   const roots: (Element | null | undefined)[] = [
     document.documentElement,
@@ -21,7 +21,7 @@ export function rememberPanes(): void {
     }));
 }
 
-/** Puts panes back to where the page had them. */
+/** Restores the scroll positions from {@link rememberPanes}. */
 export function restorePanes(): void {
   for (const { element, top, isAtEnd } of pageState.webcapturePanes ?? []) {
     const wanted = isAtEnd ? own(element).scrollHeight - own(element).clientHeight : top;
@@ -30,8 +30,8 @@ export function restorePanes(): void {
 }
 
 /**
- * Lets {@link hideResizes} keep `resize` from the page. Runs before the page's own scripts: of the listeners of a window,
- * those that were there first are called first.
+ * Lets {@link hideResizes} hide `resize` events from the page. Must run before the page's scripts, because a window calls its listeners
+ * in the order of registration.
  */
 export function interceptResizes(): void {
   addEventListener('resize', (event) => {
@@ -39,13 +39,13 @@ export function interceptResizes(): void {
   });
 }
 
-/** Keeps `resize` from the page from now on: a person who looks at it never resizes the window. */
+/** Hides `resize` events from the page from now on, because a visitor would not resize the window. */
 export function hideResizes(): void {
   pageState.webcaptureHidesResizes = true;
 }
 
 /**
- * Leaves full screen and picture-in-picture as soon as a page enters them, as a person does with the Escape key. Runs before the page's own
+ * Leaves full screen and picture-in-picture as soon as a page enters them, as a visitor can with the Escape key. Runs before the page's
  * scripts.
  */
 export function stayInWindow(): void {

@@ -1,19 +1,19 @@
 /// <reference lib="dom" />
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls from other files. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 declare const everyElement: typeof EveryElement;
 
 /** Returns the elements that are fixed to the viewport and have a box. */
 function fixedElements(): HTMLElement[] {
   // Dialogs, popovers and fullscreen elements are fixed without a rule of the page.
-  if (!mayStyle(['fixed'], 'dialog, [popover], :fullscreen')) return [];
+  if (!cssMayUse(['fixed'], 'dialog, [popover], :fullscreen')) return [];
   return everyElement(Number.POSITIVE_INFINITY).filter(
     (element): element is HTMLElement =>
       // In a form, `style` may be a field of that name.
@@ -95,10 +95,10 @@ export function placeFixedOnce(): void {
     const box = own(element).getBoundingClientRect();
     const covers = box.width >= innerWidth * minBackdrop && box.height >= innerHeight * minBackdrop;
     if (covers && (own(element).innerText ?? '').trim() === '') continue;
-    const isBeside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
+    const isOutside = box.left >= innerWidth - 1 || box.right <= 1 || box.bottom <= 1 || box.top >= innerHeight - 1;
     const isSidebar = box.height >= innerHeight * minBackdrop && box.width < innerWidth * minBackdrop;
-    if (isBeside || (isSidebar && hidesText(element, box))) {
-      // An element outside of the viewport would widen the paper; for a sidebar and the text, paper is too narrow.
+    if (isOutside || (isSidebar && hidesText(element, box))) {
+      // An element outside the viewport would widen the paper. Paper is too narrow for a sidebar next to the text.
       own(element).style.setProperty('display', 'none', 'important');
       continue;
     }

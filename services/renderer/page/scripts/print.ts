@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { everyElement as EveryElement } from './tree.ts';
 import type { own as Own } from './own.ts';
 
@@ -9,35 +9,34 @@ declare const own: typeof Own;
 /** Helpers of the calls. */
 declare const everyElement: typeof EveryElement;
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
- * Whether nothing in the page can hear that it is laid out anew, scrolled or brought into sight: it has no scripts but such that have come
- * to an end, and no frames, nor images that are chosen by its size, nor parts that are left out as long as they are out of sight. What
- * such a page shows on paper is there.
+ * Whether the page cannot react to a new layout, to scrolling or to coming into view: its scripts, if any, have ended, and it has no
+ * frames, no images that depend on its size, and no parts that are rendered only in view. Such a page needs no preparation for printing.
  */
 export function isInert(): boolean {
   if (!scriptsHaveEnded()) {
     if (document.scripts.length > 0 || document.querySelector('canvas') !== null) return false;
-    // Scripts that have taken themselves out of the document.
+    // Detects scripts that have removed themselves from the document.
     const wasScripted = performance
       .getEntriesByType('resource')
       .some((entry) => (entry as PerformanceResourceTiming).initiatorType === 'script');
     if (wasScripted) return false;
   }
-  const hearing = 'iframe, frame, object, embed, picture, img[srcset], img[sizes], video, audio, animate, set';
-  if (document.querySelector(hearing) !== null) return false;
+  const reacting = 'iframe, frame, object, embed, picture, img[srcset], img[sizes], video, audio, animate, set';
+  if (document.querySelector(reacting) !== null) return false;
   const handlers = new XPathEvaluator().evaluate('//@*[starts-with(local-name(), "on")]', document, null, 9);
   const hasHandler = handlers.singleNodeValue !== null;
-  return !hasHandler && !mayStyle(['content-visibility', 'animation', 'transition', '@container'], 'details');
+  return !hasHandler && !cssMayUse(['content-visibility', 'animation', 'transition', '@container'], 'details');
 }
 
 /**
- * Overrules what the page's own rules say of paper and margins and, for a single page, of page breaks. A constructed
- * style sheet comes after all others, and no policy of the page forbids it.
+ * Overrides the page's rules for paper size and margins, and for a single page also for page breaks. A constructed style sheet comes
+ * after all others, and the page's content security policy does not apply to it.
  *
  * @param margin in millimetres; null to keep the margins of the page's rules
- * @param keepsPageSize the size of paper that the page's rules ask for holds
+ * @param keepsPageSize whether the paper size of the page's rules applies
  */
 export function usePaperAskedFor(
   margin: Readonly<Record<'top' | 'right' | 'bottom' | 'left', number>> | null,
@@ -48,7 +47,7 @@ export function usePaperAskedFor(
   const margins = margin && `margin: ${margin.top}mm ${margin.right}mm ${margin.bottom}mm ${margin.left}mm !important`;
   const rules = [`@page { ${size} ${margins ?? ''} }`];
   if (isSinglePage) {
-    // Two parts of which one asks for a kind of page of its own are on two pages.
+    // Elements with different `page` values are printed on separate pages.
     rules.push(
       '*, ::before, ::after { break-before: auto !important; break-after: auto !important; page: auto !important }',
     );
@@ -79,8 +78,8 @@ export function readHeadings(): string[] {
 }
 
 /**
- * Makes every WebGL canvas keep what it has drawn: else it is empty once it has been shown, and blank on paper. Its
- * source runs in the page before its own scripts.
+ * Makes every WebGL canvas keep its drawing. Otherwise the canvas is cleared after it was shown, and it is blank on paper. This
+ * function's source runs in the page before the page's scripts.
  */
 export function keepDrawings(): void {
   for (const { prototype } of [HTMLCanvasElement, OffscreenCanvas]) {

@@ -12,9 +12,9 @@ declare const own: typeof Own;
 /** A helper of the call of {@link untilNothingIsDue}. */
 declare const fingerprintCanvas: typeof FingerprintCanvas;
 
-/** Notes from now on what scripts change in the document, for {@link untilNothingIsDue}. A second call starts the time anew: it returns that time. */
+/** Starts to record changes of the document for {@link untilNothingIsDue}. A second call restarts the clock. Returns the start time. */
 export function watchChanges(): number {
-  /** Added nodes of one parent that are looked at. */
+  /** Maximum number of added nodes that are recorded for one parent. */
   const maxPlaces = 20;
   const now = performance.now();
   if (pageState.webcaptureChanges) {
@@ -75,17 +75,18 @@ export function watchChanges(): number {
   return now;
 }
 
-/** What was still changing in view when a wait ended, if anything was. */
+/** What was still changing in view when the wait ended, if anything. */
 export type StillChanging = 'animations' | 'content' | undefined;
 
 /**
- * Waits until no timer, frame callback, navigation or animation of the page's scripts is due soon that changes what is in view. What has come
- * again and again and has changed nothing in view, and motions that do not end, are not waited for. Where nothing is due, it returns at once.
+ * Waits until no timer, frame callback, navigation or animation of the page's scripts is due soon that changes what is in view. Returns
+ * at once if nothing is due. Ignores callbacks that keep repeating without a visible change, and endless motion.
  *
  * @param scope `visible` is what the viewport shows, `all` the whole document
- * @param maxMs after {@link watchChanges}
- * @param maxProgressMs while content is added, or more and more elements begin to move
- * @param runs whether the page has scripts that may run, and the header of its document that sends the browser on
+ * @param maxMs limit after {@link watchChanges}
+ * @param maxProgressMs limit while content is added or more elements start to move
+ * @param runs whether the page has scripts that may run
+ * @param refresh the `Refresh` header of the document
  */
 export async function untilNothingIsDue(
   scope: 'visible' | 'all',
@@ -93,39 +94,41 @@ export async function untilNothingIsDue(
   maxProgressMs: number,
   { runs, refresh: refreshHeader = '' }: { readonly runs: boolean; readonly refresh?: string | undefined },
 ): Promise<{ readonly changing: StillChanging; readonly lastChange: number; readonly repeats: boolean }> {
-  /** Callbacks that have changed nothing in view for this time are not waited for: a chart that begins 300 ms after load is. */
+  /** Callbacks that have not changed the view for this time are ignored. A chart that starts 300 ms after load is waited for. */
   const quietMs = 500;
-  /** Minimum number of their runs in that time: a busy machine runs few. */
+  /** Minimum number of runs in that time, because a busy machine runs few. */
   const quietRuns = 3;
-  /** Minimum number of frames in that time, as for other callbacks. */
+  /** Minimum number of frames in that time, for the same reason. */
   const quietFrames = 8;
-  /** Where nothing is known of what is due, the first change comes within this after load: content is 30 to 300 ms away in public reports. */
+  /**
+   * If nothing is known about pending work, time after load for the first change. In public reports, content follows after 30 to 300 ms.
+   */
   const firstChangeMs = 400;
-  /** Where nothing is known of what is due, the next change comes within this. */
+  /** If nothing is known about pending work, time for the next change. */
   const nextChangeMs = 250;
-  /** Timers of this delay or more are given one turn: a row of shorter ones may be one motion. */
+  /** Timers with at least this delay are waited for once. A series of shorter ones may be one motion. */
   const longDelayMs = 250;
-  /** An interval of this delay or more is a clock or a row of slides. */
+  /** An interval of at least this length is a clock or a slide show. */
   const slowIntervalMs = 1000;
-  /** A node that has changed for this time without a pause has an endless motion: fades and charts take up to 1 s. */
+  /** A node that changes without a pause for this time is in endless motion. Fades and charts take up to 1 s. */
   const endlessMs = 1500;
   /** A longer pause ends a motion. */
   const maxPauseMs = 250;
-  /** A pause is one only if this number of looks found no change: a busy machine draws few frames. */
+  /** A pause also needs this many polls without a change, because a busy machine draws few frames. */
   const maxPauseLooks = 5;
-  /** The browser reports a navigation that has begun within this time. */
+  /** The browser reports the start of a navigation within this time. */
   const navigationMs = 700;
-  /** For the answer of a worker, as for that of a server. */
+  /** For the answer of a worker, as for a response of a server. */
   const workerMs = 1500;
-  /** Between answers that belong together, as for messages of a server. */
+  /** Time between answers of a worker that belong together, as for messages of a server. */
   const nextAnswerMs = 250;
-  /** A worker that has sent this number of answers sends them without an end, as for messages of a server. */
+  /** A worker that has sent this many answers is an endless stream, as for messages of a server. */
   const manyAnswers = 10;
   /** A frame. */
   const pollIntervalMs = 16;
   /** For a page that is not drawn. */
   const frameMs = 50;
-  /** Changed nodes that one look asks for their place. */
+  /** Maximum number of changed nodes whose position is read in one poll. */
   const maxLooks = 200;
 
   const watch = pageState.webcaptureChanges;
@@ -134,7 +137,7 @@ export async function untilNothingIsDue(
   let lastProgress = Number.NEGATIVE_INFINITY;
   let lastEndless = Number.NEGATIVE_INFINITY;
   let lookNumber = 0;
-  /** The look that last found a change of a node. */
+  /** The poll that last found a change of a node. */
   const lookOf = new Map<Node, number>();
 
   const isInView = (node: Node): boolean => {
@@ -149,7 +152,7 @@ export async function untilNothingIsDue(
     return bottom >= 0 && right >= 0 && top < innerHeight && left < innerWidth;
   };
 
-  /** Whether an element is less transparent than before; not if it has been more transparent since: then it pulses. */
+  /** Whether an element has become more opaque. False if its opacity has dropped before, because then it pulses. */
   const fadesIn = (node: Node): boolean => {
     if (!(node instanceof Element)) return false;
     const opacity = Number(getComputedStyle(node).opacity);
@@ -158,16 +161,16 @@ export async function untilNothingIsDue(
     return opacity > before;
   };
 
-  /** Notes a change of what is in view. */
+  /** Records a change of what is in view. */
   const note = (node: Node, hasGrown: boolean, now: number) => {
     const motion = motions.get(node);
     const looksSince = lookNumber - (lookOf.get(node) ?? Number.NEGATIVE_INFINITY);
-    const goesOn = motion !== undefined && (now - motion.last < maxPauseMs || looksSince <= maxPauseLooks);
+    const continues = motion !== undefined && (now - motion.last < maxPauseMs || looksSince <= maxPauseLooks);
     lookOf.set(node, lookNumber);
-    motions.set(node, { since: goesOn ? motion.since : now, last: now, isRepeated: goesOn });
+    motions.set(node, { since: continues ? motion.since : now, last: now, isRepeated: continues });
     const isProgress = hasGrown || fadesIn(node) || motion === undefined;
     if (hasGrown) watch.lastGrowth = now;
-    if (!isProgress && goesOn && now - motion.since > endlessMs) {
+    if (!isProgress && continues && now - motion.since > endlessMs) {
       lastEndless = now;
       return;
     }
@@ -181,7 +184,7 @@ export async function untilNothingIsDue(
     for (const [node, { hasGrown, places }] of changed) {
       looks += 1;
       if (looks > maxLooks) break;
-      // A list that grows below the viewport is followed by scrolling.
+      // A list that grows below the viewport is handled by scrolling.
       const isInSight = (place: Node) => !(place instanceof Element) || isInViewport(place);
       if (places.some(isInView)) note(node, hasGrown && places.some(isInSight), now);
     }
@@ -196,7 +199,7 @@ export async function untilNothingIsDue(
   };
 
   const keyOf = ({ kind, delay }: DueCallbacks) => `${kind} ${delay}`;
-  /** How often callbacks have run since then; from now on, where they are seen for the first time. */
+  /** Number of runs since the snapshot, counted from now if the callbacks are new. */
   const runsSince = (then: Map<string, number>, callbacks: DueCallbacks) => {
     const known = then.get(keyOf(callbacks));
     if (known === undefined) then.set(keyOf(callbacks), callbacks.ran);
@@ -211,19 +214,19 @@ export async function untilNothingIsDue(
     const sinceGrowth = runsSince(runsAtGrowth, callbacks);
     if (inMs > end - now || (kind === 'setInterval' && delay >= slowIntervalMs)) return false;
     if (delay >= longDelayMs) return sinceGrowth === 0;
-    // A loop that draws what never ends has no other purpose.
+    // A loop that draws an endless motion has no other purpose.
     const enoughMs = now - lastEndless < maxPauseMs || watch.isIdle === true ? maxPauseMs : quietMs;
     const enoughRuns = kind.endsWith('Frame') ? quietFrames : quietRuns;
     return now - watch.lastChange < enoughMs || sinceChange < enoughRuns;
   };
 
-  /** When the document sends the browser on to another one by itself, by `performance.now()`. */
+  /** Time of an automatic refresh to another document, by `performance.now()`. */
   const refreshAt = (): number => {
     const meta = document.querySelector<HTMLMetaElement>('meta[http-equiv="refresh" i]');
     const said = /^\s*([\d.]+)\s*[;,\s]\s*(?:url\s*=\s*)?["']?([^"']+)/i.exec(meta?.content ?? refreshHeader);
     const [, seconds = '', address = ''] = said ?? [];
     if (!URL.canParse(address.trim(), document.baseURI)) return Number.POSITIVE_INFINITY;
-    // A page that loads itself again is a poll.
+    // A page that reloads itself polls.
     if (new URL(address.trim(), document.baseURI).href === location.href) return Number.POSITIVE_INFINITY;
     const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
     return (navigation?.loadEventEnd ?? 0) + Number(seconds) * 1000;
@@ -247,7 +250,7 @@ export async function untilNothingIsDue(
       due === undefined
         ? now - startedAt < firstChangeMs || (lastChange > startedAt && now - lastChange < nextChangeMs)
         : due.map((callbacks) => isAwaited(callbacks, now, timersEnd)).includes(true);
-    // At the end, what is due all the same was not waited for.
+    // Pending work at the end of the wait was ignored because it repeats.
     repeats = due?.some(({ kind, inMs }) => kind !== 'answer' && inMs < nextChangeMs) === true;
     const refresh = refreshAt();
     const isLeaving = refresh < startedAt + maxMs && now < refresh + navigationMs;

@@ -1,24 +1,24 @@
 /// <reference lib="dom" />
 import type { finishAnimations as FinishAnimations } from './animations.ts';
 import type { PageState } from './state.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 declare const pageState: PageState;
 /** Helpers of the calls. */
 declare const finishAnimations: typeof FinishAnimations;
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
-/** Remembers which elements can be seen while all of the page is in sight, and how they look, for {@link keepRevealed}. */
+/** Records which elements are visible while the whole page is in view, and their styles, for {@link keepRevealed}. */
 export function rememberRevealed(): void {
-  /** Reading the styles of more takes too long. */
+  /** Reading the styles of more elements takes too long. */
   const maxElements = 5000;
   if (document.scripts.length === 0) return;
   finishAnimations();
   const revealed = new Map<HTMLElement, Readonly<Record<string, string>>>();
   const plain = { opacity: '1', visibility: 'visible', transform: 'none', translate: 'none', scale: 'none' };
-  const isPlain = !mayStyle(
+  const isPlain = !cssMayUse(
     ['opacity', 'visibility', 'transform', 'translate', 'scale'],
     '[opacity], [visibility], [transform], animate, animateTransform, set',
   );
@@ -37,7 +37,7 @@ export function rememberRevealed(): void {
   pageState.webcaptureRevealed = revealed;
 }
 
-/** Notes from now on what scripts do to elements other than styling them, for {@link keepRevealed}. */
+/** Starts to record attribute changes by scripts, for {@link keepRevealed}. */
 export function watchLeaving(): void {
   const records: MutationRecord[] = [];
   const observer = new MutationObserver((those) => void records.push(...those));
@@ -45,13 +45,13 @@ export function watchLeaving(): void {
   pageState.webcaptureLeaving = { observer, records };
 }
 
-/** Takes back what scripts have done since {@link watchLeaving} to elements that are below the viewport: most hide what is out of sight. */
+/** Reverts attribute changes since {@link watchLeaving} of elements below the viewport, because most of them hide what is out of view. */
 function undoLeaving(): void {
   const { webcaptureLeaving: leaving } = pageState;
   if (leaving === undefined) return;
   const { observer, records } = leaving;
   records.push(...observer.takeRecords());
-  // Scripts that copy the height of the viewport do so again by a style, which is to stay.
+  // A new `style` stays, because scripts that copy the viewport's height set it again.
   for (const { target, attributeName, oldValue } of records.splice(0).toReversed()) {
     if (!(target instanceof Element) || attributeName === null || attributeName === 'style') continue;
     if (own(target).getBoundingClientRect().top < innerHeight) continue;
@@ -64,11 +64,11 @@ function undoLeaving(): void {
 /** The helpers of a call of {@link keepRevealed} from this file. */
 export const revealedHelpers = [undoLeaving] as const;
 
-/** Gives what scripts have hidden since {@link rememberRevealed} the look that it had. */
+/** Restores the styles of elements that scripts have hidden since {@link rememberRevealed}. */
 export function keepRevealed(): void {
   undoLeaving();
   const { webcaptureRevealed: revealed } = pageState;
-  if (revealed === undefined || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
+  if (revealed === undefined || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility], animate, set')) return;
   for (const [element, look] of revealed) {
     const { opacity, visibility } = getComputedStyle(element);
     if (Number(opacity) >= 0.05 && visibility !== 'hidden') continue;
@@ -78,11 +78,11 @@ export function keepRevealed(): void {
   }
 }
 
-/** Counts texts and pictures that have their place in the page, and that no script has shown although they are in sight. */
+/** Counts texts and pictures in the page's flow that are still hidden although they are in view. */
 export function countUnseen(): number {
-  /** Reading the styles of more takes too long. */
+  /** Reading the styles of more elements takes too long. */
   const maxElements = 5000;
-  if (document.scripts.length === 0 || !mayStyle(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
+  if (document.scripts.length === 0 || !cssMayUse(['opacity', 'visibility'], '[opacity], [visibility]')) return 0;
   const hidden = new Set<Element>();
   const isPlaced = (element: Element) => {
     for (let at: Element | null = element; at !== null && at !== document.body; at = own(at).parentElement)

@@ -5,7 +5,7 @@ import type { own as Own } from './own.ts';
 declare const own: typeof Own;
 declare const pageState: PageState;
 
-/** The outermost box around an element, or itself, that stays in sight while `scroller` is scrolled. */
+/** Returns the outermost ancestor of an element, or itself, that stays in view while `scroller` is scrolled. */
 export function holderOf(element: Element, position: 'fixed' | 'sticky', scroller: Element): Element | undefined {
   let holder: Element | undefined;
   for (let at: Element | null = element; at !== null && at !== scroller; at = own(at).parentElement) {
@@ -14,8 +14,8 @@ export function holderOf(element: Element, position: 'fixed' | 'sticky', scrolle
   return holder;
 }
 
-/** The share of the viewport that is covered by what is in sight of an element, from 0 to 1. */
-export function shareInSight(element: Element): number {
+/** Share of the viewport that the visible part of an element covers, from 0 to 1. */
+export function visibleShare(element: Element): number {
   if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return 0;
   const { left, right, top, bottom } = own(element).getBoundingClientRect();
   const width = Math.max(0, Math.min(right, innerWidth) - Math.max(left, 0));
@@ -23,7 +23,7 @@ export function shareInSight(element: Element): number {
   return (width * height) / (innerWidth * innerHeight);
 }
 
-/** The share of the viewport that scenes cover on the way through the page; each of several may cover all of it. */
+/** Sum of the shares of the viewport that scenes cover. Each of several scenes may cover all of it. */
 export function shareOfScenes(): number {
   const { webcaptureScenes: scenes = [] } = pageState;
   return scenes

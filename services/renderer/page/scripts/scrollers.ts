@@ -8,15 +8,15 @@ declare const pageState: PageState;
 /** A helper of the calls from another file. */
 declare const everyElement: typeof EveryElement;
 
-/** Whether a box of that size, in CSS pixels, is large enough to scroll the page. */
+/** Whether a box of this size, in CSS pixels, is large enough to scroll the page. */
 function isLarge(width: number, height: number): boolean {
-  /** Of the viewport's height and width: a smaller box is a list or a menu. */
+  /** Share of the viewport's height and width: a smaller box is a list or a menu. */
   const minHeightShare = 0.25;
   const minWidthShare = 0.1;
   return width >= innerWidth * minWidthShare && height >= innerHeight * minHeightShare;
 }
 
-/** Whether the page has a frame of another origin that is large enough to be one of the boxes that {@link findScroller} looks for. */
+/** Whether the page has a frame of another origin that is large enough for {@link findScroller}. */
 export function hasLargeForeignFrame(): boolean {
   return everyElement().some((element) => {
     if (!(element instanceof HTMLIFrameElement) || element.contentDocument !== null) return false;
@@ -25,12 +25,12 @@ export function hasLargeForeignFrame(): boolean {
   });
 }
 
-/** Notes how tall the content of a frame is, in CSS pixels. */
+/** Stores the height of a frame's content, in CSS pixels. */
 export function noteFrameHeight(frame: HTMLIFrameElement, height: number): void {
   (pageState.webcaptureFrameHeights ??= new Map()).set(frame, height);
 }
 
-/** By how much the content of a frame of another origin is taller than the frame. */
+/** Returns by how much the content of a frame of another origin is taller than the frame. */
 function foreignExcess(frame: HTMLIFrameElement): number {
   const height = pageState.webcaptureFrameHeights?.get(frame);
   return height === undefined ? 0 : height - frame.clientHeight;
@@ -40,15 +40,15 @@ function foreignExcess(frame: HTMLIFrameElement): number {
 export const scrollerHelpers = [foreignExcess, isLarge] as const;
 
 /**
- * Looks for the boxes that scroll the page's content where the document itself does not: an app shell, a body that scrolls by itself, panes
- * that are side by side. Frames count as such boxes. Remembers them for {@link growScroller}.
+ * Finds the boxes that scroll the page's content if the document itself does not scroll: an app shell, a body with its own scroll bar,
+ * panes side by side, or frames. Stores them for {@link growScroller}.
  *
- * @returns by how much the content of the one with the most content is taller than that box, or null when there is no such box
+ * @returns by how much the content exceeds its box, for the box with the most content; null if there is no such box
  */
 export function findScroller(): number | null {
-  /** Of the viewport: a document that scrolls by less, by a margin or a footer, is not the one that scrolls the page. */
+  /** Share of the viewport. A document that scrolls by less, because of a margin or a footer, does not scroll the page's content. */
   const maxRootShare = 0.25;
-  /** Of the viewport: boxes that hold the page take up this share of it together. */
+  /** Minimum share of the viewport that the found boxes cover together. */
   const minShare = 0.4;
   const root = document.scrollingElement ?? document.documentElement;
   const rootOverflow = getComputedStyle(document.documentElement).overflowY;
@@ -63,7 +63,7 @@ export function findScroller(): number | null {
     }
     return own(element).scrollHeight - own(element).clientHeight;
   };
-  /** How wide and tall what is in sight of it is. */
+  /** Width and height of the visible part. */
   const sightOf = (element: Element): readonly [width: number, height: number] => {
     if (!own(element).checkVisibility({ opacityProperty: true, visibilityProperty: true })) return [0, 0];
     const { left, right, top, bottom } = own(element).getBoundingClientRect();
@@ -76,7 +76,7 @@ export function findScroller(): number | null {
     const { overflowY, display } = getComputedStyle(element);
     return (overflowY === 'auto' || overflowY === 'scroll') && display !== 'inline';
   };
-  /** The box that an element is laid out in. */
+  /** Returns the parent box of an element in the rendered tree. */
   const outerOf = (element: Element): Element | null => {
     const { assignedSlot, parentElement } = own(element);
     const tree = own(element).getRootNode();
@@ -88,7 +88,7 @@ export function findScroller(): number | null {
     return at !== null;
   };
   const candidates = everyElement().filter(scrolls);
-  // What is inside of a box that scrolls the page is a part of its content, such as a list.
+  // A box inside a box that scrolls the page is part of its content, such as a list.
   const boxes = candidates.filter(
     (element) => !candidates.some((outer) => excessOf(outer) > innerHeight * maxRootShare && isInside(element, outer)),
   );
@@ -107,7 +107,7 @@ export function findScroller(): number | null {
     }
     return { element, scrolled: element instanceof HTMLIFrameElement ? (rootOf(element) ?? element) : element, chain };
   });
-  // An outer one may be taller by what is inside of it: it grows after that.
+  // Inner boxes first, because an outer box may grow with its inner boxes.
   panes.sort((a, b) => b.chain.length - a.chain.length);
   const [first] = panes.toSorted((a, b) => excessOf(b.element) - excessOf(a.element));
   if (first === undefined) return null;
@@ -116,8 +116,8 @@ export function findScroller(): number | null {
 }
 
 /**
- * Makes the boxes that scroll the page's content as tall as that, and all that is around them taller by as much, at once: one by one the
- * heights would add up. They then show all of their content without scrolling. What is above or below keeps its height.
+ * Makes the boxes that scroll the page's content as tall as their content, and all ancestors taller by the same amount, at once: in
+ * single steps the heights would add up. The boxes then show all content without scrolling. Elements above and below keep their height.
  */
 export function growScroller(): void {
   const setHeight = (element: HTMLElement, height: number) => {
@@ -146,9 +146,9 @@ export function growScroller(): void {
 }
 
 /**
- * Makes the boxes that {@link findScroller} found, and the boxes around them, as tall as their content. {@link growScroller} sets fixed heights;
- * on paper, heights must follow the content, because page breaks make it taller. Boxes that cannot follow get a minimum height that shows
- * all of it.
+ * Makes the boxes from {@link findScroller} and their ancestors as tall as their content. {@link growScroller} sets fixed heights, but on
+ * paper, heights must follow the content, because page breaks make it taller. Boxes that cannot follow get a minimum height that shows
+ * the whole content.
  */
 export function unrollScroller(): void {
   const set = (element: HTMLElement, properties: Readonly<Record<string, string>>) => {
@@ -173,7 +173,7 @@ export function unrollScroller(): void {
       height: 'auto',
       contain: 'none',
       'container-type': 'normal',
-      // Content that the box cuts off at its sides would widen the paper.
+      // Content that is clipped at the sides would widen the paper.
       ...(overflowY === 'visible'
         ? {}
         : { 'overflow-x': overflowX === 'hidden' ? 'clip' : 'visible', 'overflow-y': 'visible' }),
@@ -186,7 +186,7 @@ export function unrollScroller(): void {
   }
   for (const [element, height] of wanted) {
     if (element === document.documentElement || element instanceof HTMLIFrameElement) continue;
-    // Its content is positioned, or is in a row of a grid that has a fixed height.
+    // The content is positioned, or in a grid row with a fixed height.
     if (heightOf(element) < height - 1) set(element, { 'min-height': `${height}px` });
   }
 }

@@ -4,10 +4,10 @@ import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 
-/** What a selector is matched in. */
+/** A tree in which a selector is matched. */
 export type Root = Document | ShadowRoot;
 
-/** The parent in the tree that is drawn: that of a slotted element is its slot, and that of a shadow root its host. */
+/** Returns the parent in the rendered tree: of a slotted element its slot, of a shadow root its host. */
 export function drawnParent(node: Node): Element | null {
   const { assignedSlot, parentNode } = own(node) as Element;
   const parent = assignedSlot ?? parentNode;
@@ -17,13 +17,13 @@ export function drawnParent(node: Node): Element | null {
   return nodeType === Node.DOCUMENT_FRAGMENT_NODE ? ((parent as ShadowRoot).host ?? null) : null;
 }
 
-/** Whether the outer element is the inner one, or contains it in the tree that is drawn. */
+/** Whether the elements are the same, or `outer` contains `inner` in the rendered tree. */
 export function holds(outer: Element, inner: Element): boolean {
   for (let at: Element | null = inner; at !== null; at = drawnParent(at)) if (at === outer) return true;
   return false;
 }
 
-/** What it starts with, and the open shadow roots in it at any depth. */
+/** Returns the start and the open shadow roots in it at any depth. */
 export function openRoots<R extends Root | Element>(start: R): readonly (R | ShadowRoot)[] {
   const roots: (R | ShadowRoot)[] = [start];
   const { shadowRoot: ofStart } = own(start as Element);
@@ -37,19 +37,21 @@ export function openRoots<R extends Root | Element>(start: R): readonly (R | Sha
   return roots;
 }
 
-/** Whether it is a frame that shows a document. */
+/** Whether the element is a frame that shows a document. */
 export function isFrame(element: Element): boolean {
   return ['iframe', 'frame', 'object'].includes(own(element).localName);
 }
 
-/** The document of a frame; null for one of another origin, a sandboxed one, and one that did not load. */
+/** Returns the document of a frame; null if the frame is of another origin, sandboxed, or did not load. */
 export function documentOf(frame: Element): Document | null {
   return isFrame(frame) ? own(frame as HTMLIFrameElement).contentDocument : null;
 }
 
-/** Whether the elements before it fit the compounds of a selector before the last one, which the element itself matches. */
+/**
+ * Whether the ancestors and siblings of an element match the preceding compounds of the selector. The caller checks the last compound.
+ */
 function fitsChain(element: Element, chain: readonly Compound[]): boolean {
-  /** For each compound, elements that do not fit: looking at them again and again would take for ever. */
+  /** Elements that do not fit, for each compound. Without this memory, the search takes exponential time. */
   const unfit = chain.map(() => new Set<Element>());
   const before = (at: Element, combinator: string): Element | null => {
     if (combinator !== ' ' && combinator !== '>') return own(at).previousElementSibling;
@@ -71,7 +73,7 @@ function fitsChain(element: Element, chain: readonly Compound[]): boolean {
   return fits(element, chain.length - 1);
 }
 
-/** Sorts elements of a document and of its shadow roots as they come in it: the content of a shadow root after its host. */
+/** Sorts elements of a document and its shadow roots in tree order, with the content of a shadow root after its host. */
 function inTreeOrder(elements: Iterable<Element>): Element[] {
   const paths = new Map<Element, readonly Element[]>();
   for (const element of elements) {
@@ -95,7 +97,7 @@ function inTreeOrder(elements: Iterable<Element>): Element[] {
   return [...paths].toSorted(([, a], [, b]) => compare(a, b)).map(([element]) => element);
 }
 
-/** The elements of a document that match, those of its open shadow roots among them, in tree order. */
+/** Returns the matching elements of a document and its open shadow roots, in tree order. */
 export function matchesIn(
   start: Document,
   { css, chains }: SelectorPart,
@@ -105,7 +107,7 @@ export function matchesIn(
   const found = new Set(lists.flat());
   const lasts = chains.map((chain) => chain.at(-1)?.css ?? '');
   const inner = chains.length === 0 ? [] : roots.slice(1);
-  // What is above an element outside of shadow roots is outside of them, too.
+  // For an element in the document, all ancestors are in the document too, so `querySelectorAll` is complete.
   for (const element of inner.flatMap((root) => [...root.querySelectorAll(lasts.join())])) {
     const fits = (chain: readonly Compound[], index: number) =>
       own(element).matches(lasts[index] ?? '') && fitsChain(element, chain);
@@ -116,22 +118,22 @@ export function matchesIn(
 
 /** How a selector is matched. */
 export interface SelectOptions {
-  /** Whether a frame that matches is looked into; by default each. */
+  /** Whether to search in a matching frame. Default: every frame. */
   readonly enters?: (frame: Element) => boolean;
-  /** What the first part is matched in; by default the document of the page. */
+  /** The document in which the first part is matched. Default: the page's document. */
   readonly start?: Document;
-  /** Finds the open shadow roots of a document, and the document. */
+  /** Returns a document and its open shadow roots. */
   readonly rootsOf?: (document: Document) => readonly Root[];
 }
 
 /** The documents in which the last part of a selector is matched. */
 export interface Entered {
   readonly documents: readonly Document[];
-  /** A part before the last one matches, and the document of no element that matches can be read. */
+  /** Whether elements matched a part before the last one, but their documents cannot be read. */
   readonly isUnreadable: boolean;
 }
 
-/** @throws DOMException SyntaxError where the browser does not know a part */
+/** @throws DOMException SyntaxError if the browser does not support a part */
 export function assertKnown(parts: ParsedSelector): void {
   for (const { css } of parts) document.createDocumentFragment().querySelector(css);
 }
@@ -139,13 +141,13 @@ export function assertKnown(parts: ParsedSelector): void {
 /**
  * Finds the documents of the frames that the parts before the last one match.
  *
- * @throws DOMException SyntaxError where the browser does not know a part
+ * @throws DOMException SyntaxError if the browser does not support a part
  */
 export function enterFrames(
   parts: ParsedSelector,
   { enters = () => true, start = document, rootsOf = openRoots }: SelectOptions = {},
 ): Entered {
-  // Also those that are not reached.
+  // Checks all parts, including those that the search does not reach.
   assertKnown(parts);
   let documents: readonly Document[] = [start];
   for (const part of parts.slice(0, -1)) {
@@ -156,7 +158,7 @@ export function enterFrames(
   return { documents, isUnreadable: false };
 }
 
-/** Finds what matches, as {@link enterFrames} does. */
+/** Finds the matching elements in the documents of {@link enterFrames}. */
 export function selectAll(
   parts: ParsedSelector,
   options: SelectOptions = {},
@@ -167,7 +169,7 @@ export function selectAll(
   return { ...entered, elements: entered.documents.flatMap((each) => matchesIn(each, last, rootsOf(each))) };
 }
 
-/** A function that finds the open shadow roots of a document once, for as long as scripts of the page do not run. */
+/** Returns a function that finds the open shadow roots of each document once. Valid as long as the page's scripts do not run. */
 export function rememberRoots(): (document: Document) => readonly Root[] {
   const known = new Map<Document, readonly Root[]>();
   return (each) => {
@@ -177,7 +179,7 @@ export function rememberRoots(): (document: Document) => readonly Root[] {
   };
 }
 
-/** What a call needs that selects elements. */
+/** Helpers for calls that select elements. */
 export const selecting = [
   drawnParent,
   holds,

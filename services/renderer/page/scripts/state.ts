@@ -1,111 +1,114 @@
-/** What our scripts keep between two calls, under the name `pageState` in our own world in the page. */
+/** State that our scripts keep between calls, as `pageState` in our isolated world. */
 export interface PageState {
-  /** The one that is captured in place of the viewport. */
+  /** The element that is captured instead of the viewport. */
   webcaptureElement?: Element;
   webcaptureScroller?: {
-    /** What is scrolled in the box with the most content. */
+    /** The element that scrolls in the box with the most content. */
     readonly scrolled: Element;
     /** All boxes that scroll the content of the page, inner ones first. */
     readonly panes: readonly {
       readonly element: Element;
-      /** What is scrolled in it: of a frame, the root of its document. */
+      /** The element that scrolls in it: for a frame, the root of its document. */
       readonly scrolled: Element;
-      /** The box and those around it, innermost first. */
+      /** The box and its ancestors, innermost first. */
       readonly chain: readonly HTMLElement[];
     }[];
   };
-  /** How tall the contents of frames are, in CSS pixels: see `PageFrames.noteHeights`. */
+  /** Heights of the contents of frames, in CSS pixels. See `PageFrames.noteHeights`. */
   webcaptureFrameHeights?: Map<Element, number>;
   webcaptureMotion?: {
-    /** What we change ourselves is to be taken from it. */
+    /** Our own changes must be removed from its records. */
     readonly observer: MutationObserver;
     readonly nodes: Map<Node, Motion>;
   };
-  /** What scripts change in the document from when the page has loaded. */
+  /** Changes by scripts since the page has loaded. */
   webcaptureChanges?: {
-    /** Since the last look: whether there is more to see, and the nodes by which it can be told whether that is in view. */
+    /** Changes since the last poll: whether content has grown, and nodes whose position shows whether the change is in view. */
     readonly changed: Map<Node, { readonly hasGrown: boolean; readonly places: readonly Node[] }>;
-    /** In view. */
+    /** Only changes in view. */
     readonly motions: Map<Node, Motion>;
-    /** The greatest opacity that elements in view have had; infinite where it has become less. */
+    /** The highest opacity of elements in view; infinite if it has dropped since. */
     readonly opacities: Map<Element, number>;
-    /** Fingerprints of canvases. */
+    /** Hashes of canvases. */
     readonly prints: Map<HTMLCanvasElement, number>;
     /** By `performance.now()`. */
     startedAt: number;
-    /** When something in view last changed, and when there was last more to see. */
+    /** Times of the last change and of the last growth in view. */
     lastChange: number;
     lastGrowth: number;
     /** Numbers of callbacks that had run at these times, by their function and delay. */
     readonly runsAtChange: Map<string, number>;
     readonly runsAtGrowth: Map<string, number>;
-    /** What was still due at the end of the wait had changed nothing in view for a while. */
+    /** Whether the work that was pending at the end of the wait had not changed the view for a while. */
     isIdle?: boolean;
   };
-  /** Canvases are drawn on it to be compared. */
+  /** Scratch canvas for comparing canvases. */
   webcaptureScratch?: CanvasRenderingContext2D | null;
   webcaptureEffects?: {
     readonly observer: MutationObserver;
-    /** Since the last place. */
+    /** Since the last scroll position. */
     readonly restyled: Set<HTMLElement>;
-    /** At how many places, as the page was scrolled, an element was restyled. */
+    /** Number of scroll positions at which each element was restyled. */
     readonly stations: Map<HTMLElement, number>;
-    /** Those that stand in boxes fixed to the viewport, and the greatest share of it that they covered at one of the places. */
+    /** Elements in boxes fixed to the viewport, and the largest share of the viewport that they covered at a scroll position. */
     readonly fixed: Map<HTMLElement, number>;
   };
-  /** Elements fixed to the viewport that come and go with the scroll position, where they cover much of the viewport. */
+  /** Elements fixed to the viewport that appear and disappear on scroll, if they cover much of the viewport. */
   webcaptureScenes?: readonly Scene[];
-  /** Elements that scroll by themselves, and where they stood. */
+  /** Scroll containers and their scroll positions. */
   webcapturePanes?: readonly { readonly element: Element; readonly top: number; readonly isAtEnd: boolean }[];
-  /** Boxes that are fixed to the viewport, in CSS pixels from its top, and heights of pseudo-elements that are: in a viewport of that height. */
+  /**
+   * Boxes and heights of pseudo-elements that are fixed to the viewport, measured in a viewport of `viewHeight`, in CSS pixels from its
+   * top.
+   */
   webcaptureFixed?: {
     readonly viewHeight: number;
     readonly boxes: ReadonlyMap<Element, { readonly top: number; readonly height: number }>;
     readonly pseudoHeights: ReadonlyMap<Element, readonly number[]>;
   };
-  /** Elements that are fixed to the viewport by the styles for the screen, and those that only the styles for print fix. */
+  /** Elements that the styles for screen fix to the viewport, and those that only the styles for print fix. */
   webcaptureFixedOnScreen?: ReadonlySet<Element>;
   webcaptureFixedByPrint?: ReadonlySet<Element>;
   webcaptureHidesResizes?: boolean;
   webcaptureTiles?: {
-    /** Elements that take part in the flow of the page. */
+    /** Elements in the flow of the page. */
     readonly flow: Map<Element, Place>;
-    /** Fixed elements that are in sight at the top of the page. */
+    /** Fixed elements that are in view at the top of the page. */
     readonly fixedAtTop: Set<Element>;
-    /** Those that came later, and have been shown. */
+    /** Fixed elements that appeared later and were shown in a tile. */
     readonly shown: Set<Element>;
   };
-  /** Elements that could be seen when all of the page was in sight, and the look that they had. */
+  /** Elements that were visible while the whole page was in view, and their styles. */
   webcaptureRevealed?: ReadonlyMap<HTMLElement, Readonly<Record<string, string>>>;
-  /** Changes of attributes since the page left the tall viewport. */
+  /** Attribute changes since the viewport was reset from its tall height. */
   webcaptureLeaving?: { readonly observer: MutationObserver; readonly records: MutationRecord[] };
-  /** Frames that are shown alone in the viewport, with their `style` attributes. */
+  /** Frames that are captured separately, with their `style` attributes. */
   webcaptureFrames?: readonly { readonly element: HTMLIFrameElement; readonly style: string | null }[];
-  /** There is a style sheet that the page does not know of. */
+  /** Whether the capture has added a style sheet that the page cannot see. */
   webcaptureHasAddedStyle?: boolean;
-  /** How long after its load event a page that was empty then was given its first content; undefined for others. */
+  /** Time from the load event to the first content; undefined for a page that was not empty at load. */
   webcaptureFirstContentMs?: number;
-  /** When all of the page had come into sight, by `performance.now()`. */
+  /** When the whole page had come into view, by `performance.now()`. */
   webcaptureShownAt?: number;
 }
 
-/** Where an element is in the page, in CSS pixels. */
+/** The place of an element in the page, in CSS pixels. */
 export interface Place {
   readonly top: number;
   readonly left: number;
   readonly width: number;
 }
 
-/** What is fixed to the viewport, and led by the scroll position as by a clock. */
+/** An element fixed to the viewport whose look depends on the scroll position. */
 export interface Scene {
   readonly element: HTMLElement;
-  /** The share of the viewport by which more of it is in sight somewhere on the way than at the top of the page, from -1 to 1. */
+  /** How much more of the viewport it covers at its best scroll position than at the top of the page, from -1 to 1. */
   readonly share: number;
-  /** In the page, in CSS pixels from its top, where it was seen. */
+  /** Its top when it was seen, in CSS pixels from the top of the page. */
   readonly top: number;
 }
 
-/** A row of changes to one node, each soon after the one before. */
+/** A series of changes of one node, with short pauses between them. */
 export interface Motion {
   readonly since: number;
   readonly last: number;

@@ -10,7 +10,7 @@ declare const own: typeof Own;
 /** A helper of the call. */
 declare const finishAnimations: typeof FinishAnimations;
 
-/** Remembers what takes part in the page's flow, and lets what is sticky stand where it belongs. */
+/** Records the elements in the page's flow, and puts sticky elements at their places in the flow. */
 export function prepareTiles(): void {
   const mark = 'data-webcapture-sticky';
   const flow = new Map<Element, Place>();
@@ -30,7 +30,7 @@ export function prepareTiles(): void {
     flow.set(element, { top: top + scrollY, left, width });
     if (position === 'sticky') own(element).setAttribute(mark, '');
   }
-  // Scripts that lead them set their styles again and again: a rule that is important stands above those.
+  // An important rule wins over inline styles, which scripts keep setting.
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(`[${mark}] { position: relative !important; inset: auto !important }`);
   document.adoptedStyleSheets.push(sheet);
@@ -38,23 +38,23 @@ export function prepareTiles(): void {
 }
 
 /**
- * Scrolls to a tile, lets what moves there come to rest, and shows fixed elements in one tile only: those at the lower edge
- * of the viewport in the last one, others in the first. Scenes stand in each as they do there. What becomes fixed on scrolling stays where it belongs in the page,
- * and what only is a background stands in each tile.
+ * Scrolls to a tile, waits for animations there to end, and shows each fixed element in one tile only: elements at the lower edge of the
+ * viewport in the last tile, others in the first. Scenes stay in every tile. Elements that become fixed on scroll stay at their places in
+ * the page, and fixed backgrounds stay in every tile.
  *
  * @param top of the tile, in CSS pixels from the top of the page
- * @param restMs for what moves
+ * @param restMs limit for animations
  */
 export async function showTile(top: number, isLast: boolean, restMs: number): Promise<void> {
-  /** Of the viewport's height: what is fixed and as tall as this is a background. */
+  /** Share of the viewport's height: a fixed element of at least this height is a background. */
   const minBackdrop = 0.9;
-  /** Of the viewport: what comes in later and covers less is a button, and is left out. */
+  /** Share of the viewport: a smaller element that appears later is a button and is left out. */
   const minLate = 0.02;
-  /** A page that is not drawn has no frames; a busy machine is late with them. */
+  /** A page that is not drawn has no frames, and a busy machine draws them late. */
   const frameTimeoutMs = 1000;
-  /** What is changed over and over for longer than this has no end to wait for. */
+  /** Changes that continue for longer than this are endless and are not waited for. */
   const maxRowMs = 1000;
-  /** However late a busy machine is. */
+  /** Minimum number of rounds, even on a busy machine. */
   const minRounds = 3;
   const { webcaptureTiles: state, webcaptureMotion, webcaptureScenes: scenes = [] } = pageState;
   const page = document.scrollingElement ?? document.documentElement;
@@ -65,7 +65,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       own(element).style.removeProperty('opacity');
     if (isHidden) own(element).style.setProperty('transition', 'none', 'important');
   };
-  /** What stood in the flow before stands there again, in each tile: what follows it keeps the place that its script left. */
+  /** Puts an element that was in the flow back to its place, in each tile. Elements after it keep the places that its script left. */
   const putBack = (element: Element, { top: wantedTop, left: wantedLeft, width }: Place) => {
     if (!(element instanceof HTMLElement)) return;
     const set = (name: string, value: string) => own(element).style.setProperty(name, value, 'important');
@@ -82,7 +82,7 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
     set('top', `${wantedTop - (at + scrollY)}px`);
     set('left', `${wantedLeft - left}px`);
   };
-  /** What comes in on the way, and is no small button, is shown where it is first seen. */
+  /** Whether an element appears later and is larger than a button. It is shown where it is first seen. */
   const comesLater = (element: Element, { width, height }: DOMRect) =>
     state?.fixedAtTop.has(element) === false && width * height > innerWidth * innerHeight * minLate;
   const isNew = (element: Element, box: DOMRect) => {
@@ -105,21 +105,21 @@ export async function showTile(top: number, isLast: boolean, restMs: number): Pr
       }
       const isAtEnd = box.top > innerHeight / 2;
       const isHere = comesLater(element, box) ? isNew(element, box) : isAtEnd ? isLast : top === 0;
-      // Of a sidebar, the background goes on.
+      // The background of a sidebar continues in every tile.
       if (isTall)
         for (const child of own(element).children)
           hide(child, !isHere && (own(element).textContent ?? '').trim() !== '');
       else hide(element, !isHere);
     }
   };
-  /** What scripts have changed since: not what they have been changing for ever. */
+  /** Whether scripts have changed nodes since, without endless changes. */
   const hasChangedSince = (time: number) =>
     [...(webcaptureMotion?.nodes.values() ?? [])].some(({ since, last }) => last >= time && last - since < maxRowMs);
   const start = performance.now();
   own(page).scrollTo({ top, behavior: 'instant' });
-  // Scripts hear of the new place with the next frame. What they begin there is over when a later one finds nothing changed:
-  // observers of what is in sight have been called by then, and have had a frame to follow.
-  await waits.untilObserved(frameTimeoutMs);
+  // Scripts handle the new position in the next frame. When a later frame finds no changes, they are done: intersection observers were
+  // called, and had a frame to react.
+  await waits.waitForIntersectionObservers(frameTimeoutMs);
   for (let [round, since] = [0, start]; round < minRounds || performance.now() - start < restMs; round += 1) {
     const before = performance.now();
     const finished = finishAnimations();

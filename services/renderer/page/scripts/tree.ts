@@ -1,15 +1,15 @@
 /// <reference lib="dom" />
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 import type { own as Own } from './own.ts';
 
 declare const own: typeof Own;
 /** A helper of the call of {@link layOutAll}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
 /**
- * The elements of the document, with those of its open shadow trees, in their order.
+ * Returns the elements of the document and its open shadow roots, in tree order.
  *
- * @param maxElements looking at more takes seconds, where each is measured
+ * @param maxElements limit, because measuring more elements takes seconds
  */
 export function everyElement(maxElements = 20_000): Element[] {
   const found: Element[] = [];
@@ -26,11 +26,11 @@ export function everyElement(maxElements = 20_000): Element[] {
 }
 
 /**
- * Lays out boxes that the browser leaves out while they are out of sight (`content-visibility: auto`): the picture shows what is out of
- * sight of the viewport, too.
+ * Makes the browser lay out boxes that it skips while they are out of view (`content-visibility: auto`), because the picture includes
+ * them.
  */
 export function layOutAll(): void {
-  if (!mayStyle(['content-visibility'])) return;
+  if (!cssMayUse(['content-visibility'])) return;
   for (const element of everyElement()) {
     if (getComputedStyle(element).contentVisibility !== 'auto') continue;
     if (own(element as HTMLElement).style instanceof CSSStyleDeclaration)

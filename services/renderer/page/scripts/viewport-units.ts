@@ -10,9 +10,9 @@ declare const putAt: typeof PutAt;
 declare const setImportant: typeof SetImportant;
 
 /**
- * Replaces what follows the height of the viewport by what it is now: units such as `vh`, media queries of height and shape, and shares
- * of the height of the root. A print has a page as its viewport, and a single page is as tall as all of the content. Style sheets of other
- * origins keep their units, because their rules cannot be read.
+ * Replaces values that depend on the height of the viewport by their current values: units such as `vh`, media queries of height and
+ * shape, and percentages of the root's height. In a print, the page is the viewport, and a single page is as tall as the whole content.
+ * Style sheets of other origins keep their units, because their rules cannot be read.
  */
 export function pinViewport(): void {
   const asksForHeight = /height|orientation|aspect-ratio/;
@@ -47,10 +47,13 @@ export function pinViewport(): void {
       freeze(sheet.media);
       visit(sheet.cssRules);
     } catch {
-      // Of another origin.
+      // A sheet of another origin.
     }
   };
-  /** A share of the viewport's height without a unit that says so: of the root, and of what is placed by the edges of the viewport. */
+  /**
+   * Fixes heights that depend on the viewport without a viewport unit: percentages of the root, and boxes placed by the edges of the
+   * viewport.
+   */
   const pinShare = (element: Element): void => {
     const { position, height } = getComputedStyle(element);
     const { top, height: tall } = own(element).getBoundingClientRect();

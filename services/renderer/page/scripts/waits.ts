@@ -1,18 +1,18 @@
 /// <reference lib="dom" />
 import type { scriptsHaveEnded as ScriptsHaveEnded } from './activity.ts';
-import type { mayStyle as MayStyle } from './styles.ts';
+import type { cssMayUse as CssMayUse } from './styles.ts';
 
 /** A helper of the call of {@link untilTimersRan}. */
 declare const scriptsHaveEnded: typeof ScriptsHaveEnded;
 /** A helper of the call of {@link untilLaidOut}. */
-declare const mayStyle: typeof MayStyle;
+declare const cssMayUse: typeof CssMayUse;
 
-/** Resolves after so many milliseconds. */
+/** Resolves after `ms` milliseconds. */
 function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Resolves with the next animation frame; a page that is not drawn is waited for no longer than `timeoutMs`. */
+/** Resolves with the next animation frame, or after `timeoutMs` if the page is not drawn. */
 function untilFrame(timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     requestAnimationFrame(() => resolve());
@@ -21,11 +21,11 @@ function untilFrame(timeoutMs: number): Promise<void> {
 }
 
 /**
- * Resolves when the page's observers have heard of what is in sight now: one of our own, made after theirs, hears of it
- * with them. A frame does not tell that: on a busy machine the next one may be begun before they have heard of the last.
- * A page that is not drawn is waited for no longer than `timeoutMs`.
+ * Resolves when the page's intersection observers have been called for the current view. Our own observer was created after theirs, so it
+ * is called after them. A frame is no proof: on a busy machine, the next one may start before the observers were called for the last.
+ * Resolves after `timeoutMs` if the page is not drawn.
  */
-export function untilObserved(timeoutMs: number): Promise<void> {
+export function waitForIntersectionObservers(timeoutMs: number): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       observer.disconnect();
@@ -38,9 +38,9 @@ export function untilObserved(timeoutMs: number): Promise<void> {
   });
 }
 
-/** Returns whether a frame can be seen, and anything may change it. Runs in the document of the frame. */
+/** Returns whether a frame is visible and may change. Runs in the document of the frame. */
 export async function isLiveFrame(): Promise<boolean> {
-  /** For a frame out of sight, which the browser may not draw. */
+  /** For a frame out of view, which the browser may not draw. */
   const observeTimeoutMs = 100;
   if (innerWidth <= 1 || innerHeight <= 1) return false;
   if (document.scripts.length === 0 && document.getAnimations().length === 0) return false;
@@ -56,38 +56,36 @@ export async function isLiveFrame(): Promise<boolean> {
   });
 }
 
-/** What every script of this folder finds under the name `waits` when it runs in the page; it cannot import anything there. */
-export const waits = { sleep, untilFrame, untilObserved } as const;
+/** The `waits` of the scripts of this folder, which cannot import anything when they run in the page. */
+export const waits = { sleep, untilFrame, waitForIntersectionObservers } as const;
 export type PageWaits = typeof waits;
 
 /**
- * Resolves when the page has been drawn so often: once for what it is now, twice for what it makes of that (observers
- * of what is in sight hear of it when it is drawn). A page that is not drawn is not waited for long.
+ * Resolves when the page has been drawn: once for its current state, twice for its reaction to that, because intersection observers are
+ * called when the page is drawn. For a page that is not drawn, the wait is short.
  */
 export async function untilFrames(times: 1 | 2): Promise<void> {
   for (let drawn = 0; drawn < times; drawn += 1) await waits.untilFrame(150);
 }
 
 /**
- * Resolves when boxes that are laid out only in sight (`content-visibility: auto`) have the height of their contents where they are
- * in sight: the browser decides that when it draws the page, which may be after it has loaded. A page without such boxes is not
- * waited for.
+ * Resolves when visible boxes with `content-visibility: auto` have the height of their contents. The browser decides that when it draws
+ * the page, which may be after load. Returns at once for a page without such boxes.
  */
 export async function untilLaidOut(timeoutMs: number): Promise<void> {
-  if (mayStyle(['content-visibility'])) await waits.untilObserved(timeoutMs);
+  if (cssMayUse(['content-visibility'])) await waits.waitForIntersectionObservers(timeoutMs);
 }
 
 /**
- * Resolves when the timers have run that the page's scripts have set for the first `graceMs` after its load event: many
- * scripts put off to one what they show. Timers run in the order in which they are due, so that the one of this function
- * comes after those, however late a busy machine is with all of them. (One without a delay would overtake them.) Where scripts are known
- * to have set none, it is not waited.
+ * Resolves when timers of the page's scripts in the first `graceMs` after the load event have run, because many scripts defer content to
+ * one. Timers run in the order of their due times, so this function's timer comes after those, even on a busy machine. (A timer without a
+ * delay would overtake them.) Returns at once if the scripts are known to have set none.
  *
- * @returns whether there is anything that scripts may have begun; else it is not waited
+ * @returns whether the page has scripts that may have started something; if not, returns at once
  */
 export async function untilTimersRan(graceMs: number): Promise<boolean> {
-  const moving = '[onload], [onerror], canvas, meta[http-equiv="refresh" i]';
-  const isScripted = document.scripts.length > 0 || document.querySelector(moving) !== null;
+  const scripted = '[onload], [onerror], canvas, meta[http-equiv="refresh" i]';
+  const isScripted = document.scripts.length > 0 || document.querySelector(scripted) !== null;
   if (!isScripted) return false;
   if (scriptsHaveEnded()) return true;
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
@@ -97,7 +95,7 @@ export async function untilTimersRan(graceMs: number): Promise<boolean> {
   return true;
 }
 
-/** Resolves when the document has been parsed, or has loaded with all that belongs to it. */
+/** Resolves when the document has been parsed, or has loaded with all its resources. */
 export async function untilReady(state: 'domcontentloaded' | 'load'): Promise<void> {
   const reached = () =>
     document.readyState === 'complete' || (state !== 'load' && document.readyState === 'interactive');

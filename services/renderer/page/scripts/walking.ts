@@ -1,18 +1,18 @@
 /// <reference lib="dom" />
 
-/** What an element is to a text: `block` begins and ends a line. */
+/** How an element affects the text: `block` starts and ends a line. */
 type Box = 'block' | 'inline';
 
-/** Takes what a person sees of a page, in its order. */
+/** Receives the visible content of a page in document order. */
 export interface PageWriter {
-  /** Begins an element. What it returns is called at the end of that. */
+  /** Starts an element. The returned function is called at its end. */
   readonly enter: (element: Element, tag: string, box: Box) => (() => void) | undefined;
-  /** @param isShown false: it holds its place and cannot be seen */
+  /** @param isShown false if the image takes space but is invisible */
   readonly image: (image: Element, isShown: boolean) => void;
   readonly lineBreak: () => void;
-  /** @param keepsLines its line breaks are shown, as in `white-space: pre` */
+  /** @param keepsLines whether line breaks are shown, as in `white-space: pre` */
   readonly text: (text: string, keepsLines: boolean) => void;
-  /** It takes no more. */
+  /** Whether the writer accepts no more. */
   readonly isFull: () => boolean;
 }
 
@@ -21,17 +21,17 @@ interface Walked {
   readonly isShown: boolean;
   readonly keepsLines: boolean;
   readonly ends: readonly (() => void)[];
-  /** Those of a slot; null where `next` leads from one child to its sibling. */
+  /** The assigned nodes of a slot; null if `next` leads from one child to its sibling. */
   readonly children: readonly Node[] | null;
   at: number;
   next: Node | null;
-  /** Of a closed `details`: the only child that is shown. */
+  /** For a closed `details`: the only child that is shown. */
   readonly only: Element | null;
 }
 
 /**
- * Reads a property of a node past what a page may have put over it: fields of a form, and images of a document, are found
- * under their names in place of its own properties.
+ * Returns a function that reads a property of a node by its prototype's getter. Fields of a form and images of a document can shadow the
+ * node's own properties.
  */
 export function readerOf<T>(type: { readonly prototype: object }, name: string): (node: Node) => T {
   const { get } = Object.getOwnPropertyDescriptor(type.prototype, name) as { get: () => unknown };
@@ -39,14 +39,14 @@ export function readerOf<T>(type: { readonly prototype: object }, name: string):
 }
 
 /**
- * Walks through what can be seen of the document, open shadow roots among it and frames not, without a call for each level: a
- * page may nest its elements as deep as it likes.
+ * Walks through the visible document including open shadow roots, without frames. Does not recurse, because a page may nest its elements
+ * to any depth.
  *
  * @param end by `performance.now()`
- * @returns whether it came to the end
+ * @returns whether the end of the document was reached
  */
 export function walkPage(writers: readonly PageWriter[], end: number): boolean {
-  /** What they hold is not shown, or is no text of the page. */
+  /** Elements whose content is not shown, or is no text of the page. */
   const skipped = new Set(
     'audio canvas datalist embed frame frameset head iframe img input meter object option progress rp script select style svg template textarea title video'.split(
       ' ',
@@ -67,7 +67,7 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
     }
     return null;
   };
-  /** Its children in the tree that is shown. */
+  /** Returns the children in the rendered tree. */
   const childrenOf = (element: Element, tag: string): Pick<Walked, 'children' | 'next'> => {
     if (tag === 'slot' && element instanceof HTMLSlotElement) {
       const assigned = HTMLSlotElement.prototype.assignedNodes.call(element, { flatten: true });
@@ -82,7 +82,7 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
     if (skipped.has(tag) && !isImage) return null;
     const { display, visibility, contentVisibility, whiteSpaceCollapse } = getComputedStyle(element);
     if (display === 'none') return null;
-    // Where scripts run, it has no box, and no style says so.
+    // If scripts are enabled, it has no box, although its style does not show that.
     if (tag === 'noscript' && Element.prototype.getClientRects.call(element).length === 0) return null;
     const isShown = visibility === 'visible';
     if (isImage) {
@@ -141,12 +141,12 @@ export function walkPage(writers: readonly PageWriter[], end: number): boolean {
   return isWhole;
 }
 
-/** A writer of what can be read, and what it wrote. */
+/** A writer that returns what it wrote. */
 export interface TextWriter extends PageWriter {
   readonly written: () => string;
 }
 
-/** Writes the text of a page as `innerText` has it: a line for a block, an empty line around a paragraph, a tab between cells. */
+/** Writes the text of a page like `innerText`: a line for each block, an empty line around a paragraph, a tab between cells. */
 export function writeText(maxLength: number): TextWriter {
   const paragraphs = new Set([
     'blockquote',
@@ -166,7 +166,7 @@ export function writeText(maxLength: number): TextWriter {
   const previousElement = readerOf<Element | null>(Element, 'previousElementSibling');
   const pieces: string[] = [];
   let length = 0;
-  /** What comes between the text before and the next one. */
+  /** What separates the previous text from the next one. */
   let lines = 0;
   let breaks = 0;
   let isTab = false;

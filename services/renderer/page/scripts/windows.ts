@@ -6,16 +6,16 @@ declare const waits: PageWaits;
 declare const own: typeof Own;
 
 /**
- * Pictures that are fixed to the viewport, and are seen through a part of the page that clips them as through a window, stay
- * in that part as they are seen with it in the middle of the viewport: scripts move them with the scroll position.
- * The page is at its top before and after.
+ * Freezes pictures that are fixed to the viewport and clipped by an element of the page, like a window onto the picture. Scripts move
+ * such pictures with the scroll position. Each stays as it is seen with its window in the middle of the viewport. The page is at its top
+ * before and after.
  *
- * @returns those that are held
+ * @returns the frozen elements
  */
 export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTMLElement>> {
-  /** Each is scrolled to, which takes a few frames. */
+  /** Each one is scrolled to, which takes a few frames. */
   const maxWindows = 20;
-  /** In viewports: what is taller clips a whole page, and is no window in it. */
+  /** In viewport heights: a taller clip contains a whole page and is not a window in it. */
   const maxHeight = 2;
   const mark = 'data-webcapture-window';
   const windowOf = (element: Element): Element | undefined => {
@@ -30,7 +30,7 @@ export async function holdInWindows(scroller: Element): Promise<ReadonlySet<HTML
   };
   const scrollTo = async (top: number) => {
     own(scroller).scrollTo({ top, behavior: 'instant' });
-    // Scripts hear of the new place with the first frame, and follow with the next.
+    // Scripts handle the new position in the first frame, and the picture moves in the next.
     for (let frame = 0; frame < 3; frame += 1) await waits.untilFrame(100);
   };
   const pictures: { element: HTMLElement; frame: Element; left: number; top: number; box: DOMRect }[] = [];

@@ -34,6 +34,6 @@ export async function openBlocked(
   const none = { ads: false, trackers: false, media: false, cookieBanners: false };
   const session = await BlockingSession.start(page, { ...none, ...block }, blocker);
   await page.goto(url, { waitUntil: 'load' });
-  await session.beforeShoot(Date.now() + 10_000);
+  await session.hideBlockedLeftovers(Date.now() + 10_000);
   return { page, session };
 }

@@ -31,7 +31,7 @@ const pauseMs = { min: 10, max: 1000 } as const;
  *
  * @throws Error if this version of Playwright has no known pipe, because the messages of a page would be unlimited
  */
-export class MessageFlow {
+export class PipeThrottle {
   /** Messages of all browsers. */
   static #all = 0;
 
@@ -44,7 +44,9 @@ export class MessageFlow {
     const { rootSession, _transport: transport } = impl?._connection ?? {};
     const pipe = transport?._pipeRead;
     if (pipe === undefined)
-      throw new Error('This version of Playwright has no known pipe to its browser: install the one of package.json.');
+      throw new Error(
+        'The pipe of this version of Playwright to its browser is unknown. Install the version in package.json.',
+      );
     if (rootSession !== undefined) sendWithoutTraces(rootSession);
     if (transport?._pipeWrite) gatherWrites(transport._pipeWrite);
     pipe.on('data', (chunk: Buffer) => this.#take(pipe, chunk));
@@ -61,13 +63,13 @@ export class MessageFlow {
     const cpuMs = (user + system) / 1000;
     // The time since the last messages of this browser was spent on them and on messages of other browsers. It is processor time: on a busy
     // machine this process waits for a processor without doing work.
-    const all = MessageFlow.#all - last.allBefore;
+    const all = PipeThrottle.#all - last.allBefore;
     const spentMs = all === 0 ? 0 : ((cpuMs - last.cpuMs) * last.messages) / all;
     this.#creditMs = Math.min(burstMs, this.#creditMs + (at - last.at) * share) - spentMs;
     const messages = countEnds(chunk);
-    this.#last = { at, cpuMs, messages, allBefore: MessageFlow.#all };
+    this.#last = { at, cpuMs, messages, allBefore: PipeThrottle.#all };
     this.#messages += messages;
-    MessageFlow.#all += messages;
+    PipeThrottle.#all += messages;
     const dueMs = -this.#creditMs / share;
     if (dueMs < pauseMs.min || pipe.isPaused()) return;
     pipe.pause();

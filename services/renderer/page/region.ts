@@ -14,29 +14,30 @@ import { selecting } from './scripts/selecting.ts';
 import { find } from './wait-for.ts';
 import { step } from './world.ts';
 
-/** What is taken of a page, in place of its viewport. */
-export type Part = Box;
+/** The region of the page that is captured instead of the viewport. */
+export type PageRegion = Box;
 
-/** For the element to be there; who knows that it takes longer asks to wait for it. */
+/** For the element to appear. Clients that expect it later can use `waitFor`. */
 const elementTimeoutMs = 5000;
 const callTimeoutMs = 5000;
 /** From the top of the page to its end. */
 const scrollSteps = 12;
-/** To the end of a tall element. */
+/** For scrolling to the end of a tall element. */
 const scrollTimeoutMs = 15_000;
 
 const helpers = [...selecting, ...boxing, openBoxes, clearView, measurePage];
 
-/** Whether a part of the page is asked for. */
-export const asksForPart = ({ selector, clip }: RenderOptions): boolean => selector !== undefined || clip !== undefined;
+/** Whether the capture is limited to a region of the page. */
+export const requestsRegion = ({ selector, clip }: RenderOptions): boolean =>
+  selector !== undefined || clip !== undefined;
 
 /**
- * Brings the part that was asked for into sight, with what loads on the way there.
+ * Scrolls to the requested region and loads the content that appears on the way.
  *
- * @returns whether it is larger than the viewport
- * @throws ServiceError CAPTURE_FAILED where there is no such part
+ * @returns whether the region is larger than the viewport
+ * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
-export async function showPart(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
+export async function scrollToRegion(open: OpenPage, { selector, clip }: RenderOptions): Promise<boolean> {
   if (clip) return showClip(open, clip);
   if (selector === undefined) return false;
   const { world } = open;
@@ -50,12 +51,11 @@ export async function showPart(open: OpenPage, { selector, clip }: RenderOptions
 }
 
 /**
- * Clears the view of the part that was asked for, and tells where it is. Waits for nothing in the page, so that it can be called in
- * one whose scripts have been ended.
+ * Uncovers the requested region and returns its box. Does not wait for the page, so it also works after the page's scripts were stopped.
  *
- * @throws ServiceError CAPTURE_FAILED where there is no such part
+ * @throws ServiceError CAPTURE_FAILED if the region does not exist
  */
-export async function framePart(open: OpenPage, options: RenderOptions): Promise<Part | undefined> {
+export async function measureRegion(open: OpenPage, options: RenderOptions): Promise<PageRegion | undefined> {
   const { selector, clip, elementPadding = 0 } = options;
   if (clip) return frameClip(open, clip);
   if (selector === undefined) return undefined;
@@ -66,7 +66,7 @@ export async function framePart(open: OpenPage, options: RenderOptions): Promise
   return box;
 }
 
-/** As a person sees it who scrolls there and comes back to the top: with fixed elements where they are there. */
+/** Scrolls to the clip and back to the top. Fixed elements keep the places that they have at the top. */
 async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<boolean> {
   const { world, emulation } = open;
   const { viewport } = emulation;
@@ -78,12 +78,12 @@ async function showClip(open: OpenPage, { x, y, width, height }: Box): Promise<b
   return true;
 }
 
-async function frameClip({ world }: OpenPage, clip: Box): Promise<Part> {
+async function frameClip({ world }: OpenPage, clip: Box): Promise<PageRegion> {
   await world.call(scrollToTop, [], { timeoutMs: callTimeoutMs, what: 'scrolling' });
   const page = await world.call(measurePage, [], { timeoutMs: callTimeoutMs, what: 'measuring' });
   const [right, bottom] = [clip.x + clip.width, clip.y + clip.height];
   if (right > page.width || bottom > page.height) {
-    const message = `clip reaches to ${right} × ${bottom} px, and the page is ${page.width} × ${page.height} px. Ask for a smaller one.`;
+    const message = `clip extends to ${right} × ${bottom} px, but the page is ${page.width} × ${page.height} px. Request a smaller clip.`;
     throw new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
   }
   return clip;
@@ -94,6 +94,6 @@ const nameOf = (selector: string) => `selector ${JSON.stringify(selector)}`;
 async function missing(open: OpenPage, selector: string): Promise<ServiceError> {
   const where = await explainMiss(open, selector);
   const sentence = `${nameOf(selector)} matched no visible element within ${elementTimeoutMs} ms.`;
-  const message = [sentence, where, 'waitFor can wait longer.'].filter((each) => each !== '').join(' ');
+  const message = [sentence, where, 'Use waitFor to wait longer.'].filter((each) => each !== '').join(' ');
   return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'client' });
 }
