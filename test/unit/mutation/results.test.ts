@@ -9,7 +9,7 @@ const result = (status: string, fileName = 'services/a.ts'): Result => ({
   status,
 });
 
-test('the score is the share of mutants that a test notices; those that cannot run do not count', () => {
+test('the score is the share of detected mutants, without those that cannot run', () => {
   const statuses = ['Killed', 'Killed', 'Timeout', 'Survived', 'NoCoverage', 'NoCoverage', 'RuntimeError', 'Ignored'];
   const tally = tallyOf(statuses.map((status) => result(status)));
   expect(tally).toEqual({ detected: 3, survived: 1, uncovered: 2 });
@@ -17,7 +17,7 @@ test('the score is the share of mutants that a test notices; those that cannot r
   expect(scoreOf(tallyOf([]))).toBe(100);
 });
 
-test('the files with the lowest score come first', () => {
+test('files are listed by score, the lowest first', () => {
   const lines = describeFiles([
     result('Killed'),
     result('Survived', 'services/b.ts'),
@@ -29,7 +29,7 @@ test('the files with the lowest score come first', () => {
   ]);
 });
 
-test('a survivor is shown with the code that it replaces, in one line', () => {
+test('a surviving mutant is shown in one line, with the code that it replaces', () => {
   const source = 'if (a)\n  {\n  b(); }; c();\n';
   const shown = describeMutant(result('Survived'), source.replace('  b(); }', '}'));
   expect(shown).toBe('services/a.ts:2:3 BlockStatement: { } → {}');
