@@ -20,7 +20,7 @@ const targets: readonly Target[] = [...httpTargets, ...parserTargets];
 const seed = 20_261_122;
 const count = 100;
 
-test.each(targets.map((target) => [target.name, target] as const))('%s handles any input', async (_name, target) => {
+test.each(targets.map((target) => [target.name, target] as const))('the target %s handles any input', async (_name, target) => {
   expect(await fuzz(target, { send, isLocal: true, seed, count })).toEqual({ inputs: count, finding: null });
 });
 

@@ -24,8 +24,8 @@ test('files are listed by score, the lowest first', () => {
     result('Killed', 'services/b.ts'),
   ]);
   expect(lines).toEqual([
-    ' 50.0 %  services/b.ts  1 noticed, 1 survived, 0 in code that no test runs',
-    '100.0 %  services/a.ts  1 noticed, 0 survived, 0 in code that no test runs',
+    ' 50.0 %  services/b.ts  1 detected, 1 survived, 0 in code that no test runs',
+    '100.0 %  services/a.ts  1 detected, 0 survived, 0 in code that no test runs',
   ]);
 });
 
