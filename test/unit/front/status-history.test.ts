@@ -30,7 +30,7 @@ const silent = { report: null, reportAgeMs: 0 };
 const viewOf = (history: ComponentHistory, status: { report: StatusReport | null; reportAgeMs: number } = silent) =>
   historyView([history], status, now).components[0];
 
-describe('the history of GET /status/history', () => {
+describe('the history of GET /status/history.json', () => {
   test('has every day since the first, with the time without data', () => {
     expect(viewOf(stored())).toEqual({
       name: 'queue',
