@@ -52,7 +52,7 @@ describe('filter sets', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('compile to files that the renderer loads and blocks by, with the built-in list', async () => {
+  it('are compiled, with the built-in list, to files that the renderer loads and blocks by', async () => {
     const { path, rules, sources } = await compile();
     expect(rules).toBeGreaterThan(500);
     expect(sources.join()).toContain('my-privacy.txt');

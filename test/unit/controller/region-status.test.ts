@@ -147,7 +147,7 @@ describe('the status of a RenderRegion', () => {
     ['the number of queued captures changed after 10 s', 10_000, { queued: 1 }, true],
     ['the message changed within 10 s', 2000, { component: { message: 'b has not been heard for 8 s' } }, false],
     ['the message changed after 10 s', 11_000, { component: { message: 'b has not been heard for 8 s' } }, true],
-  ] as const)('written or not when %s', (_, ms, fields, expected) => {
+  ] as const)('decides whether to write it when %s', (_, ms, fields, expected) => {
     const loose = { ...facts, clusters: { ...clusters, silentForMs: 1 } };
     const before = fields === null ? undefined : statusAt(0, undefined, { facts: loose });
     const next = statusAt(ms, before, {
@@ -209,7 +209,7 @@ describe('the status of a RenderRegion', () => {
       10_000,
       false,
     ],
-  ] as const)('written or not when %s', (_, change, ms, expected) => {
+  ] as const)('decides whether to write it when %s', (_, change, ms, expected) => {
     const before = statusAt(0);
     const next = { ...before, conditions: before.conditions.map((each) => change(each) as typeof each) };
     expect(isWorthWriting(before, next, start + ms)).toBe(expected);
