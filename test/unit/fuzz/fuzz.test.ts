@@ -20,9 +20,12 @@ const targets: readonly Target[] = [...httpTargets, ...parserTargets];
 const seed = 20_261_122;
 const count = 100;
 
-test.each(targets.map((target) => [target.name, target] as const))('the target %s handles any input', async (_name, target) => {
-  expect(await fuzz(target, { send, isLocal: true, seed, count })).toEqual({ inputs: count, finding: null });
-});
+test.each(targets.map((target) => [target.name, target] as const))(
+  'the target %s handles any input',
+  async (_name, target) => {
+    expect(await fuzz(target, { send, isLocal: true, seed, count })).toEqual({ inputs: count, finding: null });
+  },
+);
 
 describe('an earlier finding is fixed:', () => {
   test.each(cases.map((found) => [found.name, found] as const))('%s', async (_name, { target: name, input }) => {
