@@ -4,14 +4,14 @@ export interface Load {
   readonly url: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of a POST; without one it is a GET. */
+  /** The body of a POST; without a body the request is a GET. */
   readonly body?: string;
-  /** Clients that each send their next request when the answer is there. */
+  /** Number of clients, each of which sends its next request after a response. */
   readonly connections: number;
   readonly seconds: number;
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Percentiles {
   readonly p50: number;
   readonly p99: number;
@@ -23,8 +23,8 @@ export interface LoadResult extends Percentiles {
 }
 
 /**
- * Sends the same request over and over on kept-alive connections. A client of a few lines, so that it costs less than
- * what it measures. Throws on any answer but a 200.
+ * Sends the same request repeatedly on persistent connections. The client is minimal, so that it costs less than what it measures. Throws
+ * for any response but a 200.
  */
 export async function loadOf(load: Load): Promise<LoadResult> {
   const request = requestOf(load);
@@ -37,7 +37,7 @@ export async function loadOf(load: Load): Promise<LoadResult> {
   return { perSecond: times.flat().length / seconds, ...percentilesOf(times.flat()) };
 }
 
-/** Of any measured times. */
+/** Percentiles of measured times. */
 export function percentilesOf(times: readonly number[]): Percentiles {
   const all = Float64Array.from(times).toSorted();
   const at = (share: number) => all[Math.min(all.length - 1, Math.floor(all.length * share))] ?? Number.NaN;
@@ -51,7 +51,7 @@ function requestOf({ url, path, headers, body }: Load): Buffer {
   return Buffer.from(`${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body ?? ''}`);
 }
 
-/** Milliseconds of each answer. */
+/** Returns the milliseconds of each response. */
 function keepAsking(url: URL, request: Buffer, end: number): Promise<number[]> {
   return new Promise((resolve, reject) => {
     const times: number[] = [];
@@ -71,7 +71,7 @@ function keepAsking(url: URL, request: Buffer, end: number): Promise<number[]> {
       if (!isWhole(answer)) return;
       if (!answer.startsWith('HTTP/1.1 200')) {
         socket.destroy();
-        reject(new Error(`answered ${answer.slice(0, 1000)}`));
+        reject(new Error(`the response is ${answer.slice(0, 1000)}`));
         return;
       }
       answer = '';

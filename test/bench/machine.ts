@@ -7,7 +7,7 @@ import type { ToolPaths } from '../harness/tools.ts';
 
 const run = promisify(execFile);
 
-/** On what was measured, and when: one sentence. */
+/** Describes the machine, the versions and the date in one sentence. */
 export async function describeMachine({ headlessShell, natsServer }: ToolPaths, now = new Date()): Promise<string> {
   const version = async (path: string) => /\d+(\.\d+)+/.exec((await run(path, ['--version'])).stdout)?.[0] ?? 'unknown';
   const [chromium, nats] = await Promise.all([version(headlessShell), version(natsServer)]);

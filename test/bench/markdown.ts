@@ -9,21 +9,21 @@ export function tableOf(head: readonly string[], rows: readonly (readonly string
 
 const benchmarksPath = fileURLToPath(new URL('../../docs/benchmarks.md', import.meta.url));
 
-/** As prettier wants it to be. */
+/** Formats a text as prettier does. */
 export async function formatMarkdown(text: string): Promise<string> {
   return format(text, { ...(await resolveConfig(benchmarksPath)), parser: 'markdown' });
 }
 
-/** Puts what a part has measured into docs/benchmarks.md, in place of what it has measured before. */
+/** Replaces the results of a part in docs/benchmarks.md. */
 export async function writeBlock(name: string, text: string): Promise<void> {
   const page = await readFile(benchmarksPath, 'utf8');
   await writeFile(benchmarksPath, replaceBlock(page, name, await formatMarkdown(text)));
 }
 
 /**
- * Replaces what stands between `<!-- bench:<name> -->` and `<!-- /bench:<name> -->`, and nothing else.
+ * Replaces only the text between `<!-- bench:<name> -->` and `<!-- /bench:<name> -->`.
  *
- * @throws Error when the page does not have this pair of comments exactly once
+ * @throws Error if the page does not contain this pair of comments exactly once
  */
 export function replaceBlock(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- bench:${name} -->\n`, `<!-- /bench:${name} -->`];

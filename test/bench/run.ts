@@ -15,29 +15,29 @@ import { benchSoak } from './soak/soak.ts';
 import { benchSpeed, turnsNames, type TurnsName } from './speed/speed.ts';
 import { benchStorage } from './storage/storage.ts';
 
-const usage = `npm run bench [-- <part>…]: measures parts of the service, each beside a peer or a goal in the same run.
+const usage = `npm run bench [-- <part>…]: measures parts of the service and compares each with a peer or a goal in the same run.
 
-  speed     captures, beside a Playwright script and the floor under it (40 minutes; two with --quick)
-  front     cache hits, the front's own time, listing, limit checks
-  attack    captures of a client with a key beside attackers without one
+  speed     captures, a Playwright script, and Chromium without a driver (40 minutes; two with --quick)
+  front     cache hits, the front's own time, listing, checks of limits
+  attack    captures of a client with a key during an attack by clients without one
   storage   both stores, with files of 300 KB and 10 MB
-  distance  renderers 100 and 220 ms away from NATS, beside one next to it (not run without being named)
-  pages     captures of pages that others made, beside what a person sees, as a gallery (not run without being named)
-  tiles     whole pages that are taken in tiles, beside the same pages grown (not run without being named)
-  slots     captures a second and memory of a renderer with 1 to 4 slots for two cores (some minutes; not run without being named)
-  neighbours  small captures beside hostile pages (some minutes; not run without being named)
-  scale     what the service costs where it is large (some minutes; not run without being named)
-  soak      memory over many captures (an hour; not run without being named)
+  distance  renderers 100 and 220 ms away from NATS, and one next to it (runs only if named)
+  pages     captures of third-party pages and what a person sees, as a gallery (runs only if named)
+  tiles     whole pages in tiles, and the same pages with a grown viewport (runs only if named)
+  slots     captures per second and memory of a renderer with 1 to 4 slots for two cores (some minutes; runs only if named)
+  neighbours  small captures next to hostile pages (some minutes; runs only if named)
+  scale     costs of a large service (some minutes; runs only if named)
+  soak      memory over many captures (an hour; runs only if named)
 
   --quick        of speed: tiny as png and pdf, JS-heavy and the supplied card as png, in two blocks of 12 captures
                  and short rounds; of slots: one round
-  --turns HOW    of speed, one at a time: block (12 captures in a row, the default), capture, or both
+  --turns HOW    of speed, sequential captures: block (12 captures in a row, the default), capture, or both
   --isolation NAME  of speed: of the account that supplies its own HTML (account)
-  --write        of speed and slots: the tables go to docs/benchmarks.md, too
+  --write        of speed and slots: also writes the tables to docs/benchmarks.md
   --only NAME    of scale: ${scaleParts.join(', ')}; of pages: those whose package or path contains it;
                  of neighbours: those whose name contains it; of speed: those whose page and format contain it, e.g. "tiny png"
-  --captures N   the soak ends after so many captures (2000)
-  --minutes N    or minutes (60)
+  --captures N   ends the soak after N captures (2000)
+  --minutes N    ends the soak after N minutes (60)
 `;
 
 const { values, positionals: asked } = readArguments();

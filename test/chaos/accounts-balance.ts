@@ -4,9 +4,9 @@ import type { Fleet } from '../harness/fleet.ts';
 import { until } from '../harness/until.ts';
 
 /**
- * What must hold after any crash: no capture and no refresh is left open, the usage is the sum of what the completed ones
- * cost and nothing is set aside, each completed one has its file, whole, and nothing waits in the queue. Prints the books
- * and returns the records of all captures.
+ * Checks what must hold after any crash: no capture or refresh is open, the usage equals the cost of the completed ones without
+ * reservations, each completed capture has its whole file, and the queues are empty. Prints the usage and returns the records of all
+ * captures.
  */
 export async function expectBalance({ usageCheck, api }: Fleet): Promise<CaptureRecord[]> {
   const isOpen = ({ status, refresh }: CaptureRecord) =>
@@ -29,7 +29,7 @@ export async function expectBalance({ usageCheck, api }: Fleet): Promise<Capture
   const usage = await usageCheck.usage();
   const states = [...Map.groupBy(records, ({ status }) => status)].map(([status, { length }]) => `${length} ${status}`);
   process.stdout.write(
-    `usageCheck: ${states.join(', ')}; they cost ${sum('tokens')} tokens, the usage says ${usage.tokens}, ` +
+    `accounting: ${states.join(', ')}; they cost ${sum('tokens')} tokens, the usage is ${usage.tokens}, ` +
       `${usage.reserved} reserved, ${usage.queued} queued\n`,
   );
   expect(usage).toEqual({ tokens: sum('tokens'), captures: sum('captures'), reserved: 0, queued: 0 });

@@ -16,12 +16,12 @@ const first = <T>(items: readonly T[], index = 0): T => {
   return item;
 };
 
-/** Of captures that are many: what they show is not what is looked at. */
+/** A small viewport, because the content of these captures is not checked. */
 const viewport = { width: 160, height: 90 };
 
 const uuidOf = ({ body }: Answer) => body?.data?.uuid ?? '';
 
-/** Those of the records that were accepted: their clients have been told so. */
+/** Checks that all accepted captures have completed. */
 function expectAllCompleted(records: readonly CaptureRecord[], accepted: readonly Answer[]): void {
   const ends = new Map(records.map(({ uuid, status }) => [uuid, status]));
   expect(accepted.map((answer) => ends.get(uuidOf(answer)))).toEqual(accepted.map(() => 'completed'));
@@ -32,7 +32,7 @@ async function allReady({ controller, fronts, renderers, serving }: Fleet): Prom
   await serving('us-east', 1);
 }
 
-test('NATS killed with SIGKILL while 50 captures are in flight: what was accepted completes, once', async () => {
+test('NATS killed by SIGKILL during 50 captures: each accepted capture completes once', async () => {
   const { api, nats, usageCheck, urls } = fleet();
   const accepted: Answer[] = [];
   const answers = Array.from({ length: 50 }, async (_, index) => {
@@ -42,19 +42,19 @@ test('NATS killed with SIGKILL while 50 captures are in flight: what was accepte
     if (background && answer.status === 200) accepted.push(answer);
     return answer;
   });
-  await until('some to be under way', () => accepted.length >= 5 && usageCheck.queued().then((count) => count >= 5));
+  await until('some to be in progress', () => accepted.length >= 5 && usageCheck.queued().then((count) => count >= 5));
   await nats.restart('SIGKILL');
   const outcomes = (await Promise.all(answers)).map(outcomeOf);
   await allReady(fleet());
   const records = await expectBalance(fleet());
   expectAllCompleted(records, accepted);
-  // A short absence is ridden out; what was refused was refused with an error that asks for another try.
+  // A short outage is hidden from clients. A refused capture has an error that asks to retry.
   const expected = ['completed', 'INTERNAL_ERROR', 'CAPTURE_TIMEOUT'];
   expect(outcomes.filter((outcome) => !expected.includes(outcome))).toEqual([]);
   expect(outcomes.filter((outcome) => outcome === 'completed').length).toBeGreaterThanOrEqual(40);
 });
 
-test('a front killed between publish and answer: the same Idempotency-Key finds the capture, charged once', async () => {
+test('a front killed between publish and response: the same Idempotency-Key returns the capture, which is charged once', async () => {
   const { api, usageCheck, fronts, urls } = fleet();
   const before = await usageCheck.usage();
   const page = site().visit('/held');
@@ -74,7 +74,7 @@ test('a front killed between publish and answer: the same Idempotency-Key finds 
   await expectBalance(fleet());
 });
 
-test('a front killed while background captures pour in: all that it answered complete, the rest ends too', async () => {
+test('a front killed during many background requests: all accepted captures complete, and the others end', async () => {
   const { api, fronts, urls } = fleet();
   const accepted: Answer[] = [];
   const answers = Array.from({ length: 40 }, () =>
@@ -91,7 +91,7 @@ test('a front killed while background captures pour in: all that it answered com
   expectAllCompleted(records, accepted);
 });
 
-test('a renderer killed in mid-capture: the background capture is rendered again, and charged once', async () => {
+test('a renderer killed during a background capture: it is rendered again, and charged once', async () => {
   const { api, usageCheck, renderer } = fleet();
   const before = await usageCheck.usage();
   const page = site().visit('/held');
@@ -105,7 +105,7 @@ test('a renderer killed in mid-capture: the background capture is rendered again
   await expectBalance(fleet());
 });
 
-test('html of the maximum size goes through the background queue unharmed', async () => {
+test('HTML of the maximum size passes the background queue unchanged', async () => {
   const { api, usageCheck } = fleet();
   const head = '<style>body{background:#00ff00}</style>';
   const html = head + '\u{1f600}'.repeat(1_048_576 - head.length);
@@ -118,14 +118,14 @@ test('html of the maximum size goes through the background queue unharmed', asyn
   await expectBalance(fleet());
 });
 
-test('clients that hang up, before and after the job has started: cancelled and free, or completed and charged', async () => {
+test('clients that disconnect: a queued capture is cancelled and free, a started one completes and is charged', async () => {
   const { api, usageCheck } = fleet();
   const before = await usageCheck.usage();
   const pages = Array.from({ length: 3 }, () => site().visit('/held'));
   const gone = new AbortController();
   const captures = pages.map(({ url }) => api.capture({ url }, { signal: gone.signal }).catch(() => null));
-  // Two slots: two have begun, the third waits.
-  await until('two to be under way', () => pages.filter((page) => page.seen('/asset/held').length > 0).length === 2);
+  // There are two slots: two captures start, and the third waits.
+  await until('two to be in progress', () => pages.filter((page) => page.seen('/asset/held').length > 0).length === 2);
   const recordsOf = async () => {
     const urls = pages.map(({ url }) => url);
     return (await usageCheck.records()).filter(({ url }) => urls.includes(url));

@@ -14,7 +14,7 @@ const stream = streamNames.captures;
 const durable = captureDurable('us-east', 'interactive');
 const subject = captureSubject('us-east', 'interactive');
 
-/** As a renderer tells that it is still at work. */
+/** The interval in which a renderer extends the acknowledgement deadline of its jobs. */
 const heartbeatMs = 1500;
 
 const heldJobs = 8;
@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterEach(async () => {
   await cluster.repair();
-  // What a failed test left is not for the next one.
+  // Jobs of a failed test must not affect the next one.
   const { jsm } = await cluster.session();
   await jsm.streams.purge(stream);
 });
@@ -43,7 +43,7 @@ async function connect(name: string): Promise<NatsConnection> {
   return nc;
 }
 
-/** One job; null when there is none within the time, or nobody to ask. */
+/** Pulls a job; null if none arrives in time or no server responds. */
 async function pull(nc: NatsConnection, waitMs: number): Promise<Msg | null> {
   const request = JSON.stringify({ batch: 1, expires: nanos(waitMs) });
   const options = { noMux: true, timeout: waitMs + 500 };
@@ -51,13 +51,13 @@ async function pull(nc: NatsConnection, waitMs: number): Promise<Msg | null> {
   return (reply?.headers?.code ?? 0) === 0 ? reply : null;
 }
 
-/** Publishes a job once the stream has a leader to take it. */
+/** Publishes a job as soon as the stream has a leader. */
 async function publishJob(text: string): Promise<void> {
   const { js } = await cluster.session();
   await until('the stream to take a job', () => js.publish(subject, text, { msgID: text, timeout: 500 }));
 }
 
-/** Takes jobs and says again and again that it is at work on them, as a renderer does. */
+/** Pulls jobs and regularly extends their acknowledgement deadlines, as a renderer does. */
 async function holdJobs(name: string): Promise<{ acknowledge: () => Promise<void> }> {
   const nc = await connect('holder');
   const held: string[] = [];
@@ -81,7 +81,7 @@ async function holdJobs(name: string): Promise<{ acknowledge: () => Promise<void
 }
 
 test.for(['SIGKILL', 'SIGSTOP'] as const)(
-  "jobs that are at work are not delivered again when their consumer's leader gets a %s, and a new job is served by its successor",
+  "jobs in progress are not redelivered after a %s of the consumer's leader, and its successor delivers a new job",
   async (signal) => {
     const holder = await holdJobs(signal);
     const other = await connect('other');
@@ -105,7 +105,7 @@ test.for(['SIGKILL', 'SIGSTOP'] as const)(
     await until('the new job to be served', isNewServed, { intervalMs: 20 });
     process.stdout.write(`a new leader serves after ${((performance.now() - from) / 1000).toFixed(1)} s\n`);
     await publishing;
-    // What the new leader takes for abandoned it delivers soon.
+    // The new leader soon redelivers jobs that it considers abandoned.
     const end = performance.now() + 2 * heartbeatMs;
     while (performance.now() < end) {
       await take();
@@ -120,7 +120,7 @@ test.for(['SIGKILL', 'SIGSTOP'] as const)(
   },
 );
 
-test('a job whose holder is dead is delivered at once when somebody else hands it back for it', async () => {
+test('a job of a dead renderer is redelivered at once when another client sends a NAK for it', async () => {
   const dead = await connect('dead');
   const other = await connect('other');
   await publishJob('abandoned');

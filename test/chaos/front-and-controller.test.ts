@@ -20,10 +20,10 @@ const first = <T>(items: readonly T[], index = 0): T => {
 };
 
 describe('a front', () => {
-  test('that is killed in mid-capture loses nothing but the connection: the capture ends, and the other one tells of it', async () => {
+  test('killed during a capture loses only the connection: the capture completes, and the other front returns it', async () => {
     const { api, usageCheck, fronts, url, urls } = fleet();
     const before = await usageCheck.usage();
-    // Near its cap the reservation has a name, and lasts until the deadline of the capture if nobody releases it.
+    // Near the limit the reservation has an id, and lasts until the deadline of the capture unless it is released.
     const limited = await fetch(`${url}/admin/accounts/demo`, {
       method: 'PATCH',
       headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
@@ -46,7 +46,7 @@ describe('a front', () => {
       const { data } = (await (await api.get('/usage')).json()) as { data: { inFlight: number } };
       return data.inFlight;
     };
-    await until('the place in flight to be given back', async () => (await inFlight()) === 0, { deadlineMs: 10_000 });
+    await until('the reservation to be released', async () => (await inFlight()) === 0, { deadlineMs: 10_000 });
     const response = await api.get(`/captures/${record.uuid}`);
     const { data } = (await response.json()) as { data: { status: string; fileSizeBytes: number; fileUrl: string } };
     expect(data).toMatchObject({ status: 'completed', fileSizeBytes: record.outcome?.fileSizeBytes });
@@ -59,7 +59,7 @@ describe('a front', () => {
     expect(again.status).toBe('completed');
   });
 
-  test('that is told to stop answers what it has, and takes nothing new once it has stopped listening', async () => {
+  test('after SIGTERM completes its captures, and accepts none after it has stopped listening', async () => {
     const { api, fronts, urls } = fleet();
     const front = first(fronts, 1);
     const base = first(urls, 1);
@@ -67,9 +67,9 @@ describe('a front', () => {
     const capturing = api.captured({ url: page.url }, { base });
     await page.underWay(capturing);
     front.signal('SIGTERM');
-    // What comes before it has stopped listening is still served.
+    // Captures that arrive before it has stopped listening still complete.
     const late: number[] = [];
-    await until('it to take no more', async () => {
+    await until('it to refuse connections', async () => {
       const answer = await api.capture({ url: site().url('/colour') }, { base }).catch(() => null);
       if (answer !== null) late.push(answer.status);
       return answer === null;
@@ -77,14 +77,14 @@ describe('a front', () => {
     expect(late.filter((status) => status !== 200)).toEqual([]);
     page.release();
     expect((await capturing).status).toBe('completed');
-    await until('it to be gone', () => front.exit);
+    await until('it to exit', () => front.exit);
     expect(front.exit).toEqual({ code: 0, signal: null });
     await front.start();
   });
 });
 
 describe('the controller', () => {
-  test('down for a minute: captures do not miss it, and what came due meanwhile is done when it is back, once', async () => {
+  test('killed for a minute: captures work, and overdue tasks run once after its restart', async () => {
     const { api, usageCheck, controller, operational, url } = fleet();
     await operational();
     const intervalMs = 45_000;
@@ -98,7 +98,7 @@ describe('the controller', () => {
         .filter(({ name }) => name === 'queue')
         .flatMap(({ days }) => days.map(({ noData = 0 }) => noData))
         .reduce((sum, each) => sum + each, 0);
-    const before = await until('the history to have begun', async () => {
+    const before = await until('the history to start', async () => {
       const found = await history();
       return found.components.length > 0 && found;
     });
@@ -108,9 +108,9 @@ describe('the controller', () => {
       const { picture } = await api.picture({ url: site().url('/colour') });
       expect(picture.share('#00ff00')).toBe(1);
     }
-    // Its word is good for 30 s.
+    // A status report is valid for 30 s.
     const stale = await until(
-      'the status to say that it is old',
+      'the status to be stale',
       async () => {
         const response = await fetch(`${url}/status`);
         const body = (await response.json()) as OverallStatus;
@@ -120,13 +120,13 @@ describe('the controller', () => {
     );
     expect(performance.now() - killedAt).toBeGreaterThan(20_000);
     expect(stale.status).toBe('degraded_performance');
-    // A file is gone at its time, whoever is there to see to it.
-    await until('the file to be gone', async () => (await api.request(short.fileUrl)).status === 404, {
+    // A file cannot be read after its expiry, even without a controller.
+    await until('the file to expire', async () => (await api.request(short.fileUrl)).status === 404, {
       deadlineMs: 60_000,
       intervalMs: 500,
     });
     expect(await usageCheck.record(lasting.uuid)).not.toHaveProperty('refresh');
-    // Nobody has looked meanwhile.
+    // The history has no data for this time.
     expect(unseenSeconds(await history()) - unseenSeconds(before)).toBeGreaterThan(20);
     await controller.start();
     const refreshed = await until('the refresh that was due', async () => {
@@ -134,17 +134,17 @@ describe('the controller', () => {
       return record?.refresh?.state === 'completed' && record;
     });
     expect(refreshed.refresh?.revision).toBe(1);
-    // In its rhythm, not so long after the one that was late.
+    // The next refresh keeps the original schedule, although the last one was late.
     expect(((refreshed.nextRefreshAt ?? 0) - Date.parse(lasting.metadata.capturedAt)) % intervalMs).toBe(0);
-    await until('the record to say expired', async () => (await usageCheck.record(short.uuid))?.status === 'expired');
+    await until('the record to be expired', async () => (await usageCheck.record(short.uuid))?.status === 'expired');
     expect(await api.captured(cached)).toMatchObject({ fromCache: false, tokenCost: 1 });
     await operational();
     await expectBalance(fleet());
-    // It has come back to a fleet that was well all the time.
+    // All components were operational in the meantime, so the restart adds no incident.
     expect((await history()).incidents).toEqual(before.incidents);
   });
 
-  test('that is told to stop goes in order', async () => {
+  test('after SIGTERM exits with 0, and works after a restart', async () => {
     const { controller, operational } = fleet();
     expect(await controller.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     await controller.start();

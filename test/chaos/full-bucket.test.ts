@@ -21,21 +21,24 @@ afterAll(() => cleanUp.disposeAsync());
 test.each<[string, Fault]>([
   ['is full', { kind: 'answer', status: 507, body: 'Insufficient Storage' }],
   ['is over its quota', googleError(403, 'quotaExceeded', 'The quota of the project is used up.')],
-])('a bucket that %s refuses captures, uncharged; afterwards they work at once', async (_, fault) => {
-  const { api } = fleet;
-  let page = 0;
-  const capture = () => api.capture({ html: `<p>${performance.now()} ${page++}`, timeout: 5000 });
-  expect((await capture()).status).toBe(200);
-  const before = await fleet.usageCheck.usage();
+])(
+  'a bucket that %s refuses captures without a charge, and they work at once when it accepts files again',
+  async (_, fault) => {
+    const { api } = fleet;
+    let page = 0;
+    const capture = () => api.capture({ html: `<p>${performance.now()} ${page++}`, timeout: 5000 });
+    expect((await capture()).status).toBe(200);
+    const before = await fleet.usageCheck.usage();
 
-  proxy.always(uploads, fault);
-  const refused = await Promise.all([capture(), capture()]);
-  expect(refused.map(({ status, body }) => [status, body?.error?.code])).toEqual(
-    refused.map(() => [500, 'STORAGE_FAILED']),
-  );
-  expect((await fleet.usageCheck.usage()).tokens).toBe(before.tokens);
+    proxy.always(uploads, fault);
+    const refused = await Promise.all([capture(), capture()]);
+    expect(refused.map(({ status, body }) => [status, body?.error?.code])).toEqual(
+      refused.map(() => [500, 'STORAGE_FAILED']),
+    );
+    expect((await fleet.usageCheck.usage()).tokens).toBe(before.tokens);
 
-  proxy.heal();
-  expect((await capture()).status).toBe(200);
-  await expectBalance(fleet);
-});
+    proxy.heal();
+    expect((await capture()).status).toBe(200);
+    await expectBalance(fleet);
+  },
+);

@@ -20,7 +20,7 @@ interface Listed {
   readonly tokenCost: number;
 }
 
-/** `npm start` with its data on another disk, with the tools of the tests. */
+/** Starts `npm start` with its data on another disk and with the tools of the tests. */
 async function startService(folder: string, dataDir: string) {
   const script = join(folder, 'start.ts');
   await writeFile(
@@ -85,7 +85,7 @@ async function startService(folder: string, dataDir: string) {
   };
 }
 
-test('captures work again within 30 s after a full disk has space again, and the usage is what they cost', async (context) => {
+test('captures work again within 30 s after a full disk has space, and the usage equals the cost of the captures', async (context) => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'disk-'));
   onTestFinished(() => removeFolder(folder));
   const disk = await mountSmallDisk(join(folder, 'data'), 400);
@@ -109,7 +109,7 @@ test('captures work again within 30 s after a full disk has space again, and the
   const healedMs = performance.now() - freedAt;
   process.stdout.write(`captures work again ${Math.round(healedMs)} ms after the disk has space\n`);
   expect(healedMs).toBeLessThan(30_000);
-  // The disk was felt, and clients were told.
+  // Captures failed because of the full disk, and their clients got an error.
   const statuses = await Promise.all(answers);
   expect(statuses).toContain(500);
   expect(service.text().match(/restarting nats/g)).toHaveLength(1);

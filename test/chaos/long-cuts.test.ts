@@ -14,28 +14,28 @@ import { busy } from '../integration/shared/support/faulty-bucket.ts';
 import { expectBalance } from './accounts-balance.ts';
 
 /**
- * The tests run in parallel, each with its own fleet, because they mostly wait. WEBCAPTURE_TEST_LONG_CUT=600 sets the seconds of the long
- * cuts, which are 150 by default.
+ * The tests run in parallel with separate fleets, because they mostly wait. WEBCAPTURE_TEST_LONG_CUT=600 sets the duration of the long cuts
+ * in seconds; the default is 150.
  */
 const longCutMs = Number(process.env['WEBCAPTURE_TEST_LONG_CUT'] ?? 150) * 1000;
 const shortCutMs = 30_000;
-/** Beyond the cut: services connect again, and the captures that wait are rendered. */
+/** Additional time for reconnecting, and for rendering the captures that wait. */
 const limits = { timeout: longCutMs + 300_000 };
-const natsAwayMs = Math.max(180_000, longCutMs);
-const bucketAwayMs = longCutMs;
+const natsOutageMs = Math.max(180_000, longCutMs);
+const bucketOutageMs = longCutMs;
 
 /** With these options a renderer tries to store a capture for 65 s, or 71 s. */
 const options = { timeout: 5000, imageTimeout: 0, viewport: { width: 160, height: 90 }, background: true };
 
-/** Longer than an attempt to publish a result, so that a failure would arrive before the capture is rendered a second time. */
+/** Longer than an attempt to publish a result, so that a failure would occur before the capture is rendered again. */
 const slow = { delay: 6000 };
 
 const site = useSite();
 const cleanUp = new AsyncDisposableStack();
 let cutOff: Fleet;
-let natsAway: Fleet;
-let bucketAway: Fleet;
-let wayToBucket: DelayProxy;
+let natsStopped: Fleet;
+let unavailableBucket: Fleet;
+let bucketLink: DelayProxy;
 let bucket: FaultProxy;
 beforeAll(async () => {
   const start = async (own: FleetOptions) =>
@@ -43,23 +43,23 @@ beforeAll(async () => {
   const { bucket: name, endpoint } = cleanUp.use(await startTestBucket());
   bucket = cleanUp.use(await startFaultProxy(endpoint));
   const { hostname: host, port } = new URL(bucket.url);
-  wayToBucket = cleanUp.use(await startDelayProxy({ upstream: { host, port: Number(port) }, roundTripMs: 0 }));
-  const env = { WEBCAPTURE_GCS_BUCKET: name, WEBCAPTURE_GCS_ENDPOINT: `http://127.0.0.1:${wayToBucket.port}` };
+  bucketLink = cleanUp.use(await startDelayProxy({ upstream: { host, port: Number(port) }, roundTripMs: 0 }));
+  const env = { WEBCAPTURE_GCS_BUCKET: name, WEBCAPTURE_GCS_ENDPOINT: `http://127.0.0.1:${bucketLink.port}` };
   cutOff = await start({
     store: 'embedded',
     regions: 'us-east:1,eu-west:1',
     roundTripMs: { 'us-east': 0, 'eu-west': 0 },
   });
-  natsAway = await start({ store: 'embedded' });
-  bucketAway = await start({ store: 'embedded', env });
+  natsStopped = await start({ store: 'embedded' });
+  unavailableBucket = await start({ store: 'embedded', env });
 }, bucketSetUpMs);
 afterAll(() => cleanUp.disposeAsync());
 
 const uuidOf = ({ body }: Answer) => body?.data?.uuid ?? '';
 
 /**
- * Accepts background captures and causes a fault. Both slots of the region finish their captures during the fault, and the other captures
- * wait in the queue. Returns the uuids of all captures.
+ * Accepts background captures and causes a fault. Both slots of the region complete their captures during the fault; the others wait in the
+ * queue. Returns the UUIDs of all captures.
  */
 async function captureInto({ api }: Fleet, region: Region, fault: () => Promise<void>): Promise<string[]> {
   const pages = [site().visit('/held'), site().visit('/held')];
@@ -79,7 +79,7 @@ async function captureInto({ api }: Fleet, region: Region, fault: () => Promise<
   return [...held, ...waiting].map(uuidOf);
 }
 
-/** Checks that all of them completed, and that the usage is the sum of what they cost. */
+/** Checks that all captures completed, and that the usage is the sum of their costs. */
 async function expectAllCompleted(fleet: Fleet, accepted: readonly string[]): Promise<void> {
   const records = await expectBalance(fleet);
   const ends = records.filter(({ uuid }) => accepted.includes(uuid));
@@ -87,7 +87,7 @@ async function expectAllCompleted(fleet: Fleet, accepted: readonly string[]): Pr
 }
 
 test.concurrent(
-  `links to NATS and its store, reset for ${shortCutMs / 1000} s or silent for ${longCutMs / 1000} s: all captures complete`,
+  `links to NATS and the embedded store, reset for ${shortCutMs / 1000} s or silent for ${longCutMs / 1000} s: all captures complete`,
   limits,
   async () => {
     const [short, long] = [cutOff.link('us-east'), cutOff.link('eu-west')];
@@ -104,28 +104,28 @@ test.concurrent(
 );
 
 test.concurrent(
-  `NATS, with the embedded store, stopped for ${natsAwayMs / 1000} s: all captures complete`,
+  `NATS, with the embedded store, stopped for ${natsOutageMs / 1000} s: all captures complete`,
   limits,
   async () => {
-    const accepted = await captureInto(natsAway, 'us-east', () => natsAway.nats.kill('SIGTERM'));
-    await sleep(natsAwayMs);
-    await natsAway.nats.start();
-    await expectAllCompleted(natsAway, accepted);
+    const accepted = await captureInto(natsStopped, 'us-east', () => natsStopped.nats.kill('SIGTERM'));
+    await sleep(natsOutageMs);
+    await natsStopped.nats.start();
+    await expectAllCompleted(natsStopped, accepted);
   },
 );
 
 test.concurrent(
-  `a bucket that answers 503, and then not at all, for ${bucketAwayMs / 1000} s: the status says so, and all captures complete`,
+  `a bucket that returns 503 and then does not respond for ${bucketOutageMs / 1000} s: the status shows it, and all captures complete`,
   limits,
   async () => {
-    const accepted = await captureInto(bucketAway, 'us-east', async () => bucket.always(() => true, busy));
-    await sleep(bucketAwayMs / 2);
-    wayToBucket.cut();
-    const status = (await (await fetch(`${bucketAway.url}/status`)).json()) as OverallStatus;
+    const accepted = await captureInto(unavailableBucket, 'us-east', async () => bucket.always(() => true, busy));
+    await sleep(bucketOutageMs / 2);
+    bucketLink.cut();
+    const status = (await (await fetch(`${unavailableBucket.url}/status`)).json()) as OverallStatus;
     expect(status.components?.find(({ name }) => name === 'storage')?.status).toBe('major_outage');
-    await sleep(bucketAwayMs / 2);
+    await sleep(bucketOutageMs / 2);
     bucket.heal();
-    await wayToBucket.mend();
-    await expectAllCompleted(bucketAway, accepted);
+    await bucketLink.mend();
+    await expectAllCompleted(unavailableBucket, accepted);
   },
 );

@@ -11,7 +11,7 @@ import { expectBalance } from './accounts-balance.ts';
 const fleet = useFleet({ slots: 2 });
 const site = useSite();
 
-/** Waits until every process has found the server again; answers with the file of the capture that was accepted then. */
+/** Waits until every process has reconnected, and returns the file of the first capture after that. */
 async function recovered(): Promise<string> {
   const { controller, fronts, renderers, serving } = fleet();
   for (const part of [controller, ...fronts, ...renderers]) await part.ready();
@@ -24,11 +24,11 @@ async function recovered(): Promise<string> {
     },
     { intervalMs: 200 },
   );
-  if (!body?.data) throw new Error('a capture was accepted, but its answer names no file');
+  if (!body?.data) throw new Error('the response of an accepted capture contains no file');
   return body.data.fileUrl;
 }
 
-/** Waits until GET /status tells that the queue is unavailable. */
+/** Waits until GET /status shows that the queue is unavailable. */
 const queueReported = (): Promise<OverallStatus> =>
   until(
     'the queue to be reported',
@@ -41,7 +41,7 @@ const queueReported = (): Promise<OverallStatus> =>
     { intervalMs: 100 },
   );
 
-test('killed and restarted between captures: the next one is right, and older files are there', async () => {
+test('NATS killed and restarted between captures: the next capture is correct, and older files still exist', async () => {
   const { api, nats, usageCheck } = fleet();
   const old = await api.captureWithFile({ url: site().url('/quadrants') });
   const before = await usageCheck.usage();
@@ -55,7 +55,7 @@ test('killed and restarted between captures: the next one is right, and older fi
   await expectBalance(fleet());
 });
 
-test('killed and restarted in mid-capture: the capture completes, once', async () => {
+test('NATS killed and restarted during a capture: the capture completes once', async () => {
   const { api, nats, usageCheck } = fleet();
   const before = await usageCheck.usage();
   const page = site().visit('/held');
@@ -71,7 +71,7 @@ test('killed and restarted in mid-capture: the capture completes, once', async (
   await expectBalance(fleet());
 });
 
-test('gone for some seconds in mid-capture, and the rendering done meanwhile: nothing is lost', async () => {
+test('NATS killed for some seconds, while a capture is rendered: the capture completes once', async () => {
   const { api, nats, usageCheck } = fleet();
   const before = await usageCheck.usage();
   const page = site().visit('/held');
@@ -87,21 +87,21 @@ test('gone for some seconds in mid-capture, and the rendering done meanwhile: no
   await expectBalance(fleet());
 });
 
-test('away: captures fail closed and say that they can be sent again, status says so, and both come back', async () => {
+test('NATS killed: captures fail with an error that asks to retry, the status shows it, and both recover', async () => {
   const { api, nats, operational, url } = fleet();
   await operational();
   await nats.kill('SIGKILL');
   const refusal = await api.refused({ url: site().url('/colour') });
   expect(refusal.status).toBe(500);
   expect(refusal.message).toMatch(/again|retry|later/i);
-  // Its key and its limits are asked for for 3 s each.
+  // The key and the limits are each looked up with a timeout of 3 s.
   expect(refusal.ms).toBeLessThan(8000);
-  // What does not need the server is answered as ever.
+  // A request that does not need NATS gets its usual response.
   const invalid = await api.refused({ url: site().url('/colour'), quality: 0 });
   expect(invalid.status).toBe(400);
   const status = await queueReported();
   expect(status.status).toBe('major_outage');
-  // Of the engine a front knows what the controller said last, for as long as that is fresh.
+  // A front shows the last status of the engine from the controller while it is fresh.
   const response = await fetch(`${url}/status/engine`);
   const engine = (await response.json()) as ComponentStatus;
   expect(engine.name).toBe('engine');
@@ -112,7 +112,7 @@ test('away: captures fail closed and say that they can be sent again, status say
   await recovered();
   await operational();
   await expectBalance(fleet());
-  // Nobody could write it down while it lasted.
+  // The incident is recorded only after the outage.
   const incident = await until('the incident in the history', async () => {
     const { incidents } = (await (await fetch(`${url}/status/history.json`)).json()) as StatusHistory;
     return incidents.find(({ component, endedAt }) => component === 'queue' && Date.parse(endedAt ?? '') > awayUntil);
@@ -121,7 +121,7 @@ test('away: captures fail closed and say that they can be sent again, status say
   expect(Date.parse(incident.startedAt)).toBeLessThan(awayUntil);
 });
 
-test('hung, with its connections up: status says so soon, and what waits meanwhile is answered', async () => {
+test('NATS stopped by SIGSTOP, with open connections: the status shows it within 12 s, and a waiting capture completes', async () => {
   const { api, nats, operational } = fleet();
   await operational();
   const page = site().visit('/held');
@@ -132,7 +132,7 @@ test('hung, with its connections up: status says so soon, and what waits meanwhi
   try {
     page.release();
     await queueReported();
-    // It takes about seven seconds; that its word is stale it would say after half a minute.
+    // Detection takes about 7 s; a stale status would show only after 30 s.
     expect(performance.now() - from).toBeLessThan(12_000);
   } finally {
     nats.signal('SIGCONT');
@@ -143,7 +143,7 @@ test('hung, with its connections up: status says so soon, and what waits meanwhi
   await expectBalance(fleet());
 });
 
-test('killed again and again under load: every capture that was answered is there, and charged once', async () => {
+test('NATS killed repeatedly under load: every capture with a response exists, and is charged once', async () => {
   const { api, nats } = fleet();
   const answers = Array.from({ length: 16 }, (_, index) =>
     api.capture({
@@ -164,6 +164,6 @@ test('killed again and again under load: every capture that was answered is ther
     expect(record).toMatchObject({ status: 'completed', outcome: { fileSizeBytes: data?.fileSizeBytes } });
   }
   expect(results.map(({ status }) => status).filter((status) => status !== 200 && status !== 500)).toEqual([]);
-  // A short absence is ridden out, not passed on.
+  // A short outage is hidden from clients.
   expect(answered.length).toBeGreaterThanOrEqual(12);
 });

@@ -11,21 +11,21 @@ import { expectBalance } from './accounts-balance.ts';
 const adminToken = 'the-admin-token-of-this-fleet';
 const site = useSite();
 
-/** The renderer that holds the one capture under way. A canary of the controller's may be at work beside it for a moment. */
+/** Returns the renderer of the only capture in progress. A canary may run for a moment, too. */
 async function busyOne({ renderers }: Fleet): Promise<ServiceProcess> {
-  return until('exactly one renderer to be at work', async () => {
+  return until('exactly one slot to be busy', async () => {
     const busy = await Promise.all(renderers.map((renderer) => renderer.metric('webcapture_renderer_slots_busy')));
     return busy.reduce<number>((sum, count) => sum + (count ?? 0), 0) === 1 && renderers[busy.indexOf(1)];
   });
 }
 
-/** Processor time in milliseconds of each browser of a renderer, with all of its processes. */
+/** Processor time of each browser of a renderer with all its processes, in milliseconds. */
 async function processorTimes(renderer: number): Promise<ReadonlyMap<number, number>> {
   const browsers = await browsersOf(renderer);
   return new Map(browsers.map((pid) => [pid, sum(readProcessTree(pid) ?? [], 'cpuMs')]));
 }
 
-/** The browser that has worked most since then: that of the capture which has begun. `other`: that of one which goes on. */
+/** Returns the browser with the most processor time since `before`, which is that of a new capture. `other` is the browser of an older capture. */
 async function busiestSince(before: ReadonlyMap<number, number>, renderer: number, other?: number): Promise<number> {
   const now = [...(await processorTimes(renderer))]
     .filter(([pid]) => pid !== other)
@@ -34,7 +34,7 @@ async function busiestSince(before: ReadonlyMap<number, number>, renderer: numbe
   return busiest?.[0] ?? 0;
 }
 
-/** The key of a new account that shares no browser. */
+/** Returns the key of a new account with isolation `browser`. */
 async function openIsolated({ url }: Fleet): Promise<string> {
   const ask = async <T>(path: string, body: object): Promise<T> => {
     const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
@@ -45,18 +45,18 @@ async function openIsolated({ url }: Fleet): Promise<string> {
   return (await ask<{ key: string }>('/admin/keys', { accountId, name: 'first' })).key;
 }
 
-/** Whatever a test left dead lives again. */
+/** Restarts the renderers that a test has killed. */
 async function heal(fleet: Fleet): Promise<void> {
   for (const renderer of fleet.renderers) if (renderer.exit !== undefined) await renderer.start();
   await fleet.serving('us-east', fleet.renderers.length);
 }
 
 describe('two renderers of one region', () => {
-  // Twenty captures wait for one slot, on a busy machine, too.
+  // Twenty captures wait for one slot, also on a busy machine.
   const fleet = useFleet({ regions: 'us-east:2', slots: 1, env: { WEBCAPTURE_QUEUE_TIMEOUT: '150' } });
   afterEach(() => heal(fleet()));
 
-  test('one that is killed in mid-capture loses nothing: the other one completes it, once', async () => {
+  test('one is killed during a capture: the other completes the capture once', async () => {
     const { api, usageCheck } = fleet();
     const before = await usageCheck.usage();
     const page = site().visit('/held');
@@ -66,7 +66,7 @@ describe('two renderers of one region', () => {
     const killedAt = performance.now();
     await victim.kill('SIGKILL');
     await page.reached('/held', 2);
-    // A renderer counts as dead when it has been silent for five seconds; then the other one has to open the page.
+    // A renderer counts as dead after 5 s of silence; then the other renderer must open the page.
     expect(performance.now() - killedAt).toBeLessThan(9000);
     page.release();
     const { data, bytes } = await capturing;
@@ -82,7 +82,7 @@ describe('two renderers of one region', () => {
     await expectBalance(fleet());
   });
 
-  test('one that freezes in mid-capture, and comes back when the other one has completed it, changes nothing', async () => {
+  test('one is frozen during a capture, and resumes after the other has completed it: nothing changes', async () => {
     const { api, usageCheck } = fleet();
     const before = await usageCheck.usage();
     const page = site().visit('/held');
@@ -104,7 +104,7 @@ describe('two renderers of one region', () => {
     await expectBalance(fleet());
   });
 
-  test('twenty captures, and a renderer killed under them: all complete, each charged once', async () => {
+  test('one is killed during twenty captures: all complete, and each is charged once', async () => {
     const { api, usageCheck, renderer } = fleet();
     const before = await usageCheck.usage();
     const captures = Array.from({ length: 20 }, (_, index) =>
@@ -124,7 +124,7 @@ describe('one renderer', () => {
   const fleet = useFleet({ slots, env: { WEBCAPTURE_QUEUE_TIMEOUT: '60', WEBCAPTURE_ADMIN_TOKEN: adminToken } });
   afterEach(() => heal(fleet()));
 
-  test('that is killed in mid-capture completes it after its restart', async () => {
+  test('killed during a capture completes it after a restart', async () => {
     const { api, renderer } = fleet();
     const page = site().visit('/held');
     const capturing = api.picture({ url: page.url });
@@ -137,7 +137,7 @@ describe('one renderer', () => {
     await expectBalance(fleet());
   });
 
-  test('whose browser is killed in mid-capture completes it with another one; an account of its own browsers is not touched', async () => {
+  test('whose browser is killed during a capture completes it with another browser, and does not affect an account with its own browsers', async () => {
     const { api, renderer } = fleet();
     const key = await openIsolated(fleet());
     const { pid } = renderer('us-east');
@@ -160,21 +160,21 @@ describe('one renderer', () => {
     expect(isolated.seen('/held')).toHaveLength(1);
     expect(renderer('us-east').exit).toBeUndefined();
 
-    // It has ended with its capture. The next one has another that has served nobody, which ends as well.
-    const next = await until('others in the place of those that ended', async () => {
+    // The browser has ended with its capture. The next capture gets an unused browser, which also ends.
+    const next = await until('new browsers to replace those that ended', async () => {
       const now = await browsersOf(pid);
       return now.length === slots + 1 && !now.includes(own) && now;
     });
     await fleet().serving('us-east', 1);
     await api.captured({ url: site().url('/colour') }, { key });
-    await until('that one to end, too', async () => {
+    await until('the browser of the account to end', async () => {
       const now = await browsersOf(pid);
       return now.length === slots + 1 && !next.every((one) => now.includes(one));
     });
     await expectBalance(fleet());
   });
 
-  test('a capture that takes every renderer down with it is given up, and costs nothing', async () => {
+  test('stops retrying a capture that kills it on each of three deliveries, without a charge', async () => {
     const { api, usageCheck, renderer } = fleet();
     const before = await usageCheck.usage();
     const page = site().visit('/held');
@@ -186,7 +186,7 @@ describe('one renderer', () => {
     }
     const refusal = await capturing;
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_FAILED' });
-    // It is never delivered again.
+    // The capture is not delivered again.
     const { picture } = await api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
     expect(page.seen('/held')).toHaveLength(3);
@@ -194,7 +194,7 @@ describe('one renderer', () => {
     await expectBalance(fleet());
   });
 
-  test('leaves nothing running when it is killed', async () => {
+  test('killed by SIGKILL leaves no process running', async () => {
     const { renderer } = fleet();
     const part = renderer('us-east');
     const processes = await descendantsOf(part.pid);

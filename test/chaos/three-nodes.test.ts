@@ -12,16 +12,16 @@ import { expectBalance } from './accounts-balance.ts';
 
 const fleet = useFleet({ nodes: 3, slots: 2, fronts: 2, env: { WEBCAPTURE_QUEUE_TIMEOUT: '120' } });
 
-/** Where captures are lost when a server is: records and ledgers, jobs, results. */
+/** The streams whose loss would lose captures: records and ledgers, jobs, results. */
 const streams = ['KV_db', 'CAPTURES', 'RESULTS'].filter((name) => Object.values<string>(streamNames).includes(name));
 
 /** Milliseconds between two captures of the load. */
 const paceMs = 300;
 
-/** As many as a fault takes, within these limits. */
+/** The number of captures during a fault, within these limits. */
 const captures = { min: 20, max: 40 };
 
-/** Small: what they show is not what is looked at. */
+/** A small viewport, because the content of these captures is not checked. */
 const request = (index: number) => ({
   html: `<body style="background:#00ff00"><h1>${index}</h1></body>`,
   viewport: { width: 160, height: 90 },
@@ -30,7 +30,7 @@ const request = (index: number) => ({
 
 afterEach(() => fleet().cluster.repair());
 
-/** Sends captures, every other one a background one, to both fronts in turn, while the fault lasts; resolves with all answers. */
+/** Sends captures to both fronts during the fault, every second one in the background. Resolves with all responses. */
 async function answersDuring(fault: () => Promise<void>): Promise<readonly Answer[]> {
   const { api, urls } = fleet();
   const answers: Promise<Answer>[] = [];
@@ -49,7 +49,7 @@ async function answersDuring(fault: () => Promise<void>): Promise<readonly Answe
     }
   })();
   try {
-    await until('the load to be under way', () => completed >= 4);
+    await until('the load to start', () => completed >= 4);
     await fault();
   } finally {
     isOver = true;
@@ -58,7 +58,7 @@ async function answersDuring(fault: () => Promise<void>): Promise<readonly Answe
   return Promise.all(answers);
 }
 
-/** Waits until the other two nodes have elected another leader of a stream. It is one of them that is asked. */
+/** Waits until the other two nodes have elected another leader of a stream, by asking one of the two. */
 async function untilOthersLead(stream: string, former: number): Promise<void> {
   const { cluster } = fleet();
   const { url } = cluster.node((former + 1) % 3);
@@ -66,7 +66,7 @@ async function untilOthersLead(stream: string, former: number): Promise<void> {
   const { nc } = await connectNats({ url, name: 'test', log: silentLog, signal });
   try {
     await until(`another leader of ${stream}`, async () => {
-      // Without a leader there is no answer.
+      // Without a leader there is no response.
       const reply = await nc.request(`$JS.API.STREAM.INFO.${stream}`, '', { timeout: 500 });
       const leader = reply.json<Partial<StreamInfo>>().cluster?.leader;
       return leader !== undefined && leader !== cluster.node(former).name;
@@ -77,8 +77,8 @@ async function untilOthersLead(stream: string, former: number): Promise<void> {
 }
 
 /**
- * What must hold after any fault of one server: whoever was told that a background capture was accepted gets it, whoever
- * waited got the capture or was told to try again, and records and usage agree. Prints one line about it.
+ * Checks what must hold after any fault of one server: every accepted background capture completed, every interactive client got its
+ * capture or an error that asks to retry, and the records equal the usage. Prints a summary in one line.
  */
 async function expectNothingLost(fault: string, answers: readonly Answer[]): Promise<void> {
   const { cluster, controller, fronts, renderers, serving, usageCheck } = fleet();
@@ -97,8 +97,8 @@ async function expectNothingLost(fault: string, answers: readonly Answer[]): Pro
     [...Map.groupBy(values, (value) => value)].map(([value, { length }]) => `${length} ${value}`).join(', ') || 'none';
   const usage = await usageCheck.usage();
   process.stdout.write(
-    `accounting, ${fault}: ${answers.length} sent; background accepted: ${count(accepted)}; interactive answered: ` +
-      `${count(answered)}; refused: ${count(refused.map(outcomeOf))}; in all ${records.length} records: ` +
+    `accounting, ${fault}: ${answers.length} sent; background accepted: ${count(accepted)}; interactive completed: ` +
+      `${count(answered)}; refused: ${count(refused.map(outcomeOf))}; ${records.length} records in total: ` +
       `${count(records.map(({ status }) => status))}; usage ${usage.captures} captures, ${usage.tokens} tokens\n`,
   );
 
@@ -114,7 +114,7 @@ async function expectNothingLost(fault: string, answers: readonly Answer[]): Pro
   }
 }
 
-test.for(streams)('the leader of %s killed with SIGKILL under load: nothing is lost', async (stream) => {
+test.for(streams)('the leader of %s is killed by SIGKILL under load: no capture is lost', async (stream) => {
   const { cluster } = fleet();
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf(stream);
@@ -126,7 +126,7 @@ test.for(streams)('the leader of %s killed with SIGKILL under load: nothing is l
   await expectNothingLost(`SIGKILL of the leader of ${stream}`, answers);
 });
 
-test('a leader that hangs until another one is elected, and goes on as if nothing had been: nothing is lost', async () => {
+test('a leader is stopped until another is elected, and then continues: no capture is lost', async () => {
   const { cluster } = fleet();
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf('KV_db');
@@ -138,12 +138,12 @@ test('a leader that hangs until another one is elected, and goes on as if nothin
   await expectNothingLost('SIGSTOP of the leader of KV_db', answers);
 });
 
-test('a follower killed with SIGKILL, that catches up under load: nothing is lost, and what it missed is not taken for all there is', async () => {
+test('a follower is killed by SIGKILL and catches up under load: no capture is lost, and no incomplete data is read', async () => {
   const { cluster, usageCheck } = fleet();
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf('KV_db');
     const follower = cluster.node((leader + 1) % 3);
-    // First: a read that has to find another server may take as long as the load.
+    // Before the fault, because a read that has to find another server may take as long as the load.
     const before = await until('the usage', () => usageCheck.usage());
     await follower.kill('SIGKILL');
     await until('it to miss some captures', async () => (await usageCheck.usage()).captures >= before.captures + 8);
@@ -153,12 +153,12 @@ test('a follower killed with SIGKILL, that catches up under load: nothing is los
   await expectNothingLost('SIGKILL of a follower of KV_db', answers);
 });
 
-test('the node that leads the database partitioned from the others until they have another leader: nothing is lost', async () => {
+test('the node that leads the database is partitioned until the others have another leader: no capture is lost', async () => {
   const { cluster } = fleet();
   const answers = await answersDuring(async () => {
     const leader = await cluster.leaderOf('KV_db');
     cluster.partition(leader);
-    // A leader without followers gives up after 10 to 20 s: until then there are two.
+    // A leader without followers steps down after 10 to 20 s; until then there are two leaders.
     await untilOthersLead('KV_db', leader);
     cluster.heal();
     await cluster.ready();
@@ -166,7 +166,7 @@ test('the node that leads the database partitioned from the others until they ha
   await expectNothingLost('a partition of the leader of KV_db', answers);
 });
 
-test('all three restarted, one after the other: nothing is lost', async () => {
+test('all three nodes are restarted in sequence: no capture is lost', async () => {
   const { cluster } = fleet();
   const before = cluster.pids;
   const answers = await answersDuring(() => cluster.rollingRestart());

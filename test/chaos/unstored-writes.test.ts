@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => cluster.stop());
 
-/** Connected to some nodes of the cluster. */
+/** Connects to some nodes of the cluster. */
 async function connectTo(indexes: readonly number[]): Promise<NatsSession> {
   const url = indexes.map((index) => cluster.node(index).url).join(',');
   const session = await connectNats({ url, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
@@ -30,15 +30,15 @@ async function connectTo(indexes: readonly number[]): Promise<NatsSession> {
   return session;
 }
 
-/** Longer than a leader without followers stays one. */
+/** Longer than the time after which a leader without followers steps down. */
 const partitionMs = 15_000;
 
 const attemptMs = 500;
 
 const fileSubject = () => `files.part.us-east.${randomUUID()}.${randomUUID()}.0`;
 
-test('messages of files and a job count as written when they are stored, not when a leader without followers proposed them', async () => {
-  // One that leads both streams: it takes writes and can store none.
+test('messages of files and a job count as written only when they are stored, not when a leader without followers has proposed them', async () => {
+  // The node leads both streams: it accepts writes, but cannot store them.
   const leader = await cluster.leaderOf(streamNames.files);
   await cluster.makeLeader(streamNames.captures, leader);
   const session = await connectTo([leader]);
@@ -64,14 +64,14 @@ test('messages of files and a job count as written when they are stored, not whe
   ];
   let written = 0;
   const writing = Promise.all(writes.map((write) => write.then(() => written++)));
-  // A rejection is of interest when all are awaited.
+  // The rejection is handled when the promise is awaited below.
   writing.catch(() => undefined);
 
   const meanwhile = fileSubject();
   await until('the others to have a leader that stores', () =>
     others.js.publish(meanwhile, 'bytes', { msgID: meanwhile, timeout: attemptMs }),
   );
-  // What was a leader that takes writes has come to know that it is none.
+  // The former leader, which accepted writes, has stepped down.
   await partitionEnds;
   expect(written).toBe(0);
 

@@ -1,13 +1,13 @@
-// Runs in a pod of the cluster, as a client of the service would: captures go through the Service.
-//   client.mjs key                       an account with wide limits and its key
-//   client.mjs capture KEY JSON          one capture; prints what came of it
-//   client.mjs load KEY SECONDS WIDTH JSON   captures without a pause, so many at a time; prints a line for each
-//   client.mjs queue KEY SECONDS JSON REGION...   a background capture every 500 ms, in each region in turn; prints a line for each
-//   client.mjs usage KEY                  the tokens that the account has used
-//   client.mjs retired                    captures of regions that were removed
-//   client.mjs status SECONDS            GET /status five times a second; prints a line for each change
-//   client.mjs state KEY UUID...         the states of captures
-//   client.mjs list KEY                  all captures of the account; prints a line for each
+// Runs in a pod of the cluster as a client of the service: captures go through the Service.
+//   client.mjs key                       creates an account with high limits; prints its key
+//   client.mjs capture KEY JSON          one capture; prints its result
+//   client.mjs load KEY SECONDS WIDTH JSON   WIDTH concurrent captures without a pause; prints a line for each
+//   client.mjs queue KEY SECONDS JSON REGION...   a background capture every 500 ms, rotating through the regions; prints a line for each
+//   client.mjs usage KEY                  prints the tokens that the account has used
+//   client.mjs retired                    prints the captures of removed regions
+//   client.mjs status SECONDS            GET /status five times per second; prints a line for each change
+//   client.mjs state KEY UUID...         prints the states of captures
+//   client.mjs list KEY                  prints a line for each capture of the account
 import { writeFileSync } from 'node:fs';
 
 const { FRONT, ADMIN_TOKEN } = process.env;
@@ -96,7 +96,7 @@ const actions = {
     await Promise.all(Array.from({ length: Number(width) }, one));
   },
   async queue(key, seconds, request, ...regions) {
-    // The last capture is printed, too: what is accepted is charged.
+    // The capture in progress is printed, too, because it is charged if it is accepted.
     let isOver = false;
     process.once('SIGTERM', () => (isOver = true));
     const end = Date.now() + Number(seconds) * 1000;
@@ -132,7 +132,7 @@ const actions = {
           });
         last = text;
       } catch (error) {
-        say({ at: Date.now(), away: error.cause?.code ?? error.message });
+        say({ at: Date.now(), unreachable: error.cause?.code ?? error.message });
       }
       await sleep(200);
     }
@@ -153,6 +153,6 @@ const actions = {
     } while (cursor !== undefined);
   },
 };
-// By this who started it from outside can stop it: it would go on without its reader.
+// The test stops this process by its id: the process would continue without a reader.
 writeFileSync(`/tmp/${action}.pid`, String(process.pid));
 await actions[action](...args);

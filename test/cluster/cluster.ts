@@ -6,7 +6,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-/** Runs a program to its end and answers with what it printed. Throws an Error with the end of its error output. */
+/** Runs a program to its end and returns its output. Throws an Error with the end of its error output. */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { timeoutMs = 60_000 } = options;
   return new Promise((resolve, reject) => {
@@ -29,7 +29,7 @@ export function run(command: string, args: readonly string[], options: RunOption
   });
 }
 
-/** A pod as far as the tests look. */
+/** The fields of a pod that the tests use. */
 export interface PodFacts {
   readonly metadata: { readonly name: string; readonly uid: string; readonly deletionTimestamp?: string };
   readonly spec: { readonly nodeName: string };
@@ -45,7 +45,7 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** The cluster that KUBECONFIG names, through kubectl and helm; one namespace of it holds what is tested. */
+/** The cluster of KUBECONFIG, through kubectl and helm. One namespace contains the tested release. */
 export class Cluster {
   readonly namespace: string;
   readonly helmPath: string;
@@ -63,19 +63,19 @@ export class Cluster {
     return run(this.helmPath, ['--namespace', this.namespace, ...args], { timeoutMs: 600_000, ...options });
   }
 
-  /** What `kubectl get … -o json` says. */
+  /** Returns the output of `kubectl get … -o json`. */
   async get<T>(args: readonly string[]): Promise<T> {
     return JSON.parse(await this.kubectl(['get', ...args, '-o', 'json'])) as T;
   }
 
-  /** Pods of a component that are not going away. */
+  /** Returns the pods of a component that are not terminating. */
   async pods(component: string, extra = ''): Promise<readonly PodFacts[]> {
     const selector = `app.kubernetes.io/component=${component}${extra}`;
     const { items } = await this.get<{ items: PodFacts[] }>(['pods', '-l', selector]);
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   }
 
-  /** In the namespace that the manifest names, or this one. */
+  /** Applies a manifest in its namespace, or by default in the one of this object. */
   apply(manifest: Manifest): Promise<string> {
     const namespace = manifest.metadata.namespace ?? this.namespace;
     return this.kubectl(['--namespace', namespace, 'apply', '-f', '-'], { input: JSON.stringify(manifest) });
@@ -85,7 +85,7 @@ export class Cluster {
     return this.kubectl(['exec', pod, '--', ...command], options);
   }
 
-  /** As `exec`, but goes on in the background; `lines` gets each line that it prints. */
+  /** Like `exec`, but in the background; calls `onLine` for each line of the output. */
   execInBackground(pod: string, command: readonly string[], onLine: (line: string) => void): ChildProcess {
     const args = ['--namespace', this.namespace, 'exec', pod, '--', ...command];
     const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'inherit'], env: process.env });

@@ -13,12 +13,12 @@ import {
   unknown as added,
 } from './two-clusters.ts';
 
-/** A fault of a hub and its satellite. */
+/** A fault in a hub and its satellite. */
 export interface Fault {
   readonly name: string;
-  /** Faults of one kind do not overlap: a second cut of the same link is none, and Helm runs once per release. */
+  /** Faults of one kind do not overlap: a link can be cut only once, and Helm runs once per release. */
   readonly kind: 'kill' | 'nats' | 'link' | 'release';
-  /** Does the harm and mends it. Returns what it did. */
+  /** Causes the fault and repairs it. Returns a description. */
   readonly run: (session: Session, random: Random) => Promise<string>;
 }
 
@@ -40,7 +40,7 @@ const restart = (name: string, deployment: string, clusterOf: (session: Session)
   run: async (session) => {
     const cluster = clusterOf(session);
     await cluster.kubectl(['rollout', 'restart', `deployment/${fullname}-${deployment}`]);
-    // A pod of a satellite becomes ready only when it has joined, so a cut of the link delays it.
+    // A pod of a satellite is ready only after it has joined, so a cut of the link delays it.
     const args = ['rollout', 'status', `deployment/${fullname}-${deployment}`, '--timeout=300s'];
     await cluster.kubectl(args, { timeoutMs: 310_000 });
     return `${name} updated`;
@@ -56,7 +56,7 @@ const cut: Fault = {
   name: 'link cut',
   kind: 'link',
   run: async (session, random) => {
-    // As many cuts below 30 s as above it.
+    // Cuts below 30 s are as frequent as longer ones.
     const ms = Math.round(shortestCutMs * (longestCutMs / shortestCutMs) ** random());
     await signalLink(session, 'STOP');
     try {

@@ -11,7 +11,7 @@ import { packProgram } from './program-image.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const minutes = 60_000;
 
-/** A tag that the cluster has never seen, or an older image would run; or the one of a run before, whose images are still there. */
+/** A new tag, because the cluster would run an older image with a known one; or the tag of an earlier run, whose images are still loaded. */
 const kept = process.env['WEBCAPTURE_IMAGE_TAG'];
 const tag = kept ?? `test-${Date.now().toString(36)}`;
 
@@ -33,22 +33,22 @@ const imageArgs = Object.entries({
   `${value}.tag=${tag}`,
 ]);
 
-/** Paths of what stands in for the images of others: nats-server, and fake-gcs-server for a bucket. */
+/** Paths of the programs for the replacements of third-party images: nats-server, and fake-gcs-server for a bucket. */
 export interface Programs {
   readonly nats: string;
   readonly bucket: string;
 }
 
 /**
- * Builds the images from these sources and brings them into the cluster by WEBCAPTURE_IMAGE_LOAD, a command that gets
- * the path of an archive. Returns what helm has to be told. Needs root and mmdebstrap (deploy/docker/rootfs.sh).
+ * Builds the images from these sources and loads them into the cluster with WEBCAPTURE_IMAGE_LOAD, a command that gets the path of an
+ * archive. Returns the arguments for helm. Needs root and mmdebstrap (deploy/docker/rootfs.sh).
  */
-export async function bringImages(programs: Programs, say: (line: string) => void): Promise<readonly string[]> {
+export async function loadImages(programs: Programs, say: (line: string) => void): Promise<readonly string[]> {
   if (kept !== undefined) return imageArgs;
-  const load = process.env['WEBCAPTURE_IMAGE_LOAD'];
-  if (load === undefined) {
+  const loadCommand = process.env['WEBCAPTURE_IMAGE_LOAD'];
+  if (loadCommand === undefined) {
     throw new Error(
-      'WEBCAPTURE_IMAGE_LOAD is not set: the command that brings an image archive into the cluster, e.g. "kind load image-archive"',
+      'WEBCAPTURE_IMAGE_LOAD is not set: the command that loads an image archive into the cluster, e.g. "kind load image-archive"',
     );
   }
   const folder = join(cacheDirOf(process.env), 'images');
@@ -61,24 +61,24 @@ export async function bringImages(programs: Programs, say: (line: string) => voi
     const pack = ['--rootfs', rootfs, '--tag', images[image], '--out', archive];
     await run(process.execPath, [join(root, 'deploy/docker/archive.ts'), image, ...pack], { timeoutMs: 15 * minutes });
     const built = performance.now();
-    await bring(load, archive);
+    await loadImage(loadCommand, archive);
     const { size } = await stat(archive);
     const seconds = (from: number, to: number) => `${((to - from) / 1000).toFixed(0)} s`;
     say(
-      `image ${image}: ${Math.round(size / 1024 ** 2)} MiB, built in ${seconds(start, built)}, brought in in ${seconds(built, performance.now())}`,
+      `image ${image}: ${Math.round(size / 1024 ** 2)} MiB, built in ${seconds(start, built)}, loaded in ${seconds(built, performance.now())}`,
     );
   }
   for (const image of ['nats', 'bucket'] as const) {
     const archive = join(folder, `${image}.tar`);
-    // The liveness probe of NATS and its init container are scripts.
+    // The liveness probe and the init container of NATS are shell scripts.
     const applets = image === 'nats' ? ['sh', 'mv', 'wget', 'df', 'awk'] : [];
     await packProgram({ program: programs[image], tag: images[image], out: archive, applets });
-    await bring(load, archive);
+    await loadImage(loadCommand, archive);
   }
   say(`to use these images again: WEBCAPTURE_IMAGE_TAG=${tag}`);
   return imageArgs;
 }
 
-async function bring(load: string, archive: string): Promise<void> {
-  await promisify(execFile)('sh', ['-c', `${load} "$1"`, 'sh', archive], { timeout: 10 * minutes });
+async function loadImage(command: string, archive: string): Promise<void> {
+  await promisify(execFile)('sh', ['-c', `${command} "$1"`, 'sh', archive], { timeout: 10 * minutes });
 }

@@ -14,16 +14,16 @@ interface ProgramImage {
   readonly tag: string;
   /** Path of the archive to write. */
   readonly out: string;
-  /** Programs of BusyBox that the image has as well, such as `sh`. */
+  /** BusyBox applets to include, such as `sh`. */
   readonly applets?: readonly string[];
 }
 
-/** Packs an image that holds nothing but one program and applets of BusyBox. Throws unless they are linked statically. */
+/** Packs an image with only a program and BusyBox applets. Throws unless they are statically linked. */
 export async function packProgram({ program, tag, out, applets = [] }: ProgramImage): Promise<void> {
   for (const path of [program, ...(applets.length > 0 ? [busybox] : [])]) {
     if (/\/ld-(linux|musl)/.test((await readFile(path)).toString('latin1'))) {
       throw new Error(
-        `${path} needs libraries, which the image has not: build it with CGO_ENABLED=0, or install busybox-static`,
+        `${path} needs libraries, which the image does not contain: build it with CGO_ENABLED=0, or install busybox-static`,
       );
     }
   }

@@ -6,7 +6,7 @@ import {
   failuresOf,
   makeKey,
   noOutage,
-  stands,
+  isUp,
   until,
   watch,
   type CaptureFact,
@@ -14,24 +14,24 @@ import {
   type StatusFact,
 } from './session.ts';
 
-/** GET /status shows a changed region within this. */
+/** The time within which GET /status must show a changed region. */
 const statusLimitMs = 30_000;
 
 export interface RegionChange {
-  /** Regions in which background captures are queued meanwhile. */
+  /** Regions in which background captures are queued during the change. */
   readonly queueIn: readonly string[];
-  /** Those of them whose captures may fail with REGION_UNAVAILABLE, and may be refused. */
+  /** The regions of `queueIn` whose captures may be refused or fail with REGION_UNAVAILABLE. */
   readonly removed?: readonly string[];
-  /** Slow captures that are queued in the first of them before. */
+  /** Number of slow captures that are queued in the first region of `queueIn` before the change. */
   readonly backlog?: number;
-  /** Region with captures that clients wait for meanwhile. */
+  /** Region with interactive captures during the change. */
   readonly stable: string;
   readonly change: () => Promise<unknown>;
-  /** Regions in GET /status afterwards. */
+  /** Regions in GET /status after the change. */
   readonly regions: readonly string[];
 }
 
-/** How a capture ended, as client.mjs prints it. */
+/** The final state of a capture, as client.mjs prints it. */
 export interface End {
   readonly uuid: string;
   readonly state?: string;
@@ -39,9 +39,9 @@ export interface End {
 }
 
 /**
- * Changes the regions of an installation under load, and checks what must hold: no capture that a client waits for fails, every accepted
- * background capture ends, with its picture or, in a removed region, with REGION_UNAVAILABLE, the account is charged for the pictures and
- * nothing else, and GET /status shows the regions within 30 s.
+ * Changes the regions of an installation under load and checks that no interactive capture fails, that every accepted background capture
+ * completes or, in a removed region, fails with REGION_UNAVAILABLE, that the account is charged only for completed captures, and that GET
+ * /status shows the regions within 30 s.
  */
 export async function changeRegions(session: Session, options: RegionChange): Promise<string> {
   const { queueIn, removed = [], backlog = 0, stable, change, regions } = options;
@@ -68,19 +68,19 @@ export async function changeRegions(session: Session, options: RegionChange): Pr
   const refused = failuresOf(queue.facts).filter(({ code }) => code !== 'REGION_UNAVAILABLE');
   check(refused.length === 0, `background captures were not accepted: ${describe(refused)}`);
   const accepted = [...slow, ...queue.facts.filter(({ status }) => status === 200)];
-  const told = await endsOf(own, accepted, removed);
-  check(backlog === 0 || told.failed > 0, 'no capture of the removed region was left to fail');
+  const report = await endsOf(own, accepted, removed);
+  check(backlog === 0 || report.failed > 0, 'no capture of the removed region failed');
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   return (
     `helm done after ${seconds(changedMs)}, /status shows ${regions.join(', ')} ${seconds(shownMs)} later; ` +
-    `${load.facts.length} captures of ${stable} answered; ${accepted.length} background captures accepted, ` +
-    `${told.completed} completed and charged, ${told.failed} failed with REGION_UNAVAILABLE`
+    `${load.facts.length} captures of ${stable} completed; ${accepted.length} background captures accepted, ` +
+    `${report.completed} completed and charged, ${report.failed} failed with REGION_UNAVAILABLE`
   );
 }
 
 const interactive = (region: string) => ({ html: '<h1>@</h1>', delay: 300, region });
 
-/** Queues captures of 15 s each, so that some of them wait when the region changes. */
+/** Queues captures of 15 s each, so that some of them wait while the region changes. */
 async function queueBacklog(session: Session, region: string, count: number): Promise<readonly CaptureFact[]> {
   const facts: CaptureFact[] = [];
   for (let n = 0; n < count; n++) {
@@ -91,7 +91,7 @@ async function queueBacklog(session: Session, region: string, count: number): Pr
   return facts;
 }
 
-/** Waits until GET /status shows these regions and no other, none of them in an outage. Returns the time in milliseconds. */
+/** Waits until GET /status shows exactly these regions without an outage. Returns the time in milliseconds. */
 export async function statusOf(session: Session, regions: readonly string[]): Promise<number> {
   const start = Date.now();
   await until(
@@ -100,7 +100,7 @@ export async function statusOf(session: Session, regions: readonly string[]): Pr
       const [fact] = await act<StatusFact>(session, ['status', '0.1']);
       const shown = Object.entries(fact?.components ?? {}).filter(([name]) => name.startsWith('engine.'));
       const names = shown.map(([name]) => name.slice('engine.'.length));
-      if (names.toSorted().join() === regions.toSorted().join() && shown.every(([, status]) => stands(status)))
+      if (names.toSorted().join() === regions.toSorted().join() && shown.every(([, status]) => isUp(status)))
         return true;
       throw new Error(JSON.stringify({ components: fact?.components, messages: fact?.messages }));
     },
@@ -114,7 +114,7 @@ export const failedWithItsRegion = ({ error }: End, region: string) =>
   error?.code === 'REGION_UNAVAILABLE' &&
   error.message.startsWith(`The region ${region} is no longer part of this installation.`);
 
-/** Waits until all captures of an account have ended, checks how, and that it is charged for what completed. */
+/** Waits until all captures of an account have ended, checks their results, and checks that the account is charged for the completed ones. */
 async function endsOf(
   session: Session,
   accepted: readonly CaptureFact[],

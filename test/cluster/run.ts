@@ -1,17 +1,17 @@
-// `npm run test:cluster`: installs the chart into the cluster that KUBECONFIG names, with images built from these sources,
-// and proves it with real pods. WEBCAPTURE_IMAGE_LOAD is the command that brings an image archive in. See CONTRIBUTING.
-//   npm run test:cluster -- install network    only these groups (install is always needed first)
-//   npm run test:cluster -- regions            a hub there, and a satellite in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG; alone
-//   npm run test:cluster -- chaos              ten minutes of faults over a hub and a satellite; alone
+// `npm run test:cluster`: installs the chart into the cluster of KUBECONFIG, with images built from these sources,
+// and tests it with real pods. WEBCAPTURE_IMAGE_LOAD is the command that loads an image archive into the cluster. See CONTRIBUTING.
+//   npm run test:cluster -- install network    only these groups, after install
+//   npm run test:cluster -- regions            a hub there, and a satellite in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG; without other groups
+//   npm run test:cluster -- chaos              ten minutes of faults in a hub and a satellite; without other groups
 //   WEBCAPTURE_PREVIOUS_CHART=<folder>         also upgrades from that chart
-//   npm run test:cluster -- --keep             leaves the release for a look
-//   npm run test:cluster -- --images           only builds and brings the images, and tells the tag for WEBCAPTURE_IMAGE_TAG: for a
-//                                              cluster whose network has no way out to the packages
+//   npm run test:cluster -- --keep             keeps the release for inspection
+//   npm run test:cluster -- --images           only builds and loads the images, and prints the tag for WEBCAPTURE_IMAGE_TAG: for a
+//                                              cluster without access to the package registries
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 import { Cluster, run } from './cluster.ts';
-import { bringImages } from './images.ts';
+import { loadImages } from './images.ts';
 import { brokerDeathSteps } from './steps/broker-deaths.ts';
 import { bucketSteps } from './steps/bucket.ts';
 import { changeSteps } from './steps/changes.ts';
@@ -34,11 +34,11 @@ const oneCluster = {
 
 const wanted = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
 const keep = process.argv.includes('--keep');
-/** Each of them is a release of its own, on two clusters. */
+/** Each of these groups is a separate release, on two clusters. */
 const twoClusters = { regions: regionSteps, chaos: chaosSteps };
 const onTwo = wanted.some((name) => name in twoClusters);
 if (onTwo && process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] === undefined) {
-  say('WEBCAPTURE_SATELLITE_KUBECONFIG must name the cluster of the satellite.');
+  say('WEBCAPTURE_SATELLITE_KUBECONFIG must name the kubeconfig of the cluster of the satellite.');
   process.exit(1);
 }
 const groups = onTwo ? twoClusters : oneCluster;
@@ -46,15 +46,17 @@ const path = async (name: string) => (await ensureTool(name, { log: say })).path
 
 const programs = { nats: await path('nats-server'), bucket: await path('fake-gcs-server') };
 if (process.argv.includes('--images')) {
-  await bringImages(programs, say);
+  await loadImages(programs, say);
   process.exit(0);
 }
 await run('kubectl', ['version']).catch((error: unknown) => {
-  say(`No cluster: ${error instanceof Error ? error.message : String(error)}\nKUBECONFIG must name one.`);
+  say(
+    `The cluster cannot be reached: ${error instanceof Error ? error.message : String(error)}\nKUBECONFIG must name its kubeconfig.`,
+  );
   process.exit(1);
 });
 const cluster = new Cluster(`webcapture-test-${process.pid}`, await path('helm'));
-const imageArgs = [...(await bringImages(programs, say)), ...(onTwo ? [] : await storageArgs())];
+const imageArgs = [...(await loadImages(programs, say)), ...(onTwo ? [] : await storageArgs())];
 const session: Session = {
   cluster,
   imageArgs,
@@ -72,13 +74,15 @@ try {
       const start = performance.now();
       const seconds = () => `${((performance.now() - start) / 1000).toFixed(1)} s`;
       try {
-        const told = await step.run(session);
+        const report = await step.run(session);
         passed++;
-        say(`✓ ${step.title} (${seconds()})${told === undefined ? '' : `\n    ${told.replaceAll('\n', '\n    ')}`}`);
+        say(
+          `✓ ${step.title} (${seconds()})${report === undefined ? '' : `\n    ${report.replaceAll('\n', '\n    ')}`}`,
+        );
       } catch (error) {
         failed++;
         say(`✗ ${step.title} (${seconds()})\n    ${error instanceof Error ? error.message : String(error)}`);
-        say(await troubles());
+        say(await diagnostics());
         if (step.vital === true) break run;
       }
     }
@@ -92,21 +96,23 @@ try {
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 ? 0 : 1);
 
-/** How the pods are, and what the cluster says of them. */
-async function troubles(): Promise<string> {
-  const looks = [
+/** Describes the pods, their warnings and the end of their logs. */
+async function diagnostics(): Promise<string> {
+  const commands = [
     ['get', 'pods', '-o', 'wide'],
     ['get', 'events', '--field-selector', 'type!=Normal', '--sort-by', '.lastTimestamp'],
     ['logs', '-l', 'app.kubernetes.io/name=webcapture', '--all-containers', '--tail', '4', '--prefix'],
   ];
-  const told = await Promise.all(looks.map((args) => cluster.kubectl(args).catch((error: unknown) => String(error))));
-  return told
+  const outputs = await Promise.all(
+    commands.map((args) => cluster.kubectl(args).catch((error: unknown) => String(error))),
+  );
+  return outputs
     .map((text) => text.trim().split('\n').slice(-30).join('\n'))
     .join('\n')
     .replaceAll(/^/gm, '    | ');
 }
 
-/** A cluster without a StorageClass for everybody has no volume for the embedded NATS. */
+/** Without a default StorageClass there is no volume for the embedded NATS. */
 async function storageArgs(): Promise<readonly string[]> {
   const classes = await run('kubectl', ['get', 'storageclass', '-o', 'json']);
   const isDefault = /"storageclass\.kubernetes\.io\/is-default-class": "true"/.test(classes);

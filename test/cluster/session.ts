@@ -7,7 +7,7 @@ export const fullname = `${release}-webcapture`;
 export const clientPod = 'client';
 export const regions = ['us-east', 'eu-west'] as const;
 
-/** What a capture came to, as client.mjs prints it. */
+/** The result of a capture, as client.mjs prints it. */
 export interface CaptureFact {
   readonly at: number;
   readonly ms: number;
@@ -23,31 +23,31 @@ export interface CaptureFact {
   readonly size?: number;
 }
 
-/** What GET /status said from some time on. */
+/** A response of GET /status, printed when it changed. */
 export interface StatusFact {
   readonly at: number;
   readonly status?: number;
   readonly overall?: string;
   readonly components?: Readonly<Record<string, string>>;
   readonly messages?: Readonly<Record<string, string>>;
-  readonly away?: string;
+  readonly unreachable?: string;
 }
 
-/** One installed release, with a client in a pod beside it. */
+/** An installed release with a client in a separate pod. */
 export interface Session {
   readonly cluster: Cluster;
-  /** The values of the installation, as arguments of helm: which images there are. */
+  /** Arguments for helm with the images of the installation. */
   readonly imageArgs: readonly string[];
   readonly chart: string;
   readonly say: (line: string) => void;
   key: string;
 }
 
-/** A step of the test; it throws when something is not as it should be. The text that it returns is printed. */
+/** A step of the test. It throws when an expectation is not met; the text that it returns is printed. */
 export interface Step {
   readonly title: string;
   readonly run: (session: Session) => Promise<string | undefined>;
-  /** Nothing after it makes sense when it fails. */
+  /** Whether the run stops if the step fails. */
   readonly vital?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function check(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Failure(what);
 }
 
-/** Waits for a condition; throws with what was last seen. */
+/** Waits for a condition. On timeout it throws with the last error. */
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
@@ -80,7 +80,7 @@ export async function until<T>(
 
 const script = ['node', '/client/client.mjs'];
 
-/** Runs an action of client.mjs in the client's pod, and answers with the facts that it printed. */
+/** Runs an action of client.mjs in the client pod and returns the facts that it printed. */
 export async function act<T>({ cluster }: Session, args: readonly string[], timeoutMs = 120_000): Promise<T[]> {
   const output = await cluster.exec(clientPod, [...script, ...args], { timeoutMs });
   return output
@@ -89,7 +89,7 @@ export async function act<T>({ cluster }: Session, args: readonly string[], time
     .map((line) => JSON.parse(line) as T);
 }
 
-/** Makes an account, whose key the captures from now on are made with. */
+/** Creates an account, whose key the following captures use. */
 export async function makeKey(session: Session): Promise<void> {
   const make = async () => (await act<{ key: string }>(session, ['key']))[0]?.key;
   session.key = await until('an account', make, 60_000);
@@ -101,13 +101,13 @@ export async function capture(session: Session, request: object): Promise<Captur
   return fact;
 }
 
-/** An action that goes on in the background; `facts` grows. */
+/** An action that runs in the background; its output is appended to `facts`. */
 export interface Watch<T> {
   readonly facts: T[];
-  /** Resolves when the action has come to its end. */
+  /** Resolves when the action has ended. */
   readonly ended: Promise<void>;
   stop(): void;
-  /** Ends an action that prints its last fact first, and waits for it. */
+  /** Ends an action that prints a last fact, and waits for the end. */
   finish(): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ export function watch<T>({ cluster }: Session, args: readonly string[]): Watch<T
   const signal = () => cluster.exec(clientPod, ['sh', '-c', `kill "$(cat /tmp/${args[0]}.pid)"`]);
   const stop = () => {
     child.kill();
-    // It may have come to its end.
+    // The action may have ended.
     signal().catch(() => undefined);
   };
   const finish = async () => {
@@ -132,12 +132,12 @@ export function watch<T>({ cluster }: Session, args: readonly string[]): Watch<T
   return { facts, ended, stop, finish };
 }
 
-/** Brings the release to the defaults and these arguments of helm, and waits until it is there. */
+/** Upgrades the release to the default values with these arguments for helm, and waits until it is ready. */
 export function upgrade({ cluster, chart, imageArgs }: Session, args: readonly string[]): Promise<string> {
   return cluster.helm(['upgrade', release, chart, ...imageArgs, ...args, '--wait', '--timeout', '9m']);
 }
 
-/** Waits until all pods of a component are ready, as many as wanted. */
+/** Waits until a component has exactly this number of pods and all are ready. */
 export async function readyPods(
   { cluster }: Session,
   component: string,
@@ -155,16 +155,16 @@ export async function readyPods(
   );
 }
 
-/** Whether a state is no outage. After one, captures that waited long leave a region degraded for minutes: that is meant so. */
-export const stands = (status: string | undefined) => status === 'operational' || status === 'degraded_performance';
+/** Whether a status is not an outage. After an outage, captures that waited long leave a region degraded for minutes, as intended. */
+export const isUp = (status: string | undefined) => status === 'operational' || status === 'degraded_performance';
 
-/** Waits until GET /status knows of no outage, and answers with what it says. */
+/** Waits until GET /status shows no outage, and returns the overall status. */
 export async function noOutage(session: Session, deadlineMs = 120_000): Promise<string> {
   return until(
-    'GET /status to know of no outage',
+    'GET /status to show no outage',
     async () => {
       const [fact] = await act<StatusFact>(session, ['status', '0.1']);
-      if (stands(fact?.overall)) return fact?.overall;
+      if (isUp(fact?.overall)) return fact?.overall;
       throw new Error(JSON.stringify(fact));
     },
     deadlineMs,
@@ -172,7 +172,7 @@ export async function noOutage(session: Session, deadlineMs = 120_000): Promise<
   );
 }
 
-/** What was not answered as it should be. */
+/** The captures that did not return 200. */
 export const failuresOf = (facts: readonly CaptureFact[]) => facts.filter(({ status }) => status !== 200);
 
 export const describe = (facts: readonly CaptureFact[]) =>

@@ -3,12 +3,12 @@ import type { Cluster } from './cluster.ts';
 export interface PodOptions {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** All of the only container but its name and what Pod Security `restricted` wants of it. */
+  /** The fields of the only container, except for its name and the requirements of Pod Security `restricted`. */
   readonly container: { readonly image: string; readonly [field: string]: unknown };
   readonly volumes?: readonly object[];
 }
 
-/** Starts a pod of the test's own beside the release, fit for Pod Security `restricted`, and waits until it is ready. */
+/** Starts a pod outside the release that meets Pod Security `restricted`, and waits until it is ready. */
 export async function startPod(cluster: Cluster, { name, labels, container, volumes }: PodOptions): Promise<void> {
   await cluster.apply({
     apiVersion: 'v1',

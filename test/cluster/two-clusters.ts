@@ -11,12 +11,12 @@ import { images } from './images.ts';
 import { release, type Session, until } from './session.ts';
 import { startPod } from './start-pod.ts';
 
-/** Where the satellite is: a release of its own in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG. */
+/** The satellite is a separate release in the cluster of WEBCAPTURE_SATELLITE_KUBECONFIG. */
 export const near = 'us-east';
 export const far = 'asia-southeast';
-/** One that NATS has users for, and the hub does not have. */
+/** A region that NATS has users for, but the hub does not have. */
 export const unknown = 'eu-west';
-/** What a region of the satellite is renamed to. */
+/** The new name of a renamed region of the satellite. */
 export const renamed = 'us-west';
 export const region = `engine.${far}`;
 
@@ -34,7 +34,7 @@ export const secretOf = (name: string, data: Readonly<Record<string, string>>) =
 export const passwords = (names: readonly string[]) =>
   secretOf('webcapture-nats', Object.fromEntries(names.map((name) => [`${name}-password`, password(name)])));
 
-/** A copy of the cluster's tools that talk to the satellite. */
+/** The same commands for the cluster of the satellite. */
 class Satellite extends Cluster {
   readonly #kubeconfig = process.env['WEBCAPTURE_SATELLITE_KUBECONFIG'] ?? '';
 
@@ -50,7 +50,7 @@ class Satellite extends Cluster {
 export const satelliteOf = ({ cluster }: Session) => new Satellite(cluster.namespace, cluster.helmPath);
 export const inSatellite = (session: Session): Session => ({ ...session, cluster: satelliteOf(session) });
 
-/** A nats-server with TLS and the accounts of the command that the docs name. */
+/** Starts a nats-server with TLS and the accounts of the documented command. */
 export async function startNats({ cluster }: Session): Promise<void> {
   const command = fileURLToPath(new URL('../../deploy/chart/nats-users.ts', import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [
@@ -112,9 +112,9 @@ export async function startNats({ cluster }: Session): Promise<void> {
                 { name: 'data', mountPath: '/data' },
               ],
             },
-            // The image of nats-server has nothing that could end it.
+            // The image of nats-server contains no program that could kill it.
             {
-              name: 'hand',
+              name: 'tools',
               image: images.front,
               command: ['sleep', 'infinity'],
               securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
@@ -122,7 +122,7 @@ export async function startNats({ cluster }: Session): Promise<void> {
           ],
           volumes: [
             { name: 'files', secret: { secretName: 'nats' } },
-            // Kept over the end of the container, as a volume is.
+            // The data survives a restart of the container, like a volume.
             { name: 'data', emptyDir: {} },
           ],
         },
@@ -139,7 +139,7 @@ const serviceOf = (name: string, spec: object) => ({
   spec: { selector: { app: name }, ...spec },
 });
 
-/** A pod through which the satellite reaches NATS: what stops it cuts the link both ways, and nobody is told. */
+/** Starts a pod through which the satellite reaches NATS. Stopping its process cuts the link in both directions without closing connections. */
 export async function startLink({ cluster }: Session): Promise<void> {
   const code =
     'const net=require("net");net.createServer((a)=>{const b=net.connect(4222,"nats");a.pipe(b);b.pipe(a);' +
@@ -155,7 +155,7 @@ export async function startLink({ cluster }: Session): Promise<void> {
 export const signalLink = ({ cluster }: Session, signal: 'STOP' | 'CONT') =>
   cluster.exec('link', ['sh', '-c', `kill -${signal} "$(cat /tmp/pid)"`]);
 
-/** Where the satellite reaches the hub's NATS: a port of the hub's node. */
+/** Returns the address at which the satellite reaches the hub's NATS: a port of the hub's node. */
 export async function linkUrl({ cluster }: Session): Promise<string> {
   const { items } = await cluster.get<{
     items: { status: { addresses: { type: string; address: string }[] } }[];
@@ -165,7 +165,7 @@ export async function linkUrl({ cluster }: Session): Promise<string> {
   return `tls://${host}:${spec.ports[0]?.nodePort}`;
 }
 
-/** Values that hub and satellite have in common. */
+/** Values that hub and satellite share. */
 export const joining = (url: string) => ({
   nats: {
     enabled: false,
@@ -178,7 +178,7 @@ export const joining = (url: string) => ({
   renderRegions: 'always',
 });
 
-/** `helm install` with values of a file, since they are nested. */
+/** Runs `helm upgrade --install` with a file of values, since they are nested. */
 export async function install(
   cluster: Cluster,
   { chart, imageArgs }: Pick<Session, 'chart' | 'imageArgs'>,
@@ -196,7 +196,7 @@ export async function install(
   }
 }
 
-/** What `kubectl get renderregions` of the satellite says: reason and message of Ready. */
+/** Returns reason and message of the condition Ready of a RenderRegion in the satellite. */
 async function readyOf(session: Session, name: string): Promise<{ readonly reason: string; readonly message: string }> {
   interface Resource {
     readonly status?: { readonly conditions?: readonly { type: string; reason: string; message: string }[] };
@@ -208,7 +208,7 @@ async function readyOf(session: Session, name: string): Promise<{ readonly reaso
 
 export const untilReason = (session: Session, reason: string, deadlineMs = 60_000, name: string = far) =>
   until(
-    `the RenderRegion of the satellite to say ${reason}`,
+    `the RenderRegion of the satellite to have the reason ${reason}`,
     async () => {
       const ready = await readyOf(session, name);
       if (ready.reason === reason) return ready;
@@ -221,7 +221,7 @@ type Regions = Readonly<Record<string, number>>;
 
 const listed = (regions: Regions) => Object.entries(regions).map(([name, replicas]) => ({ name, replicas }));
 
-/** Gives the hub these regions beside its own, each with its number of renderers. */
+/** Sets the other regions of the hub, each with its number of renderers. */
 export const changeHub = (session: Session, others: Regions) =>
   install(session.cluster, session, {
     ...joining('tls://nats:4222'),
@@ -229,7 +229,7 @@ export const changeHub = (session: Session, others: Regions) =>
     otherRegions: listed(others),
   });
 
-/** Gives the satellite these regions. */
+/** Sets the regions of the satellite. */
 export const changeSatellite = async (session: Session, regions: Regions) =>
   install(satelliteOf(session), session, {
     ...joining(await linkUrl(session)),
@@ -237,7 +237,7 @@ export const changeSatellite = async (session: Session, regions: Regions) =>
     regions: listed(regions),
   });
 
-/** Kills nats-server, and waits until its container runs again on the same data. */
+/** Kills nats-server, and waits until its container runs again with the same data. */
 export async function killNats({ cluster }: Session): Promise<void> {
   const restarts = async () => {
     const { items } = await cluster.get<{ items: PodFacts[] }>(['pods', '-l', 'app=nats']);
@@ -248,6 +248,6 @@ export async function killNats({ cluster }: Session): Promise<void> {
     'const fs=require("fs");for(const p of fs.readdirSync("/proc").filter((d)=>/^\\d+$/.test(d))){' +
     'let c="";try{c=fs.readFileSync("/proc/"+p+"/cmdline","utf8")}catch{};' +
     'if(c.includes("--config\\0"))process.kill(Number(p),"SIGKILL")}';
-  await cluster.kubectl(['exec', 'deployment/nats', '-c', 'hand', '--', 'node', '-e', code]);
-  await until('NATS to be started again', async () => (await restarts()) > before, 60_000);
+  await cluster.kubectl(['exec', 'deployment/nats', '-c', 'tools', '--', 'node', '-e', code]);
+  await until('NATS to be restarted', async () => (await restarts()) > before, 60_000);
 }

@@ -1,19 +1,19 @@
-import { act, capture, check, stands, until, type Session, type StatusFact } from './session.ts';
+import { act, capture, check, isUp, until, type Session, type StatusFact } from './session.ts';
 
-/** The limit of the contract: a pod's death shows within 10 s. */
+/** The promised limit: the death of a pod shows within 10 s. */
 export const limitMs = 10_000;
 
-/** A capture of 1.5 s; `@` is its number. */
+/** A capture of 1.5 s; the client replaces `@` by a number. */
 export const slow = JSON.stringify({ html: '<h1>@</h1>', delay: 1500, region: 'us-east' });
 
-/** The first fact of a component in trouble after `from`. */
-export function firstTrouble(facts: readonly StatusFact[], component: string, from: number): StatusFact | undefined {
+/** Returns the first fact after `from` in which the component has an outage. */
+export function firstOutage(facts: readonly StatusFact[], component: string, from: number): StatusFact | undefined {
   return facts.find(
-    ({ at, components }) => at >= from && components?.[component] !== undefined && !stands(components[component]),
+    ({ at, components }) => at >= from && components?.[component] !== undefined && !isUp(components[component]),
   );
 }
 
-/** Background captures that were accepted while something dies must all be there at the end. */
+/** Queues background captures, which must all complete although a process dies. */
 export async function queueSome(session: Session, count: number): Promise<readonly string[]> {
   const uuids: string[] = [];
   for (let n = 0; n < count; n++) {
@@ -24,7 +24,7 @@ export async function queueSome(session: Session, count: number): Promise<readon
   return uuids;
 }
 
-/** Waits until they are. */
+/** Waits until the captures are completed. */
 export async function allCompleted(session: Session, uuids: readonly string[]): Promise<void> {
   await until(
     `${uuids.length} background captures to complete`,

@@ -27,10 +27,10 @@ afterAll(() => front[Symbol.asyncDispose]());
 
 const cli = fileURLToPath(new URL('../../services/cli/main.ts', import.meta.url));
 
-/** What the inspector is told of the server: its address, or the program that stands before it. */
-const ways: Readonly<Record<string, () => readonly string[]>> = {
+/** The arguments for the inspector: the address of the server, or the command that starts the server. */
+const servers: Readonly<Record<string, () => readonly string[]>> = {
   'over HTTP': () => [`${front.url}/mcp`, '--header', `Authorization: Bearer ${presetKey}`],
-  'by `webcapture mcp`': () => [
+  'through `webcapture mcp`': () => [
     process.execPath,
     cli,
     'mcp',
@@ -42,7 +42,7 @@ const ways: Readonly<Record<string, () => readonly string[]>> = {
 };
 
 interface Answer {
-  /** Of the program: 6 for a schema that not every model takes. */
+  /** The exit code; 6 means that some models do not support a schema. */
   readonly code: number;
   readonly result: {
     readonly tools?: readonly { readonly name: string }[];
@@ -51,12 +51,12 @@ interface Answer {
   };
 }
 
-describe.each(Object.keys(ways))('the inspector of the Model Context Protocol, %s', (way) => {
+describe.each(Object.keys(servers))('the MCP inspector, %s', (server) => {
   async function inspect(...args: string[]): Promise<Answer> {
-    // It keeps a catalog of servers.
+    // The inspector stores a catalog of servers in its home folder.
     await using home = await mkdtempDisposable(join(tmpdir(), 'inspector-'));
     const env = { PATH: process.env['PATH'], HOME: home.path };
-    const all = [inspector, '--cli', ...(ways[way]?.() ?? []), ...args];
+    const all = [inspector, '--cli', ...(servers[server]?.() ?? []), ...args];
     return run(process.execPath, all, { env, timeout: 120_000 }).then(
       ({ stdout }) => ({ code: 0, result: JSON.parse(stdout) as Answer['result'] }),
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => {
@@ -68,7 +68,7 @@ describe.each(Object.keys(ways))('the inspector of the Model Context Protocol, %
   const call = (name: string, ...pairs: string[]) =>
     inspect('--method', 'tools/call', '--tool-name', name, ...pairs.flatMap((pair) => ['--tool-arg', pair]));
 
-  test('lists the tools, and finds their schemas to be those that every model takes', async () => {
+  test('lists the tools, whose schemas every model supports', async () => {
     const { code, result } = await inspect('--method', 'tools/list', '--strict');
     expect([code, result.tools?.map(({ name }) => name)]).toEqual([0, mcpTools.map(({ name }) => name)]);
   });
@@ -80,7 +80,7 @@ describe.each(Object.keys(ways))('the inspector of the Model Context Protocol, %
     expect(result.content?.map(({ text }) => text).join('\n')).toContain('file: https://cdn.test/');
   });
 
-  test('is told which address it may not open', async () => {
+  test('returns URL_BLOCKED for a private address', async () => {
     const { result } = await call('capture_page', 'url=http://10.0.0.1/');
     expect(result.isError).toBe(true);
     expect(result.content?.[0]?.text).toMatch(/^URL_BLOCKED: /);

@@ -12,18 +12,18 @@ import { pythonTool, runLoudly } from './tools.ts';
 
 const adminToken = 'the-admin-token-of-the-contract';
 
-// A front each: one alone would take the address for one that tries keys, and answer 429 where 401 is expected.
+// A front for each part: a single front would take the client for one that guesses keys, and return 429 instead of 401.
 test.each([
   ['captures', ['--include-path', '/capture']],
-  ['the operator', ['--include-tag', 'admin']],
-  ['everything else', ['--exclude-path', '/capture', '--exclude-tag', 'admin']],
-])('requests of Schemathesis about %s are answered as the OpenAPI document says', async (_, part) => {
+  ['operators', ['--include-tag', 'admin']],
+  ['all other paths', ['--exclude-path', '/capture', '--exclude-tag', 'admin']],
+])('responses to requests of Schemathesis about %s match the OpenAPI document', async (_, part) => {
   const bin = await pythonTool('schemathesis==4.32.5');
   await using folder = await mkdtempDisposable(join(tmpdir(), 'schemathesis-'));
   const installed = regions.map((region) => `${region}:1`).join();
   await using front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_REGIONS: installed });
   for (const region of regions.filter((each) => each !== 'us-east')) await (await front.addRenderer(region)).start();
-  // Not the preset key: what is tried revokes the key that is used, too.
+  // Not the preset key, because the requests also revoke the key that they use.
   const key = await front.makeKey();
   const { fileUrl } = await new Webcapture({ url: front.url, apiKey: key }).capture({ url: 'https://example.com/' });
   const [fileName] = fileUrl.split('/').slice(-1);

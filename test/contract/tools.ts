@@ -9,8 +9,7 @@ const run = promisify(execFile);
 const cache = fileURLToPath(new URL('../../.cache/contract/', import.meta.url));
 
 /**
- * The folder of the programs of a Python package, in a virtual environment of its own under .cache: made when it is not
- * there yet.
+ * Returns the folder of the programs of a Python package. The package is installed once, in a virtual environment under .cache.
  *
  * @param requirement such as `schemathesis==4.32.5`
  */
@@ -23,8 +22,8 @@ export async function pythonTool(requirement: string): Promise<string> {
 }
 
 /**
- * The folder of an npm package with packages of its own under .cache, which would be many among those of the project: made when it
- * is not there yet.
+ * Returns the folder of an npm package. The package is installed once, in a separate folder under .cache, because it has many dependencies
+ * that the project does not need.
  *
  * @param specifier such as `@modelcontextprotocol/inspector@2.12.0`
  */
@@ -37,7 +36,7 @@ export async function npmTool(specifier: string): Promise<string> {
   return join(folder, 'node_modules', specifier.slice(0, specifier.lastIndexOf('@')));
 }
 
-/** A folder under .cache, which is filled anew until that has been completed once. */
+/** Returns a folder under .cache. Fills it again until that has succeeded once. */
 async function keptFolder(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cache, name);
   const complete = join(folder, 'complete');
@@ -52,7 +51,7 @@ async function keptFolder(name: string, fill: (folder: string) => Promise<void>)
   return folder;
 }
 
-/** Runs a program with the output of this process, and gives its exit code. */
+/** Runs a program with the output streams of this process, and returns its exit code. */
 export async function runLoudly(
   program: string,
   args: readonly string[],

@@ -1,7 +1,7 @@
 import process from 'node:process';
 import fc from 'fast-check';
 
-/** A request, as it is sent to the application or to a real front. */
+/** A request to the application in this process, or to a running front. */
 interface FuzzRequest {
   readonly method: string;
   readonly url: string;
@@ -15,30 +15,30 @@ export interface FuzzResponse {
   readonly body: string;
 }
 
-/** Who answers requests. */
+/** Sends a request and returns the response. */
 export type Send = (request: FuzzRequest) => Promise<FuzzResponse>;
 
-/** Something that reads input, with inputs for it, and what must hold for every one. */
+/** Code that reads input, a generator of inputs, and the check that every input must pass. */
 export interface Target<T = unknown> {
   readonly name: string;
   readonly inputs: fc.Arbitrary<T>;
-  /** Throws what is wrong. */
+  /** Throws an error that describes the violation. */
   readonly check: (input: T, send: Send) => unknown;
 }
 
-/** Keeps the type of the inputs between the two parts of a target. */
+/** Checks that the inputs of a target match its check. */
 export const target = <T>(name: string, inputs: fc.Arbitrary<T>, check: Target<T>['check']): Target =>
   ({ name, inputs, check }) as Target;
 
-/** No input may keep a process busy for longer. */
+/** The maximum time for one input, in milliseconds. */
 const maxMs = 100;
 
-/** The garbage collector and other processes make one run slow, not three. */
+/** The number of measurements, of which the fastest counts: garbage collection and other processes slow down one, not three. */
 const timings = 3;
 
 export interface Finding {
   readonly target: string;
-  /** With it, the target finds the same again. */
+  /** A run with this seed reproduces the finding. */
   readonly seed: number;
   readonly input: unknown;
   readonly problem: string;
@@ -46,15 +46,15 @@ export interface Finding {
 
 export interface FuzzOptions {
   readonly send: Send;
-  /** Whether what answers runs in this process. */
+  /** Whether the tested code runs in this process. */
   readonly isLocal: boolean;
   readonly seed: number;
   readonly count: number;
-  /** No input is tried later. */
+  /** The time after which no further input is tried. */
   readonly timeLimitMs?: number;
 }
 
-/** Gives a target so many inputs, fewer when the time is over, and shrinks what it stumbles over. */
+/** Checks a number of inputs, or fewer if the time is over, and shrinks the first input that fails. */
 export async function fuzz(
   { name, inputs, check }: Target,
   { send, isLocal, seed, count, timeLimitMs = 120_000 }: FuzzOptions,
@@ -68,7 +68,7 @@ export async function fuzz(
       if (result instanceof Promise) await result;
       const ms = performance.now() - start;
       if (ms <= maxMs) return;
-      // In this process, what others of the machine take does not count.
+      // For code in this process, only its processor time counts, not that of other processes.
       const { user, system } = process.cpuUsage(used);
       fastest = Math.min(fastest, isLocal ? (user + system) / 1000 : ms);
       if (fastest <= maxMs) return;

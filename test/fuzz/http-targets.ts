@@ -4,10 +4,10 @@ import { altered, changed, headerText, json, repeated, text, url } from './value
 
 const key = 'Bearer a-key-of-the-fuzzing';
 
-/** As spec.md has them for POST /capture. */
+/** The statuses that spec.md lists for POST /capture. */
 const captureStatuses = [200, 400, 401, 402, 429];
 
-/** A message is for a person, whatever was sent. */
+/** Error messages are for people: their length must not grow with the input. */
 const maxMessageLength = 4000;
 
 function checkAnswer({ status, headers, body }: FuzzResponse, statuses?: readonly number[]): void {

@@ -26,7 +26,7 @@ import { altered, changed, headerText, host, json, privateHost, repeated, text, 
 
 const policy = createEgressPolicy({ allow: [] });
 
-/** Only the documented error may come out. */
+/** Runs a call that may throw only the documented error. */
 function throwsOnly<T>(call: () => T, isExpected: (error: unknown) => boolean): T | undefined {
   try {
     return call();
@@ -80,7 +80,7 @@ const targets = target(
     changed(fc.tuple(host, fc.nat(99_999)).map(([name, port]) => `${name}:${port}`)),
   ),
   (input) => {
-    // A request target holds no control character: Node's parser refuses it before.
+    // Node.js refuses a request target with control characters before the proxy reads it.
     const line = input.replaceAll(/[\s\p{Cc}]/gu, '');
     const absolute = parseAbsoluteForm(line);
     if (absolute !== undefined) assert(absolute.path.startsWith('/'), `the path ${absolute.path}`);
@@ -192,7 +192,7 @@ const ranges = target(
 
 const bytesOf = (value: unknown) => Buffer.from(JSON.stringify(value) ?? '');
 const raw = fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes));
-/** A message as it should be, with some of it changed, or any bytes. */
+/** A valid message with some changes, or arbitrary bytes. */
 const messages = (like: object) =>
   fc.oneof(
     { weight: 5, arbitrary: altered(like).map(bytesOf) },

@@ -1,4 +1,4 @@
-// `npm run fuzz`: inputs that nobody would send, to everything that reads input. Ends with 1 when something was found.
+// `npm run fuzz`: sends invalid and unusual inputs to all code that reads input. Exits with 1 if it finds a bug.
 import { randomInt } from 'node:crypto';
 import process from 'node:process';
 import { inspect, parseArgs } from 'node:util';
@@ -9,12 +9,12 @@ import { sendToApp, sendToFront } from './send.ts';
 
 const usage = `usage: npm run fuzz -- [--seed N] [--minutes N] [--only TARGET,…] [--front URL]
   --seed     the same inputs as a run that printed this seed
-  --minutes  how long to go on (default 1)
+  --minutes  duration of the run (default 1)
   --only     some targets: ${[...httpTargets, ...parserTargets].map(({ name }) => name).join(', ')}
   --front    sends requests to a front that runs, instead of the application in this process
 `;
 
-/** Of one target at a time. */
+/** Inputs for one target before the next target. */
 const inputsPerRound = 500;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);

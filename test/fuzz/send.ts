@@ -4,12 +4,12 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { buildAppAlone } from '../integration/front/app-alone.ts';
 import type { Send } from './fuzz.ts';
 
-/** What a request is answered that is accepted: nothing is behind the application. */
+/** Called for accepted requests: no service is behind the application. */
 const accepted = () => {
   throw new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' });
 };
 
-/** Asks the application in this process, with its real validation, and a key that may do everything. */
+/** Sends requests to the application in this process, with its real validation and a key with all scopes. */
 export async function sendToApp(): Promise<{ readonly send: Send; readonly app: FastifyInstance }> {
   const key = { id: 'k', account: 'a', name: 'fuzz', scopes: ['capture', 'read', 'manage'] as const, createdAt: 0 };
   const view = () => ({ report: null, reportAgeMs: 0, installed: [], natsDownMs: 0, now: Date.now() });
@@ -22,13 +22,13 @@ export async function sendToApp(): Promise<{ readonly send: Send; readonly app: 
   return { send, app };
 }
 
-/** Asks a front that runs, over HTTP. It does not know the key: nothing is captured. */
+/** Sends requests to a running front over HTTP. The front does not know the key, so that nothing is captured. */
 export function sendToFront(address: string): Send {
   const agent = new Agent({ keepAlive: true });
   const { hostname, port } = new URL(address);
   return ({ method, url, headers, body }) =>
     new Promise((resolve, reject) => {
-      // For GET and DELETE, Node would send the body without its length.
+      // For GET and DELETE, Node.js would send the body without a Content-Length.
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
       const options = { agent, hostname, port, method, path: url, headers: { ...headers, ...length } };
       const sent = request(options, (answer) => {

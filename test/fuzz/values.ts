@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** What parsers stumble over: delimiters, escapes, what ends a text, what is half a character. */
+/** Pieces that parsers often handle wrongly: delimiters, escapes, terminators, halves of characters. */
 const pieces = [
   `= < > " ' \\ / . : ; , @ % # ? & + - _ * [ ] { } ( ) 0 1 9 a A x e é 。 １ 🙂`.split(' '),
   [' ', '\0', '\t', '\n', '\r', '\r\n', '\u007f', '\u00a0', '\u2028', '\u202e', '\ufeff', '\ufffd', '\ud800', '\udc00'],
@@ -8,13 +8,13 @@ const pieces = [
   ['Bearer '],
 ].flat();
 
-/** The same again and again, and an end that does not fit: what a search that goes back takes the square of. */
+/** A repeated piece with an end that does not match, which takes quadratic time in a search that backtracks. */
 export const repeated = (max: number) =>
   fc
     .tuple(fc.constantFrom(...pieces), fc.integer({ min: 0, max }), fc.constantFrom(...pieces, ''))
     .map(([piece, count, end]) => piece.repeat(count) + end);
 
-/** Any text; one in four hundred is long. */
+/** Arbitrary text; one in 400 is long. */
 export const text = fc.oneof(
   { weight: 120, arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }) },
   { weight: 80, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
@@ -23,7 +23,7 @@ export const text = fc.oneof(
   { weight: 1, arbitrary: repeated(60_000) },
 );
 
-/** A text in which a few places are changed: something is put in, left out, or doubled. */
+/** A text with a few changes: something is inserted, removed or doubled. */
 export function changed(of: fc.Arbitrary<string>): fc.Arbitrary<string> {
   const change = fc.record({
     at: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -39,7 +39,7 @@ export function changed(of: fc.Arbitrary<string>): fc.Arbitrary<string> {
   );
 }
 
-/** What can stand in a header: Node refuses anything else, and more than 16 KiB, before it is a request. */
+/** Text that a header can contain: Node.js refuses other characters, and headers above 16 KiB. */
 export const headerText = text.map((value) =>
   Buffer.from(value, 'utf8')
     .toString('latin1')
@@ -47,13 +47,13 @@ export const headerText = text.map((value) =>
     .slice(0, 8000),
 );
 
-/** Any JSON value, small ones most of the time. */
+/** An arbitrary JSON value, usually small. */
 export const json = fc.oneof(
   { weight: 6, arbitrary: fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), fc.constant(null)) },
   { weight: 2, arbitrary: fc.jsonValue({ depthSize: 'small' }) },
 );
 
-/** A value with one place of it replaced by another one, or left out. */
+/** A value with one part replaced or removed. */
 export function altered<T>(value: T): fc.Arbitrary<unknown> {
   return fc
     .tuple(fc.array(fc.tuple(fc.nat(), fc.option(json, { nil: undefined, freq: 8 })), { maxLength: 3 }))
@@ -73,7 +73,7 @@ function alter(value: unknown, place: number, put: unknown): unknown {
 }
 
 const byte = fc.integer({ min: 0, max: 255 });
-/** Addresses that no capture may reach. */
+/** Addresses that captures may not reach. */
 const privateAddress = fc.oneof(
   fc.tuple(fc.constantFrom(0, 10, 127, 240, 255), byte, byte, byte),
   fc.tuple(fc.constant(192), fc.constant(168), byte, byte),
@@ -91,7 +91,7 @@ const part = (value: number, notation: (typeof notations)[number]) =>
     HEX: `0X00${value.toString(16).toUpperCase()}`,
   })[notation];
 
-/** A private address in one of the many ways in which a browser or a resolver reads it. */
+/** A private address in one of the notations that browsers and resolvers accept. */
 export const privateHost: fc.Arbitrary<string> = fc
   .tuple(
     privateAddress,
@@ -148,7 +148,7 @@ export const host = fc.oneof(
   },
 );
 
-/** Addresses, most of them nearly right. */
+/** Addresses, most of them almost valid. */
 export const url = changed(
   fc
     .record({

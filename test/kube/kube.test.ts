@@ -1,5 +1,5 @@
 // @module-tag long
-// One file for all that needs a control plane: files of tests share nothing, and each would start one of its own.
+// One file for all suites that need a control plane: test files share nothing, and each would start its own.
 import './suites/crd.ts';
 import './suites/chart.ts';
 import './suites/prepare.ts';

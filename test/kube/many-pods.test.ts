@@ -26,7 +26,7 @@ const pageSize = 500;
 const podOf = (index: number) => `webcapture-renderer-7d9f8c6b5-${String(index).padStart(5, '0')}`;
 const regionOf = (index: number): Region => regions[index % regions.length] ?? 'us-east';
 
-/** A pod as large as real ones are, most of it of no interest to us. */
+/** A pod of a realistic size, most of which the controller ignores. */
 function podObject(index: number, version: number) {
   const name = podOf(index);
   return {
@@ -51,7 +51,7 @@ function podObject(index: number, version: number) {
   };
 }
 
-/** Lists and watches of a large cluster, made up: a real API server takes minutes to be filled. */
+/** Simulates lists and watches of a large cluster, because filling a real API server takes minutes. */
 async function largeCluster() {
   let version = 1;
   const watches = new Set<ServerResponse>();
@@ -77,7 +77,7 @@ async function largeCluster() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     isWatched: () => watches.size > 0,
-    /** Changes so many pods; returns the version of the last. */
+    /** Changes this number of pods. */
     async change(count: number): Promise<void> {
       const [watch] = watches;
       for (let index = 0; index < count; index++) {
@@ -101,7 +101,7 @@ const deploymentObject = (region: Region) => ({
 });
 
 const configOf = (server: string) => ({
-  // Without TLS the library insists on this.
+  // The library requires this without TLS.
   clusters: [{ name: 'c', cluster: { server, 'insecure-skip-tls-verify': true } }],
   users: [{ name: 'u', user: {} }],
   contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'n' } }],
@@ -114,7 +114,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => {
+test('with 5,000 pods a pass of the controller takes less than 100 ms, and the memory does not grow', async () => {
   const cluster = await largeCluster();
   const kubeconfig = join(inject('tempFolder'), 'many-pods-kubeconfig');
   await writeFile(kubeconfig, JSON.stringify(configOf(cluster.url)));
@@ -124,7 +124,7 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
   const aborter = new AbortController();
   const startedAt = performance.now();
   const running = inventory.run(aborter.signal);
-  await until('all to be listed', () => inventory.isCurrent);
+  await until('all pods to be listed', () => inventory.isCurrent);
   const listedMs = performance.now() - startedAt;
 
   const fleet = new Fleet();
@@ -169,7 +169,7 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
     const report = decider.next(facts);
     latest.set({ facts, report });
     await applyCosts({ client, inventory, latest, costs, metrics }, term);
-    // Of the processor: other tests run beside this one.
+    // Processor time, because other tests run concurrently.
     const { user, system } = process.cpuUsage(before);
     return { tookMs: (user + system) / 1000, report };
   };
@@ -189,7 +189,7 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
     new RegExp(`^${count + 1} renderers healthy, ${count} wanted`),
   );
 
-  await until('the watch to stand', cluster.isWatched);
+  await until('the watch to be open', cluster.isWatched);
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   const heapMb = () => {
@@ -198,17 +198,17 @@ test('5,000 pods: a pass takes less than 100 ms, and memory stays', async () => 
   };
   const listed = changes;
   await cluster.change(podCount);
-  await until('the changes to be taken', () => changes >= listed + podCount);
+  await until('the changes to be received', () => changes >= listed + podCount);
   const before = heapMb();
   const from = performance.now();
   const [rounds, before2] = [4, changes];
   for (let round = 0; round < rounds; round++) await cluster.change(podCount);
-  await until('the changes to be taken', () => changes >= before2 + rounds * podCount);
+  await until('the changes to be received', () => changes >= before2 + rounds * podCount);
   const changedMs = performance.now() - from;
   const after = heapMb();
   const median = took.toSorted((a, b) => a - b)[Math.floor(took.length / 2)] ?? 0;
   process.stdout.write(
-    `${podCount} pods: listed in ${listedMs.toFixed(0)} ms; a pass takes ${median.toFixed(0)} ms of the processor (at most ` +
+    `${podCount} pods: listed in ${listedMs.toFixed(0)} ms; a pass takes ${median.toFixed(0)} ms of processor time (maximum ` +
       `${Math.max(...took).toFixed(0)}); ${rounds * podCount} changes in ${changedMs.toFixed(0)} ms; ` +
       `heap ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB\n`,
   );

@@ -1,18 +1,18 @@
 import type { GroupName } from './groups.ts';
 
-/** The least score of a group of files, as test/mutation/floor.json keeps it. */
+/** The minimum score of a group of files, from test/mutation/floor.json. */
 export interface Floor {
-  /** Percent of the mutants that tests notice. */
+  /** Percentage of mutants that tests detect. */
   readonly score: number;
-  /** How many mutants it was measured with. */
+  /** Number of mutants in the run that measured the score. */
   readonly mutants: number;
-  /** The arguments of the run that measured it; absent when all mutants of the group were tested. */
+  /** Arguments of the run that measured the score; absent if it tested all mutants of the group. */
   readonly sample?: string;
 }
 
 export type Floors = Readonly<Partial<Record<GroupName, Floor>>>;
 
-/** What a run measured; `sample` as in {@link Floor}. */
+/** The score of a run; `sample` as in {@link Floor}. */
 export interface Measured {
   readonly score: number;
   readonly mutants: number;
@@ -20,12 +20,12 @@ export interface Measured {
 }
 
 export type Verdict =
-  /** A run of other mutants than those of the floor, or no floor. */
+  /** The run has other mutants than the floor, or there is no floor. */
   { readonly kind: 'not compared' } | { readonly kind: 'below' | 'holds' | 'above'; readonly least: number };
 
 /**
- * Compares a run with the floor. The floor of a sample holds exactly for the same sample. For all mutants it is an estimate, which may be
- * wrong by two standard errors of the sample.
+ * Compares a run with the floor. The floor of a sample applies exactly to the same sample. For all mutants it is an estimate with a
+ * tolerance of two standard errors of the sample.
  */
 export function compareWithFloor(floor: Floor | undefined, measured: Measured): Verdict {
   const isFull = measured.sample === undefined;
@@ -37,8 +37,8 @@ export function compareWithFloor(floor: Floor | undefined, measured: Measured): 
 }
 
 /**
- * The floor after a run of all mutants: never lower than before, except that such a run replaces the estimate of a sample. Whole percents
- * leave room for tests whose time is not always the same.
+ * Returns the floor after a run of all mutants. It never falls, except that the run replaces the estimate of a sample. Whole percents leave
+ * room for tests whose duration varies.
  *
  * @returns undefined when the run may not change the floor
  */
@@ -48,7 +48,7 @@ export function raiseFloor(floor: Floor | undefined, measured: Measured): Floor 
   return { score: Math.floor(measured.score), mutants: measured.mutants };
 }
 
-/** Of a share that was measured in a random sample, in percent. */
+/** The standard error of a score that a random sample measured, in percent. */
 function standardError({ score, mutants }: Floor): number {
   return mutants === 0 ? 100 : Math.sqrt((score * (100 - score)) / mutants);
 }

@@ -4,7 +4,7 @@ import { pageFolder, testsOf } from './page-tests.ts';
 
 export type GroupName = 'unit' | 'page';
 
-/** Files that StrykerJS mutates in one run, and for the page group the browser tests that are to notice. */
+/** Files that StrykerJS mutates in one run, and the browser tests for them in the group `page`. */
 export interface Batch {
   readonly files: readonly string[];
   readonly tests?: readonly string[];
@@ -12,7 +12,7 @@ export interface Batch {
 
 export const groupNames = ['unit', 'page'] as const;
 
-/** Imported by unit tests, and not mutated: schemas and sample data, in which nearly every mutant is a text that only people read. */
+/** Imported by unit tests, but not mutated: schemas and sample data, in which nearly every mutant changes a text for people. */
 export const declarations = [
   'services/front/api/examples.ts',
   'services/shared/api/capture-request.ts',
@@ -21,7 +21,7 @@ export const declarations = [
   'services/shared/api/status.ts',
 ];
 
-/** Imported by unit tests for one decision, and not mutated: the rest of the file reads, writes or listens, as integration tests check. */
+/** Imported by unit tests for one function, but not mutated: the rest of the file does input and output, which integration tests cover. */
 export const acting = [
   'services/cli/batch/runner.ts',
   'services/cli/batch/sitemap.ts',
@@ -41,10 +41,10 @@ export const acting = [
   'services/shared/nats/connect.ts',
 ];
 
-/** Decide from their input, and are tested by way of other files. */
+/** Pure functions that unit tests reach only through other files. */
 const indirect = ['services/front/capture/render-options.ts'];
 
-/** Unit tests that are not run: of the text of a source, which StrykerJS changes, and of random inputs, which take seconds. */
+/** Excluded unit tests: the first reads a source, which StrykerJS changes, and the second takes seconds for random inputs. */
 export const testsLeftOut = ['test/unit/front/status-page-script.test.ts', 'test/unit/fuzz/fuzz.test.ts'];
 
 export function filesOf(group: GroupName): string[] {
@@ -57,7 +57,7 @@ function unitFiles(): string[] {
   return [...new Set(files)].filter((file) => !left.has(file) && !file.startsWith(`${pageFolder}/`)).toSorted();
 }
 
-/** The files of services/ whose values, not only types, unit tests import, with these tests. */
+/** The files of services/ that unit tests import (not only as types), with these tests. */
 export function unitTestsByFile(): Map<string, string[]> {
   const tests = new Map<string, string[]>();
   for (const test of globSync('test/unit/**/*.ts', { exclude: testsLeftOut })) {
@@ -76,7 +76,7 @@ function pathOf(from: string, importer: string): string {
   return from.replace(/^@webcapture\/shared\//, 'services/shared/');
 }
 
-/** Page files with the same tests go together, because the tests have to run once before the first mutant. */
+/** Groups page files by their tests, because the tests run once before the first mutant of a batch. */
 export function batchesOf(group: GroupName, files: readonly string[]): Batch[] {
   if (group === 'unit') return [{ files }];
   const byTests = Map.groupBy(files, (file) => testsOf(file).join());

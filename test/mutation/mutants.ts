@@ -9,7 +9,7 @@ interface Position {
   readonly column: number;
 }
 
-/** One change of one file, as StrykerJS describes it; lines and columns begin at 0. */
+/** One mutation of a file, as StrykerJS describes it; lines and columns start at 0. */
 export interface Mutant {
   readonly fileName: string;
   readonly location: { readonly start: Position; readonly end: Position };
@@ -24,13 +24,13 @@ interface Instrumenter {
   ): Promise<{ readonly mutants: readonly Mutant[] }>;
 }
 
-/** Identifies a mutant among those of one state of the sources. */
+/** Identifies a mutant in one state of the sources. */
 export function mutantKey({ fileName, location: { start, end }, mutatorName, replacement }: Mutant): string {
   const place = `${start.line}:${start.column}-${end.line}:${end.column}`;
   return `${relative('.', fileName)}:${place} ${mutatorName} ${replacement}`;
 }
 
-/** All mutants that StrykerJS makes of the files. */
+/** Lists all mutants of the files. */
 export async function listMutants(files: readonly string[]): Promise<Mutant[]> {
   const instrumenter = await loadInstrumenter();
   const mutants: Mutant[] = [];
@@ -42,7 +42,7 @@ export async function listMutants(files: readonly string[]): Promise<Mutant[]> {
   return mutants;
 }
 
-/** That of the installed StrykerJS, which does not export it. */
+/** Loads the instrumenter of the installed StrykerJS, which does not export it. */
 async function loadInstrumenter(): Promise<Instrumenter> {
   const core = createRequire(import.meta.resolve('@stryker-mutator/core'));
   const path = core.resolve('@stryker-mutator/instrumenter');
@@ -53,11 +53,11 @@ async function loadInstrumenter(): Promise<Instrumenter> {
   return new Loaded({ debug: ignore, info: ignore, warn: ignore, isDebugEnabled: () => false });
 }
 
-/** `max` mutants by chance: the same ones for the same seed, unless their own code changes. */
+/** Selects `max` random mutants: the same ones for a seed, unless their code changes. */
 export function sampleMutants<M extends Mutant>(mutants: readonly M[], max: number, seed: number): M[] {
   const seen = new Map<string, number>();
   const rankOf = ({ fileName, mutatorName, replacement }: M) => {
-    // Not the line, which changes with code above it.
+    // The line is left out, because it changes with the code above it.
     const text = `${relative('.', fileName)} ${mutatorName} ${replacement}`;
     const index = seen.get(text) ?? 0;
     seen.set(text, index + 1);

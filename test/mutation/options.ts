@@ -6,14 +6,14 @@ export const usage = `usage: npm run test:mutation -- [FILE | FOLDER | GLOB]… 
                                 [--concurrency N] [--as-floor] [--update-floor]
   --group         only the files that unit tests test, or only those of the page folder
   --since         only files that have changed since this git ref
-  --max           only so many mutants, by chance
+  --max           a random sample of this many mutants
   --seed          the same mutants as a run that printed this seed
-  --concurrency   how many mutants at a time (default 2)
+  --concurrency   mutants tested concurrently (default 2)
   --as-floor      the mutants that the floor of the group was measured with (needs --group)
   --update-floor  raises the floor in test/mutation/floor.json after a run of all mutants
 `;
 
-/** Which mutants a run tests. */
+/** The mutants that a run tests. */
 export interface Selection {
   readonly paths: readonly string[];
   readonly since?: string | undefined;
@@ -28,7 +28,7 @@ export interface Options extends Selection {
   readonly updateFloor: boolean;
 }
 
-/** @throws Error that says what is wrong with the arguments */
+/** @throws Error with the invalid argument */
 export function readOptions(args: readonly string[], randomSeed: number): Options {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -66,7 +66,7 @@ function countOf(name: string, value: string | undefined): number | undefined {
   return Number(value);
 }
 
-/** The selection as arguments of the command; undefined when it is all mutants. */
+/** Returns the selection as arguments of the command; undefined for all mutants. */
 export function describeSelection({ paths, since, max, seed }: Selection): string | undefined {
   const parts = [
     ...paths,
@@ -76,7 +76,7 @@ export function describeSelection({ paths, since, max, seed }: Selection): strin
   return parts.length === 0 ? undefined : parts.join(' ');
 }
 
-/** The files that the paths of the command name. A file that is named itself is mutated, also when the groups leave it out. */
+/** Returns the files that the paths match. A file that is named directly is mutated even if the groups exclude it. */
 export function chooseFiles(all: readonly string[], paths: readonly string[]): string[] {
   if (paths.length === 0) return [...all];
   const named = new Set(paths.flatMap((path) => globSync(path)));

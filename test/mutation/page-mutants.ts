@@ -1,9 +1,9 @@
-/** What StrykerJS keeps on `globalThis.__stryker__` of the process that runs the tests. */
+/** The state that StrykerJS keeps in `globalThis.__stryker__` of the process that runs the tests. */
 export interface StrykerState {
-  /** Id of the mutant that the code must behave as. */
+  /** The id of the active mutant. */
   readonly activeMutant?: string | undefined;
   readonly currentTestId?: string | undefined;
-  /** How often each mutant was reached, by its id: at import, and in each test. */
+  /** How often each mutant was reached, by id: at import, and in each test. */
   mutantCoverage?: { readonly static: Counts; readonly perTest: Record<string, Counts> };
 }
 
@@ -13,8 +13,8 @@ const isActiveCall = /stryMutAct_9fa48\(\s*["'](\d+)["']\s*\)/g;
 const coverCall = /stryCov_9fa48\(([^)]*)\)/g;
 
 /**
- * The source of a function with the active mutant in place, and no other. StrykerJS writes all mutants of a file into its code, and
- * chooses by calls of its helper functions, which do not exist in a page. A mutant counts as reached when its function is sent to a page.
+ * Returns the source of a function with only the active mutant. StrykerJS writes all mutants of a file into its code and selects one by
+ * calls of helper functions, which do not exist in a page. A mutant counts as reached when its function is sent to a page.
  */
 export function resolveMutants(source: string, state: StrykerState): string {
   return source
@@ -33,8 +33,8 @@ function count(id: string, state: StrykerState): void {
 }
 
 /**
- * Functions that run in a page travel there as their source, by `toString`: from now on that is the source of the active mutant. In a
- * worker that runs several test files this is called for each of them.
+ * Makes `toString` of functions return the source with the active mutant: functions that run in a page are sent there by their source. Can
+ * be called several times, as in a worker that runs several test files.
  */
 export function mutateSerializedFunctions(): void {
   const patched = Symbol.for('webcapture.mutated-sources');

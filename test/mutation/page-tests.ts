@@ -1,11 +1,11 @@
 export const pageFolder = 'services/renderer/page';
 
-/** For files without a row: captures of every kind, and none that takes long. */
+/** The tests of files without a row: captures of every kind, and no slow ones. */
 const others = ['corpus/whole-documents', 'corpus/late-content', 'corpus/documents'];
 
 /**
- * The tests that are about each file of the page folder. Every capture runs most of these files, so that tests of all that runs a file
- * would take hours for a mutant that no test notices. A mutant that survives these tests may still fail another one.
+ * The tests of each file of the page folder. Every capture runs most of these files, so a mutant that no test detects would take hours with
+ * all tests that run its file. A mutant that survives these tests may still fail another one.
  */
 export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'click.ts': ['corpus/clicking', 'integration/capture/option-payloads'],
@@ -68,7 +68,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/windows.ts': ['corpus/appearing', 'corpus/fixed-and-sticky'],
 };
 
-/** The test files for a file of the page folder, as paths of the repository. */
+/** Returns the paths of the test files for a file of the page folder. */
 export function testsOf(file: string): string[] {
   const tests = pageTests[file.slice(pageFolder.length + 1)] ?? others;
   return tests.map((name) => `test/${name}.test.ts`).toSorted();

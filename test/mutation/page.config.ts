@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { pageTestsVariable, sandboxAliases, testLimits } from './sandbox.ts';
 
-/** Browser tests of the renderer's page folder: those that the environment variable names. */
+/** The browser tests for the renderer's page folder that the environment variable lists. */
 export default defineConfig({
   root: fileURLToPath(new URL('../../', import.meta.url)),
   resolve: { alias: sandboxAliases },

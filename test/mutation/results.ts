@@ -1,13 +1,13 @@
 import { relative } from 'node:path';
 import type { Mutant } from './mutants.ts';
 
-/** What became of a mutant; lines and columns begin at 1. */
+/** The result of a mutant; lines and columns start at 1. */
 export interface Result extends Mutant {
   readonly status: string;
 }
 
 export interface Tally {
-  /** A test failed, or did not end. */
+  /** A test failed or timed out. */
   detected: number;
   survived: number;
   /** No test runs the code. */
@@ -24,16 +24,16 @@ export function tallyOf(results: readonly Result[]): Tally {
   return tally;
 }
 
-/** Mutants that count: those that do not run at all are left out. */
+/** The number of mutants without those that cannot run. */
 export const countOf = ({ detected, survived, uncovered }: Tally) => detected + survived + uncovered;
 
-/** Percent of the mutants that a test notices; 100 when there is none. */
+/** Percentage of mutants that a test detects; 100 if there are none. */
 export function scoreOf(tally: Tally): number {
   const count = countOf(tally);
   return count === 0 ? 100 : (100 * tally.detected) / count;
 }
 
-/** A line for each file, the lowest score first. */
+/** One line for each file, the lowest score first. */
 export function describeFiles(results: readonly Result[]): string[] {
   const byFile = Map.groupBy(results, ({ fileName }) => relative('.', fileName));
   const tallies = [...byFile].map(([file, own]) => ({ file, tally: tallyOf(own) }));
@@ -43,9 +43,9 @@ export function describeFiles(results: readonly Result[]): string[] {
 }
 
 export const describeTally = ({ detected, survived, uncovered }: Tally) =>
-  `${detected} noticed, ${survived} survived, ${uncovered} in code that no test runs`;
+  `${detected} detected, ${survived} survived, ${uncovered} in code that no test runs`;
 
-/** A survivor as `file:line:column mutator: code → replacement`. */
+/** Formats a surviving mutant as `file:line:column mutator: code → replacement`. */
 export function describeMutant({ fileName, location, mutatorName, replacement }: Result, source: string): string {
   const { line, column } = location.start;
   const code = shorten(textOf(source, location));

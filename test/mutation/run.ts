@@ -1,4 +1,5 @@
-// `npm run test:mutation`: changes the code, one mutation at a time, and lists the changes that no test notices. See `usage` in options.ts.
+// `npm run test:mutation`: mutates the code, one mutation per test run, and lists the mutations that no test detects. See `usage` in
+// options.ts.
 import { execFile } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -16,9 +17,9 @@ import { pageTestsVariable, sampleVariable } from './sandbox.ts';
 
 const floorFile = 'test/mutation/floor.json';
 const resultFolder = '.cache/mutation';
-/** For a busy machine. Endless loops are found sooner: StrykerJS counts how often a mutant is reached. */
+/** Long enough for a busy machine. StrykerJS detects endless loops sooner, because it counts how often a mutant is reached. */
 const timeoutMs = 60_000;
-/** Browser tests, before the first mutant. */
+/** The limit for the browser tests before the first mutant. */
 const dryRunTimeoutMinutes = 60;
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -33,7 +34,7 @@ async function main(): Promise<boolean> {
   const chosen = await chooseMutants(selection, options.groups);
   if (chosen.every(({ mutants }) => mutants.length === 0)) {
     say('There is nothing to mutate.');
-    // A change without mutants is as good as one whose mutants are noticed.
+    // A change without mutants passes like a change whose mutants are detected.
     return selection.since !== undefined;
   }
   const passed: boolean[] = [];
@@ -71,7 +72,7 @@ interface Run {
   readonly floors: Floors;
 }
 
-/** @returns whether the floor holds */
+/** Returns whether the score is at least the floor. */
 async function testGroup(name: GroupName, mutants: readonly Mutant[], { options, selection, floors }: Run) {
   const files = [...new Set(mutants.map(({ fileName }) => fileName))];
   const results: Result[] = [];
@@ -104,12 +105,12 @@ async function testMutants(
     mutate: [...files],
     testRunner: name === 'unit' ? 'unit' : 'vitest',
     vitest: { configFile: `test/mutation/${name}.config.ts`, related: false },
-    // Mutants of what a module does when it is imported are tried with few tests; see `createUnitRunner`.
+    // Mutants in code that runs at import are tested with few tests; see `createUnitRunner`.
     warnings: { slow: false, unknownOptions: true, preprocessorErrors: true, unserializableOptions: true },
     ignorePatterns: ['/.cache'],
-    // Its reader of tsconfig.json needs the API that TypeScript had before version 7, and there is nothing in it that it needs.
+    // The reader of tsconfig.json needs the API of TypeScript before version 7, and no setting of the file is needed.
     tsconfigFile: 'none',
-    // Nothing checks types here, and its comment at the top of every file fails the tests of generated ones.
+    // Nothing checks types here, and the comment that StrykerJS adds to every file fails the tests of generated files.
     disableTypeChecks: false,
     tempDirName: '.cache/stryker',
     plugins: ['@stryker-mutator/vitest-runner', resolve('test/mutation/stryker-plugin.ts')],
@@ -132,7 +133,7 @@ const fromZero = ({ line, column }: { readonly line: number; readonly column: nu
 
 async function tellSurvivors(results: readonly Result[]): Promise<void> {
   const survivors = results.filter(({ status }) => status === 'Survived');
-  if (survivors.length > 0) say('\nNo test notices:');
+  if (survivors.length > 0) say('\nNo test detects:');
   for (const survivor of survivors) say(`  ${describeMutant(survivor, await readFile(survivor.fileName, 'utf8'))}`);
   say('');
 }
@@ -140,11 +141,11 @@ async function tellSurvivors(results: readonly Result[]): Promise<void> {
 async function tellVerdict(name: GroupName, measured: Measured, floors: Floors, { updateFloor }: Options) {
   const verdict = compareWithFloor(floors[name], measured);
   if (verdict.kind === 'below') {
-    say(`✗ ${name}: below the floor of ${verdict.least.toFixed(1)} %: tests must notice some of the mutants above.`);
+    say(`✗ ${name}: below the floor of ${verdict.least.toFixed(1)} %: tests must detect some of the mutants above.`);
   }
   const raised = raiseFloor(floors[name], measured);
   if (raised === undefined) {
-    if (updateFloor) say(`${name}: the floor stays: only a higher score of all mutants changes it.`);
+    if (updateFloor) say(`${name}: the floor is unchanged: only a higher score of all mutants raises it.`);
     return verdict.kind !== 'below';
   }
   if (updateFloor) {

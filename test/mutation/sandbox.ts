@@ -3,15 +3,15 @@ import { longTag } from '../runner/tiers.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Tests run in a copy of the repository. Through the links in node_modules they would import the original, unmutated sources. */
+/** Tests run in a copy of the repository. Without these aliases the links in node_modules lead to the original sources. */
 export const sandboxAliases = [
   { find: /^@webcapture\/shared\//, replacement: `${root}services/shared/` },
   { find: /^@webcapture\/client$/, replacement: `${root}services/client/index.ts` },
 ];
 
 /**
- * The fast tier, with the limits of vitest.config.ts and a second attempt: a test that fails because the machine is slow would count as a
- * killed mutant.
+ * The fast tier with the limits of vitest.config.ts and a second attempt: a test that fails on a slow machine would count as a killed
+ * mutant.
  */
 export const testLimits = {
   testTimeout: 300_000,

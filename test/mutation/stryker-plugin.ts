@@ -1,4 +1,4 @@
-// A plugin of StrykerJS, which loads it into each of its processes.
+// A plugin for StrykerJS, which loads it in each of its processes.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import process from 'node:process';
@@ -9,7 +9,7 @@ import { sampleVariable } from './sandbox.ts';
 
 type IdentifiedMutant = Mutant & { readonly id: string };
 
-/** Lets only the mutants of the sample through. `compileError` is the one reason that StrykerJS knows for leaving out a mutant. */
+/** Skips mutants that are not in the sample. `compileError` is the only status with which StrykerJS skips a mutant. */
 const sampleChecker = {
   init: () => undefined,
 
@@ -20,7 +20,7 @@ const sampleChecker = {
     return Object.fromEntries(mutants.map((mutant) => [mutant.id, check(mutant)]));
   },
 
-  /** One group, so that the file is read once. */
+  /** One group, so that the file is read only once. */
   group: (mutants: readonly IdentifiedMutant[]) => [mutants.map(({ id }) => id)],
 };
 
@@ -29,7 +29,7 @@ let tested = 0;
 let survived = 0;
 let printedAt = Date.now();
 
-/** Prints how far the run is once a minute. */
+/** Prints the progress once a minute. */
 const progressReporter = {
   onMutantTested: ({ status }: { readonly status: string }) => {
     if (status === 'CompileError') return;
@@ -56,9 +56,8 @@ interface Injector {
 }
 
 /**
- * The runner of unit tests: that for vitest, with whole test files. StrykerJS knows which tests reach a mutant, but what the first test of
- * a file has begun, the others may use. A mutant of what a module does when it is imported is tried with the files that import the module,
- * in place of all.
+ * The vitest runner for unit tests, with whole test files: tests of a file may depend on the set-up by its first test, but StrykerJS
+ * selects single tests. A mutant in code that runs at import is tested with the files that import the module, instead of all files.
  */
 function createUnitRunner(injector: Injector): TestRunner {
   const [vitest] = vitestPlugins as unknown as [{ readonly factory: (...args: never[]) => TestRunner }];
@@ -68,7 +67,7 @@ function createUnitRunner(injector: Injector): TestRunner {
   runner.mutantRun = (run) => {
     const reaching = run.testFilter?.map((id) => id.split('#')[0] ?? '');
     const files = run.mutantActivation === 'static' ? testsByFile.get(relative('.', run.sandboxFileName)) : reaching;
-    // The id of a test is its file and its name; without a name it is all tests of the file.
+    // The id of a test consists of its file and its name; without a name it selects all tests of the file.
     return runMutant({ ...run, testFilter: files && [...new Set(files)].map((file) => `${file}#`) });
   };
   return runner;

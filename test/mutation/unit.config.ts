@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { testsLeftOut } from './groups.ts';
 import { sandboxAliases, testLimits } from './sandbox.ts';
 
-/** The unit tests, and the tests of validation, which start no server either. */
+/** Unit tests and the tests of validation, which start no server. */
 export default defineConfig({
   root: fileURLToPath(new URL('../../', import.meta.url)),
   resolve: { alias: sandboxAliases },

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const everything =
   /^(package(-lock)?\.json|vitest\.config\.ts|test\/harness\/(global-setup|environment|sequencer|tools)\.ts)$/;
 
-/** What a module starts or builds instead of importing it, as folders or files of the repository. */
+/** The folders or files of the repository that a module starts or builds without importing them. */
 const started: Readonly<Record<string, readonly string[]>> = {
   'test/harness/service-process.ts': [
     'services/front/main.ts',
@@ -23,12 +23,12 @@ const started: Readonly<Record<string, readonly string[]>> = {
   'test/integration/cli/command.ts': ['services/cli/main.ts'],
 };
 
-/** Services read no file of the repository; they only mention its docs. */
+/** Services read no files of the repository; they only mention its docs. */
 const readsFiles = (path: string) => !path.startsWith('services/');
 
 const isSource = (path: string) => /\.(?:tsx?|mts|mjs)$/.test(path);
 
-/** Paths, relative to `root`, that differ from the commit `since`, or from the last commit; untracked files included. */
+/** Returns the paths that differ from the commit `since` (by default the last commit), including untracked files, relative to `root`. */
 export async function changedFiles(root: string, since = 'HEAD'): Promise<string[]> {
   const git = async (...args: string[]) => {
     const { stdout } = await promisify(execFile)('git', args, { cwd: root, maxBuffer: 64 * 1024 * 1024 });
@@ -42,9 +42,9 @@ export async function changedFiles(root: string, since = 'HEAD'): Promise<string
 }
 
 /**
- * The test files among `tests` that a change of the files `changed` can break: those that import one of them, directly or
- * through other modules, that start a process or render a chart that contains one, or, for files that are no modules, whose
- * modules name the file or its folder. All paths are relative to `root`.
+ * Returns the files of `tests` that a change of the files `changed` can break: those that import a changed file, directly or through other
+ * modules, those that start a process or render a chart that contains one, and those whose modules mention a changed file that is not a
+ * module, or its folder. All paths are relative to `root`.
  */
 export async function affectedTests(
   root: string,
@@ -65,7 +65,7 @@ export async function affectedTests(
   for (const [path, { imports }] of modules) {
     for (const to of [...imports, ...(started[path] ?? [])]) importers.set(to, [...(importers.get(to) ?? []), path]);
   }
-  // A module that was deleted is no longer imported by what is there; what imported it was changed, too.
+  // No remaining module imports a deleted one; the modules that imported it are changed, too.
   const queue = [...isAffected.keys(), ...changed];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
     for (const importer of importers.get(path) ?? []) {
@@ -77,17 +77,17 @@ export async function affectedTests(
   return [...tests].filter((path) => isAffected.has(path));
 }
 
-/** Whether the code of a module names a file that is not a module, or one of the folders that the file is in. */
+/** Whether a module mentions a file that is not a module, or a folder that contains the file. */
 function names(source: string, file: string): boolean {
   const parents = file.split('/').slice(0, -1);
   const folders = parents.map((_, depth) => `${parents.slice(0, depth + 1).join('/')}/`);
-  // Nearly every test names these.
+  // Nearly every test mentions these folders.
   const specific = folders.filter((folder) => !['test/', 'services/', 'deploy/'].includes(folder));
   const code = source.replaceAll(/^ *(?:\/\/|\/?\*).*$/gm, '');
   return code.includes(basename(file)) || specific.some((folder) => namesFolder(code, folder));
 }
 
-/** Whether a text of the code ends with the folder, or goes on with a variable: more than that names other files only. */
+/** Whether a string in the code ends with the folder, or continues with a variable. A longer string mentions other files only. */
 function namesFolder(code: string, folder: string): boolean {
   return ["'", '`', '$', '*'].some(
     (end) => code.includes(`${folder}${end}`) || code.includes(folder.slice(0, -1) + end),

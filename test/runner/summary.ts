@@ -9,8 +9,8 @@ export interface Counts {
 }
 
 /**
- * Counts the tests of a run. A file that could not be loaded, a test that was cut off, and an error outside of all tests each
- * count as one failed test. Tests that belong to another tier do not count.
+ * Counts the tests of a run. A file that could not be loaded, an interrupted test, and an error outside of tests each count as one failed
+ * test. Tests of another tier do not count.
  */
 export function countTests(vitest: Vitest, tiers: readonly Tier[]): Counts {
   const counts = { passed: 0, failed: vitest.state.getUnhandledErrors().length, skipped: 0 };
@@ -28,7 +28,7 @@ export function countTests(vitest: Vitest, tiers: readonly Tier[]): Counts {
   return counts;
 }
 
-/** The ten files that took the longest, one line each, with their seconds of set-up and tests. */
+/** Returns the ten slowest files, one per line, with their seconds of set-up and tests. */
 export function longestFiles(vitest: Vitest, root: string): string {
   const seconds = (module: TestModule) => {
     const { duration, collectDuration, setupDuration } = module.diagnostic();

@@ -1,23 +1,22 @@
 import { glob, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The tag of tests that only `npm run test:all` runs; CONTRIBUTING has the rule. */
+/** The tag of tests that only `npm run test:all` runs; see CONTRIBUTING for the rule. */
 export const longTag = 'long';
 
-/** `fast` is what `npm test` runs, `long` what `npm run test:all` adds to it. */
+/** `npm test` runs `fast`; `npm run test:all` adds `long`. */
 export type Tier = 'fast' | 'long';
 
 /**
- * The tiers that the tests of a file belong to. The comment `@module-tag long` puts the whole file into the long tier;
- * `tags: 'long'` on a test or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts
- * the PDFs of whole pages there.
+ * Returns the tiers of the tests in a file. The comment `@module-tag long` puts the whole file into the long tier; `tags: 'long'` on a test
+ * or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts the PDFs of whole pages there.
  */
 export function tiersOf(source: string): readonly Tier[] {
   if (/^(?:\/\/| \*) @module-tag long\b/m.test(source)) return ['long'];
   return /\btags: 'long'|\bisLong: true\b|\btestCorpus\(/.test(source) ? ['fast', 'long'] : ['fast'];
 }
 
-/** All test files of the repository with their tiers, as paths relative to `root`. */
+/** Returns all test files of the repository with their tiers, as paths relative to `root`. */
 export async function testFiles(root: string): Promise<Map<string, readonly Tier[]>> {
   const files = new Map<string, readonly Tier[]>();
   for await (const path of glob('test/{unit,integration,corpus,e2e,kube,chaos,contract,fuzz}/**/*.test.ts', {

@@ -10,13 +10,13 @@ import { loadOf } from '../http-load.ts';
 const body = JSON.stringify({ url: 'https://example.com/' });
 const headers = { 'content-type': 'application/json', authorization: `Bearer ${benchKey}` };
 const slots = 2;
-/** As long as a simple page takes. The less it is, the more of a capture is the front's own time. */
+/** The render time of a simple page. With a shorter time, the front's own time is a larger share of a capture. */
 const renderMs = 250;
 const quietSeconds = 20;
 const attackers = 20;
 const attackSeconds = 60;
 
-/** What clients without a key cost a client with one: its captures while nobody else is there, and under their attack. */
+/** Measures the captures of a client with a key without an attack, and during an attack by clients without a key. */
 export async function benchAttack(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
@@ -41,14 +41,14 @@ export async function benchAttack(): Promise<void> {
   const attacked = await load(attackSeconds);
   const after = await memoryOf(front.part.pid);
 
-  printRows(`A client with a key beside ${attackers} without one that attack for ${attackSeconds} s`, [
-    { name: 'captures, quiet', result: quiet },
-    { name: 'captures, attacked', result: attacked, goal: 'p99 at most twice the quiet one' },
+  printRows(`A client with a key during an attack by ${attackers} clients without one, ${attackSeconds} s`, [
+    { name: 'captures without an attack', result: quiet },
+    { name: 'captures during the attack', result: attacked, goal: 'p99 at most twice that without an attack' },
   ]);
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(0);
   process.stdout.write(
-    `p99 ${(attacked.p99 / quiet.p99).toFixed(2)} times the quiet one. ` +
-      `Memory of the front: ${megabytes(before.now)} MB before, ${megabytes(after.most)} MB at most   goal: under 400 MB\n` +
-      `Answers to the attackers: ${JSON.stringify(attack.answers())}\n`,
+    `p99 ${(attacked.p99 / quiet.p99).toFixed(2)} times that without an attack. ` +
+      `Memory of the front: ${megabytes(before.now)} MB before, ${megabytes(after.most)} MB maximum   goal: under 400 MB\n` +
+      `Responses to the attackers: ${JSON.stringify(attack.answers())}\n`,
   );
 }

@@ -8,7 +8,7 @@ import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 import { percentilesOf } from '../http-load.ts';
 
-/** One renderer beside NATS, and two that are as far away as another coast, and as another continent. */
+/** One renderer next to NATS, and two with the round-trip times of another coast and of another continent. */
 const renderers = [
   { region: 'us-east', roundTripMs: 0 },
   { region: 'eu-west', roundTripMs: 100 },
@@ -28,11 +28,11 @@ type Answer = (typeof answers)[number];
 const html =
   '<!doctype html><title>A tiny page</title><style>body { font: 20px sans-serif }</style><p>It says little, and looks plain.';
 
-/** What distance costs: renderers beside NATS and far from it take turns, with either store and either answer. */
+/** Measures the cost of distance: renderers near NATS and far from it alternate, with both stores and both response types. */
 export async function benchDistance(): Promise<void> {
   const tools = await ensureTestTools((line) => process.stderr.write(`${line}\n`));
   process.stdout.write(
-    `\nRenderers near to NATS and far from it, ${slots} slots each, a tiny page as png: ${rounds} captures of each in turn, then ${blocks} blocks of ${capturesInBlock} in turn, from ${2 * slots} clients\n`,
+    `\nRenderers near NATS and far from it, ${slots} slots each, a tiny page as png: ${rounds} alternating captures each, then ${blocks} alternating blocks of ${capturesInBlock} captures from ${2 * slots} clients\n`,
   );
   let missed = 0;
   for (const store of stores) {
@@ -61,18 +61,18 @@ export async function benchDistance(): Promise<void> {
   if (missed > 0) process.exitCode = 1;
 }
 
-/** Prints a line for each renderer, and returns how many goals were missed. */
+/** Prints a line for each renderer, and returns the number of missed goals. */
 async function measure(fleet: Fleet, store: string, answer: Answer): Promise<number> {
   const capture = (region: Region) => postCapture(fleet, region, answer);
-  // What runs for the first time is slower.
+  // The first captures are slower.
   for (const { region } of renderers) await Promise.all(Array.from({ length: 2 * slots }, () => capture(region)));
   const times = new Map<Region, number[]>(renderers.map(({ region }) => [region, []]));
   for (let round = 0; round < rounds; round++) {
-    for (const { region } of inTurn(round)) times.get(region)?.push(await timed(() => capture(region)));
+    for (const { region } of rotated(round)) times.get(region)?.push(await timed(() => capture(region)));
   }
   const seconds = new Map<Region, number>(renderers.map(({ region }) => [region, 0]));
   for (let block = 0; block < blocks; block++) {
-    for (const { region } of inTurn(block)) {
+    for (const { region } of rotated(block)) {
       const ms = await timed(() => saturate(capturesInBlock, () => capture(region)));
       seconds.set(region, (seconds.get(region) ?? 0) + ms / 1000);
     }
@@ -83,7 +83,7 @@ async function measure(fleet: Fleet, store: string, answer: Answer): Promise<num
   for (const { region, roundTripMs } of renderers) {
     const [p50, rate] = [p50Of(region), rateOf(region)];
     const what = `${store} ${answer}, ${roundTripMs === 0 ? 'near' : `${roundTripMs} ms away`}`;
-    const line = `${what.padEnd(28)} p50 ${p50.toFixed(0).padStart(5)} ms  ${rate.toFixed(2).padStart(6)} a second`;
+    const line = `${what.padEnd(28)} p50 ${p50.toFixed(0).padStart(5)} ms  ${rate.toFixed(2).padStart(6)} per second`;
     if (roundTripMs === 0) {
       process.stdout.write(`${line}\n`);
       continue;
@@ -93,14 +93,14 @@ async function measure(fleet: Fleet, store: string, answer: Answer): Promise<num
     const failed = [roundTrips > goals.roundTrips, ratio < goals.throughput].filter(Boolean).length;
     missed += failed;
     process.stdout.write(
-      `${line}   ${roundTrips.toFixed(2)} round trips more (goal: at most ${goals.roundTrips.toFixed(1)}), ${ratio.toFixed(2)} of the throughput (goal: at least ${goals.throughput})${failed === 0 ? '' : '   MISSED'}\n`,
+      `${line}   ${roundTrips.toFixed(2)} more round trips (goal: at most ${goals.roundTrips.toFixed(1)}), ${ratio.toFixed(2)} of the throughput (goal: at least ${goals.throughput})${failed === 0 ? '' : '   MISSED'}\n`,
     );
   }
   return missed;
 }
 
-/** Nobody always comes after the same one. */
-const inTurn = (turn: number) =>
+/** The order rotates, so that a renderer does not always follow the same other one. */
+const rotated = (turn: number) =>
   renderers.map((_, index) => renderers[(index + turn) % renderers.length] ?? renderers[0]);
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -109,7 +109,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start;
 }
 
-/** Twice as many clients as slots, each of which sends its next request when the answer is there. */
+/** Runs twice as many clients as slots. Each client sends its next request after a response. */
 async function saturate(count: number, capture: () => Promise<void>): Promise<void> {
   let left = count;
   const client = async () => {
@@ -126,5 +126,5 @@ async function postCapture({ url, key }: Fleet, region: Region, responseType: An
     signal: AbortSignal.timeout(60_000),
   });
   const bytes = await response.arrayBuffer();
-  if (!response.ok) throw new Error(`a capture was answered with ${response.status}: ${Buffer.from(bytes).toString()}`);
+  if (!response.ok) throw new Error(`a capture returned ${response.status}: ${Buffer.from(bytes).toString()}`);
 }

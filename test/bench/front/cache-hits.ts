@@ -9,7 +9,7 @@ const headers = { 'content-type': 'application/json', authorization: `Bearer ${b
 const connections = 32;
 const seconds = 5;
 
-/** Cache hits of one front (one process, so one core), beside a plain fastify route that answers the same bytes. */
+/** Measures cache hits of one front (one process, so one core), and a plain fastify route that returns the same bytes. */
 export async function benchCacheHits(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
@@ -26,14 +26,14 @@ export async function benchCacheHits(): Promise<void> {
   const peer = await startPeer(parts, answer);
 
   const measure = (base: string) => loadOf({ url: base, path: '/capture', headers, body, connections, seconds });
-  // What runs for the first time is slower.
+  // The first requests are slower.
   await loadOf({ url, path: '/capture', headers, body, connections, seconds: 1 });
   const plain = await measure(peer);
   const hits = await measure(url);
   const plainAgain = await measure(peer);
   printRows(`Cache hits: ${connections} connections, ${seconds} s each`, [
     { name: 'plain fastify route', result: plain },
-    { name: 'cache hits', result: hits, goal: '5000 a second, p99 under 20 ms' },
+    { name: 'cache hits', result: hits, goal: '5000 per second, p99 under 20 ms' },
     { name: 'plain fastify route', result: plainAgain },
   ]);
   if (renderer.jobs.length !== 1) throw new Error(`${renderer.jobs.length} captures were rendered, not one`);

@@ -10,7 +10,7 @@ const seconds = 3;
 const account = 'bench';
 const limits = { tokenQuota: 1e9, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e6, maxQueued: 1e6, ...wideBytes };
 
-/** What it costs to ask whether a capture is within the limits of its account, and to give its place back. */
+/** Measures the check of an account's limits and the release of the reservation. */
 export async function benchLimitChecks(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
@@ -43,8 +43,8 @@ export async function benchLimitChecks(): Promise<void> {
       name: 'plain fastify route',
       result: await loadOf({ url: peer, path: '/', headers: {}, connections: 1, seconds }),
     },
-    { name: 'one after another', result: await measure(1), goal: 'p50 under 1 ms' },
-    { name: '50 at once', result: await measure(50) },
+    { name: 'sequential', result: await measure(1), goal: 'p50 under 1 ms' },
+    { name: '50 concurrent', result: await measure(50) },
   ];
-  printRows(`Limit checks of one account, each place given back: ${seconds} s each`, rows);
+  printRows(`Limit checks of one account, each reservation released: ${seconds} s each`, rows);
 }

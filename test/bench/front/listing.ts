@@ -11,7 +11,7 @@ const count = 100_000;
 const seconds = 3;
 const goal = 'p50 5 ms';
 
-/** GET /captures of accounts with a hundred thousand captures, one request after another. */
+/** Measures sequential requests GET /captures of accounts with 100,000 captures. */
 export async function benchListing(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
@@ -35,7 +35,7 @@ export async function benchListing(): Promise<void> {
     const rows: Row[] = [];
     if (index === 0)
       rows.push({ name: 'plain fastify route', result: await load(await startPeer(parts, answer), '/') });
-    rows.push({ name: 'the very first request', result: percentilesOf([first]) });
+    rows.push({ name: 'first request', result: percentilesOf([first]) });
     const middle = `cursor=${uuids[count / 2]}`;
     for (const [name, path] of [
       ['first page of 20', '/captures'],
@@ -43,7 +43,7 @@ export async function benchListing(): Promise<void> {
       ['page of 20 in the middle', `/captures?${middle}`],
       ['first 20 of status failed (5%)', '/captures?status=failed'],
       ['20 of status failed in the middle', `/captures?status=failed&${middle}`],
-      ['status deleted (none; 2000 looked at)', '/captures?status=deleted'],
+      ['status deleted (none; 2000 examined)', '/captures?status=deleted'],
     ] as const) {
       const isPlain = !path.includes('status');
       rows.push({ name, result: await load(url, path), ...(isPlain ? { goal } : {}) });
@@ -52,7 +52,7 @@ export async function benchListing(): Promise<void> {
   }
 }
 
-/** The headers of its requests. */
+/** Returns the headers of its requests. */
 async function openAccount(session: NatsSession, account: string, createdAt: number) {
   const key = `a-key-of-the-account-${account}`;
   await new Keys(session).put(hashKey(key), { id: account, account, name: 'bench', scopes, createdAt });

@@ -10,17 +10,17 @@ const headers = { 'content-type': 'application/json', authorization: `Bearer ${b
 const seconds = 5;
 const slots = 8;
 /**
- * A renderer that takes no time makes NATS the narrowest place: then 8 at once wait for the writes of each other's ends.
+ * A renderer that takes no time makes NATS the bottleneck: 8 concurrent captures then wait for each other's writes.
  */
 const measured = [
   { connections: 1, renderMs: 0 },
   { connections: slots, renderMs: 0 },
   { connections: slots, renderMs: 250 },
 ];
-/** The newest request lines that are looked at; a part keeps 2,000 lines. */
+/** The number of newest request lines that are read; a service process keeps 2,000 lines. */
 const linesRead = 1500;
 
-/** The front's own time per capture: all but the wait for the renderer. */
+/** Measures the front's own time of a capture: all but the wait for the renderer. */
 export async function benchOwnTime(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const session = await startQueue(parts);
@@ -36,11 +36,11 @@ export async function benchOwnTime(): Promise<void> {
   const peer = await startPeer(parts, answer);
   const load = (url: string, connections: number, time = seconds) =>
     loadOf({ url, path: '/capture', headers, body, connections, seconds: time });
-  // What runs for the first time is slower.
+  // The first captures are slower.
   await load(front.url, slots, 2);
   const rows: Row[] = [];
   for (const { connections, renderMs } of measured) {
-    const at = connections === 1 ? 'one after another' : `${connections} at once`;
+    const at = connections === 1 ? 'sequential' : `${connections} concurrent`;
     renderer.behaviour = async (job, self) => {
       if (renderMs > 0) await delay(renderMs);
       await self.complete(job);
@@ -49,12 +49,12 @@ export async function benchOwnTime(): Promise<void> {
     const own = ownTimes(front.part.logs()).slice(-Math.min(linesRead, Math.floor(whole.perSecond * seconds * 0.9)));
     rows.push({ name: `plain fastify route, ${at}`, result: await load(peer, connections, 2) });
     rows.push({ name: `captures that render in ${renderMs} ms, ${at}`, result: whole });
-    rows.push({ name: `  of that the front's own time`, result: percentilesOf(own), goal: 'p99 under 10 ms' });
+    rows.push({ name: `  front's own time`, result: percentilesOf(own), goal: 'p99 under 10 ms' });
   }
-  printRows(`Captures by a renderer without a browser: ${seconds} s each`, rows);
+  printRows(`Captures with a renderer without a browser: ${seconds} s each`, rows);
 }
 
-/** From the log: the own time of each answered capture, in milliseconds. */
+/** Returns the own time of each completed capture request in the log, in milliseconds. */
 function ownTimes(log: string): number[] {
   return log
     .split('\n')

@@ -13,7 +13,7 @@ import { ServiceProcess } from '../../harness/service-process.ts';
 import { until } from '../../harness/until.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
-/** The key of the account `demo` in every front that is measured. */
+/** The key of the account `demo` in every measured front. */
 export const benchKey = 'a-key-for-measuring-only';
 
 export interface BenchFront {
@@ -21,12 +21,12 @@ export interface BenchFront {
   readonly part: ServiceProcess;
 }
 
-/** A provisioned nats-server with a data folder of its own, and a connection to it. */
+/** Starts a provisioned nats-server with a new data folder, and connects to it. */
 export async function startQueue(parts: AsyncDisposableStack): Promise<NatsSession> {
   return (await startBenchNats(parts)).session;
 }
 
-/** As {@link startQueue}, with the process of the server; `config`: further lines of its configuration. */
+/** Like {@link startQueue}, with the process id of the server. `config` contains additional lines of its configuration. */
 export async function startBenchNats(
   parts: AsyncDisposableStack,
   config = '',
@@ -54,7 +54,7 @@ export async function startBenchNats(
   return { session, pid: nats.process.pid };
 }
 
-/** A front as a process of its own. */
+/** Starts a front as a separate process. */
 export async function startFront(
   parts: AsyncDisposableStack,
   natsUrl: string,
@@ -75,7 +75,7 @@ export async function startFront(
   return { url: `http://127.0.0.1:${port}`, part: front };
 }
 
-/** The peer, which answers every request with that JSON; its address. */
+/** Starts the peer, which returns this JSON for every request; resolves to its address. */
 export async function startPeer(parts: AsyncDisposableStack, answer: string): Promise<string> {
   let address = '';
   const peer = await startProcess({

@@ -1,7 +1,7 @@
 import fastify from 'fastify';
 import process from 'node:process';
 
-/** The peer: a route that answers the same body to everything and does nothing else. It prints its address. */
+/** The peer: a route that returns the same body for every request. Prints its address. */
 const app = fastify();
 const answer = JSON.parse(process.argv[2] ?? '{}') as unknown;
 app.route({ method: ['GET', 'POST'], url: '/*', handler: async () => answer });

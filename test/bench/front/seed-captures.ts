@@ -5,10 +5,10 @@ import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { firstUuidOf } from '@webcapture/shared/captures/uuid.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
-/** Publishes under way at once. */
+/** Number of concurrent publishes. */
 const pipelined = 2000;
 
-/** Records of ended captures, spread evenly between two times (Unix ms); one in twenty has failed. Their uuids. */
+/** Writes records of ended captures, spread evenly between two times (Unix ms); one in 20 has failed. Returns their UUIDs. */
 export async function seedCaptures(
   { js }: NatsSession,
   seed: { readonly account: string; readonly count: number; readonly from: number; readonly until: number },

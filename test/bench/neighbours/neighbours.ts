@@ -8,21 +8,21 @@ import { hostileNeighbours, type HostilePage } from '../../harness/hostile-neigh
 import { removeFolder } from '../../harness/temp-folder.ts';
 import { ensureTestTools } from '../../harness/tools.ts';
 
-/** Before anything is measured. */
+/** Duration of the warm-up. */
 const warmUpMs = 10_000;
-/** How long small captures are taken, alone and then beside each page. */
+/** Duration of the measurement of small captures, alone and then next to each page. */
 const measuredMs = 5000;
 const goal = 2;
 
 interface Captures {
-  /** Milliseconds of each. */
+  /** Milliseconds of each capture. */
   readonly times: readonly number[];
   readonly failed: number;
 }
 
 /**
- * Small captures by the whole service, beside one hostile page after the other, and alone just before each. What they take
- * beside it is told by what all those alone took until then: of a few dozen, the 99th percentile is the slowest one.
+ * Measures small captures of the whole service, alone and then next to each hostile page. Compares the times with those of all captures
+ * alone so far, because the 99th percentile of a few dozen is the slowest one.
  */
 export async function benchNeighbours({ only }: { readonly only: string | undefined }): Promise<void> {
   await using parts = new AsyncDisposableStack();
@@ -37,7 +37,7 @@ export async function benchNeighbours({ only }: { readonly only: string | undefi
     process.stdout.write(
       `${cells.map((cell, index) => (index === 0 ? String(cell).padEnd(width) : String(cell).padStart(13))).join(' ')}\n`,
     );
-  row(['Small captures beside', 'alone', 'beside', 'times (p99)', 'failed', 'the page']);
+  row(['Small captures next to', 'alone', 'next to it', 'ratio (p99)', 'failed', 'the page']);
   const alone: number[] = [];
   for (const page of hostileNeighbours.filter(({ name }) => name.includes(only ?? ''))) {
     alone.push(...(await measure(fleet)).times);
@@ -56,7 +56,7 @@ export async function benchNeighbours({ only }: { readonly only: string | undefi
     ]);
   }
   process.stdout.write(
-    `ms, p50 / p99 of ${measuredMs / 1000} s; goal: none fails, p99 at most ${goal} times that alone\n`,
+    `ms, p50 / p99 of ${measuredMs / 1000} s; goal: no failure, p99 at most ${goal} times the p99 alone\n`,
   );
 }
 
@@ -84,7 +84,7 @@ function percentile(times: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
 }
 
-/** Its error code, or `completed`. */
+/** Returns the error code of the capture, or `completed`. */
 async function capture({ url, key }: Fleet, body: object): Promise<string> {
   const response = await fetch(`${url}/capture`, {
     method: 'POST',

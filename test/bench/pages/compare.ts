@@ -1,14 +1,14 @@
 import sharp from 'sharp';
 import type { SlowScroll } from './slow-scroll.ts';
 
-/** Pictures are compared at this width: a few pixels of shift and the edges of letters do not count then. */
+/** Pictures are compared at this width, at which a shift of a few pixels and the edges of letters do not count. */
 const compareWidth = 160;
-/** Of 255: channels further apart than this differ. */
+/** Channels (0 to 255) with a larger difference differ. */
 const maxDrift = 48;
 
 /**
- * The share of the pixels that differ between a capture and what a person has seen, from 0 to 1; what only one of them has
- * below the other's end counts too, and what fixed elements cover does not.
+ * Returns the share of pixels that differ between a capture and what a person has seen, from 0 to 1. Includes the rows that only the taller
+ * picture has, and excludes the areas that fixed elements cover.
  */
 export async function differenceOf(png: Buffer, seen: SlowScroll): Promise<number> {
   const pixels = async (bytes: Buffer) => {

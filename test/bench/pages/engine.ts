@@ -5,7 +5,7 @@ import { loadBlocker } from '../../../services/renderer/blocking/blocker.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { startRenderEngine, type RenderEngine } from '../../../services/renderer/page/engine.ts';
 
-/** An engine of one slot on a real browser, whose captures may go to this machine only. */
+/** Starts an engine with one slot and a real browser. Its captures can reach only this machine. */
 export async function startBenchEngine(
   parts: AsyncDisposableStack,
   tools: { readonly headlessShell: string; readonly chromium: string; readonly sandbox: 'on' | 'off' },

@@ -7,11 +7,11 @@ import { cacheDirOf } from '../../../deploy/tools/cache-dir.ts';
 
 const run = promisify(execFile);
 
-/** The registry may be slow, and packages of pages are large. */
+/** The registry may be slow, and these packages are large. */
 const fetchTimeoutMs = 120_000;
 
 /**
- * The folder of a package of exactly this version, as it was published; fetched once, by npm, and kept in the cache.
+ * Returns the folder of exactly this version of a package, as it was published. npm fetches it once, and it stays in the cache.
  *
  * @param specifier `name@version`
  */

@@ -25,8 +25,7 @@ const kinds: readonly { readonly name: Shown['kind']; readonly options: Partial<
 ];
 
 /**
- * Captures pages that nobody here wrote, beside what a person sees of them who scrolls slowly, and writes them to a folder
- * to be looked through.
+ * Captures third-party pages, compares them with what a person sees who scrolls slowly, and writes both to a folder as a gallery.
  *
  * @param only pages whose package or path contains this
  */
@@ -60,7 +59,7 @@ export async function benchPages({ only = '' }: { readonly only?: string | undef
       await writeGallery(join(folder, 'index.html'), shown);
     }
   }
-  say(`Look through ${join(folder, 'index.html')}`);
+  say(`The gallery is ${join(folder, 'index.html')}`);
 }
 
 interface Asked {

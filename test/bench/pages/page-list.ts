@@ -1,12 +1,12 @@
-/** Pages that were made by others, in packages that npm fetches by their exact version. */
+/** Third-party pages in packages of an exact version, which npm fetches. */
 export interface GalleryPackage {
   readonly specifier: string;
   readonly paths: readonly string[];
-  /** What the package leaves out of what its pages ask for, by path. */
+  /** Files that the pages need and the package does not contain, by path. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** In place of the script that the tests of UIkit are built with. */
+/** Replaces the script with which the tests of UIkit are built. */
 const uikitTest =
   `document.write('<link rel="stylesheet" href="../dist/css/uikit.min.css"><script src="../dist/js/uikit.js"></' + 'script>` +
   `<script src="../dist/js/uikit-icons.js"></' + 'script>');\n`;

@@ -1,18 +1,18 @@
 import type { Page } from 'playwright';
 import sharp from 'sharp';
 
-/** A person takes a look at each place before going on, in milliseconds. */
+/** The time for which a person looks at each position, in milliseconds. */
 const lookMs = 400;
-/** Half a viewport at a time: what comes into sight at the edge is shown from its middle. */
+/** Half a viewport per step, so that content that appears at the edge is captured in the middle. */
 const stepShare = 0.5;
-/** Pages that grow without end are followed so far, in CSS pixels. */
+/** The height to which endless pages are scrolled, in CSS pixels. */
 const maxHeight = 20_000;
 
-/** What a person has seen of a page, put together. */
+/** The combined picture of what a person has seen of a page. */
 export interface SlowScroll {
   readonly png: Buffer;
   readonly height: number;
-  /** The areas that fixed elements took up in the viewport at each station, in pixels of the picture. */
+  /** The boxes of fixed elements in the viewport at each position, in pixels of the picture. */
   readonly fixed: readonly {
     readonly x: number;
     readonly y: number;
@@ -22,13 +22,13 @@ export interface SlowScroll {
 }
 
 /**
- * Looks at a page as a person does who scrolls slowly, and puts together what was in the middle of the viewport at each
- * place: what a capture of the whole page is held against.
+ * Scrolls through a page slowly, as a person does, and combines the middle of the viewport at each position. The result is the reference
+ * for a capture of the whole page.
  */
 export async function scrollSlowly(page: Page): Promise<SlowScroll> {
   const { width, height: viewHeight } = page.viewportSize() ?? { width: 1280, height: 720 };
   const step = Math.floor(viewHeight * stepShare);
-  // To the end and back once, so that lists and lazy images are as tall as they become.
+  // Scrolls to the end and back first, so that lists and lazy images have their final height.
   for (let y = 0; y < (await heightOf(page)); y += step) {
     await scrollTo(page, y);
     await page.waitForTimeout(lookMs / 3);
@@ -63,7 +63,7 @@ function heightOf(page: Page): Promise<number> {
   }, maxHeight);
 }
 
-/** @returns where the page is then */
+/** Returns the scroll position of the page. */
 function scrollTo(page: Page, y: number): Promise<number> {
   return page.evaluate((top) => {
     document.scrollingElement?.scrollTo({ top, behavior: 'instant' });

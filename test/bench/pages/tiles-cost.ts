@@ -8,27 +8,29 @@ import { startBenchEngine } from './engine.ts';
 const rounds = 9;
 const captureTimeoutMs = 60_000;
 const viewport = { width: 1280, height: 800, deviceScaleFactor: 1 } as const;
-/** One that Chromium encodes whole, and one whose picture is put together in both ways. */
+/** The first page is encoded by Chromium as a whole, the second is joined from several pictures with both strategies. */
 const sectionCounts = [30, 55] as const;
 const goal = 2.5;
 
-/** What a page costs that is taken in tiles, and the same page with scenes that are too narrow for that, in alternation. */
+/** Measures a page that is captured in tiles, and the same page with scenes that are too narrow for tiles, in alternation. */
 export async function benchTilesCost(): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const say = (line: string) => process.stdout.write(`${line}\n`);
   const engine = await startBenchEngine(parts, await ensureTestTools(say));
-  say(`Tiles of grown: p50 of ${rounds} captures each as png at ${viewport.width} x ${viewport.height}, taking turns`);
+  say(
+    `Tiles compared with a grown viewport: p50 of ${rounds} alternating captures each, png, ${viewport.width} x ${viewport.height}`,
+  );
   for (const sections of sectionCounts) {
     const times = { grown: [] as number[], tiles: [] as number[] };
     let height = 0;
-    // What runs for the first time is slower.
+    // The first captures are slower.
     for (let round = -1; round < rounds; round += 1) {
       for (const strategy of ['grown', 'tiles'] as const) {
         const begun = performance.now();
         const rendering = await capture(engine, pageOf(sections, strategy === 'tiles'));
         const ms = performance.now() - begun;
         if (rendering.report.strategy !== strategy)
-          throw new Error(`the page was taken as ${rendering.report.strategy}`);
+          throw new Error(`the strategy of the page was ${rendering.report.strategy}`);
         height = rendering.height;
         if (round >= 0) times[strategy].push(ms);
       }
@@ -49,7 +51,7 @@ function capture(engine: RenderEngine, html: string) {
   });
 }
 
-/** Text and coloured boxes, and fixed boxes that come and go with the scroll position; a film is a page in which they are wide. */
+/** Returns a page with text, coloured boxes, and fixed boxes that appear depending on the scroll position. They are wide if `isFilm` is set. */
 function pageOf(sections: number, isFilm: boolean): string {
   const section = (index: number) =>
     `<section style="background:hsl(${index * 40} 60% 90%)"><h2>Part ${index}</h2><p>${'The quick brown fox jumps over the lazy dog. '.repeat(30)}</p></section>`;

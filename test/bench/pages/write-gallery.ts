@@ -1,26 +1,26 @@
 import { writeFile } from 'node:fs/promises';
 import type { Rendering } from '../../../services/renderer/page/engine.ts';
 
-/** What became of one page in one kind of capture. */
+/** The result of one page in one kind of capture. */
 export interface Shown {
   readonly page: string;
   readonly kind: 'desktop' | 'mobile' | 'A4';
   readonly failure?: string;
   readonly file?: string;
-  /** In CSS pixels, of a pdf of its first page. */
+  /** In CSS pixels; of a PDF the height of its first page. */
   readonly height?: number;
   readonly ms?: number;
   readonly report?: Rendering['report'];
-  /** What a person sees who scrolls slowly. */
+  /** The picture that a person sees who scrolls slowly. */
   readonly reference?: string;
   readonly seenHeight?: number;
-  /** The share of the pixels that differ, from 0 to 1. */
+  /** The share of pixels that differ, from 0 to 1. */
   readonly difference?: number;
 }
 
 const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 
-/** Writes one document with all pages, the most different first, each capture beside what a person sees. */
+/** Writes a document with all pages, those with the largest difference first, each capture next to its reference. */
 export async function writeGallery(path: string, shown: readonly Shown[]): Promise<void> {
   const sorted = shown.toSorted((a, b) => (b.difference ?? 0) - (a.difference ?? 0));
   const rows = sorted.map(({ page, kind, failure, file, height, ms, report, reference, seenHeight, difference }) => {

@@ -24,14 +24,14 @@ const goalPerSecond = 2000;
 export interface ExpiryRate {
   readonly captures: number;
   readonly perSecond: number;
-  /** Of the process of the leader, for each: on a busy machine it tells more than the rate. */
+  /** Processor time of the leader for each expiry: on a busy machine it is more reliable than the rate. */
   readonly cpuMs: number;
   readonly goal: number;
 }
 
 /**
- * Has the leader's sweep end captures whose time is over: a real server for the records and the index, and our client of
- * a bucket before a process that answers each removal after 50 ms.
+ * Runs the leader's expiry sweep on captures past their expiry. A real server has the records and the index; the bucket is a separate
+ * process that answers each removal after 50 ms.
  */
 export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
   await using parts = new AsyncDisposableStack();
@@ -77,7 +77,7 @@ export async function measureExpiries(captures = 20_000): Promise<ExpiryRate> {
   };
 }
 
-/** A process of its own: its work is not the leader's. */
+/** A separate process, so that its processor time does not count for the leader. */
 async function startSlowBucket(parts: AsyncDisposableStack): Promise<string> {
   let address = '';
   const bucket = await startProcess({

@@ -1,6 +1,6 @@
 import process from 'node:process';
 
-/** Prints measured numbers, those with a goal beside it, and counts the goals that were missed. */
+/** Prints measured numbers, some with a goal, and counts the missed goals. */
 export class Goals {
   missed = 0;
 
@@ -8,7 +8,7 @@ export class Goals {
     process.stdout.write(`\n${text}\n`);
   }
 
-  /** A number without a goal. */
+  /** Prints a number without a goal. */
   note(what: string, value: string): void {
     process.stdout.write(`${row(what, value)}\n`);
   }
@@ -29,5 +29,5 @@ export class Goals {
 
 const row = (what: string, value: string) => `  ${what.padEnd(58)} ${value.padStart(12)}`;
 
-/** As exact as it is of use. */
+/** Rounds to a useful precision. */
 export const round = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(2));

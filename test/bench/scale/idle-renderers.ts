@@ -9,18 +9,18 @@ import { startController } from './service.ts';
 
 const renderers = 100;
 const slots = 4;
-/** Requests wait at the server for a minute and are renewed then: one whole turn is looked at. */
+/** Pull requests wait at the server for a minute and are then renewed: this measures a whole period. */
 const measuredMs = 62_000;
 const settlingMs = 10_000;
 const goal = 0.2;
 
-/** What renderers ask of NATS while there is nothing to do. */
+/** Measures the pull requests of renderers while there are no jobs. */
 export async function benchIdleRenderers(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const monitoring = await freePort();
   const { session } = await startBenchNats(parts, `http: "127.0.0.1:${monitoring}"\n`);
   const url = session.nc.getServer();
-  // Its leader tells renderers now and then where jobs wait.
+  // The leader regularly reports to renderers which queues have jobs.
   await startController(parts, url);
   const subscriptions = async () => {
     const response = await fetch(`http://127.0.0.1:${monitoring}/varz`);
@@ -42,6 +42,6 @@ export async function benchIdleRenderers(goals: Goals): Promise<void> {
   await sleep(measuredMs);
   counting.unsubscribe();
   goals.title(`${renderers} idle renderers of ${slots} slots, over ${measuredMs / 1000} s`);
-  goals.atMost('pull requests a second of each', requests / renderers / (measuredMs / 1000), goal);
-  goals.note('subscriptions of each, of the client’s own among them', each.toFixed(1));
+  goals.atMost('pull requests per second and renderer', requests / renderers / (measuredMs / 1000), goal);
+  goals.note('subscriptions per renderer, including those of the NATS client', each.toFixed(1));
 }

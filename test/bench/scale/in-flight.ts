@@ -14,14 +14,14 @@ import { wideBytes } from '../../harness/limits.ts';
 
 const inFlight = 5000;
 const maxInFlight = 10_000;
-/** With so many allowed the cap is near: reservations are named then, as many as may be, and releases written at once. */
+/** With this limit the account is near it: as many reservations as possible are named, and releases are written at once. */
 const nearlyAll = inFlight + 500;
 const slots = 100;
 const checks = 500;
 const maxValueBytes = 64 * 1024;
 const maxRatio = 1.5;
 
-/** One account with thousands of captures in flight: all of them end well, and it costs no more to admit another one. */
+/** Measures an account with thousands of captures in flight: all must complete, and the cost of an admission must not grow. */
 export async function benchInFlight(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const { session, front } = await startService(parts, { maxInFlight }, { WEBCAPTURE_QUEUE_TIMEOUT: '300' });
@@ -29,21 +29,21 @@ export async function benchInFlight(goals: Goals): Promise<void> {
   const nearCap = await timeAdmissions(session, nearlyAll);
   const renderer = new StandInRenderer(session, 'us-east');
   const held = Promise.withResolvers<void>();
-  // Some jobs are held by the renderer, all others wait in the queue: both are in flight.
+  // The renderer holds some jobs, and the others wait in the queue: both are in flight.
   renderer.behaviour = async (job, self) => {
     await held.promise;
     await self.complete(job);
   };
   await renderer.start(slots);
   parts.defer(() => renderer.stop());
-  // Else its jobs would never end, should something fail before.
+  // Without this, the jobs would never end if something fails earlier.
   parts.defer(() => held.resolve());
 
   const statuses = new Map<string, number>();
   const captures: Promise<void>[] = [];
   for (let number = 0; number < inFlight; number++) {
     captures.push(capture(front, number).then((status) => void statuses.set(status, (statuses.get(status) ?? 0) + 1)));
-    // As fast as they can be taken in: a front that is overloaded turns requests away.
+    // An overloaded front refuses requests, so they are sent as fast as it accepts them.
     if (number % 50 === 49) await inFlightAtFront(front, captures.length - 500);
   }
   await inFlightAtFront(front, inFlight);
@@ -55,20 +55,20 @@ export async function benchInFlight(goals: Goals): Promise<void> {
   const seconds = (performance.now() - start) / 1000;
 
   goals.title(`One account with ${inFlight} captures in flight, ${maxInFlight} allowed`);
-  goals.atLeast('in flight at once', accepted, inFlight);
+  goals.atLeast('in flight concurrently', accepted, inFlight);
   goals.atLeast('completed', statuses.get('200') ?? 0, inFlight);
   const others = [...statuses].filter(([status]) => status !== '200').map(([status, count]) => `${count} × ${status}`);
-  if (others.length > 0) goals.note('other answers', others.join(', '));
-  goals.note('completed a second, by a renderer that takes no time', round(inFlight / seconds));
-  goals.atMost('its value `limit.<account>`', valueBytes, maxValueBytes, ' B');
+  if (others.length > 0) goals.note('other responses', others.join(', '));
+  goals.note('completed per second, by a renderer that takes no time', round(inFlight / seconds));
+  goals.atMost('size of the value `limit.<account>`', valueBytes, maxValueBytes, ' B');
 
-  goals.note('an admission and its release, p50, none in flight', `${round(admission.none)} ms`);
+  goals.note('admission and release, p50, none in flight', `${round(admission.none)} ms`);
   goals.note(`the same with ${inFlight} in flight`, `${round(admission.many)} ms`);
   goals.atMost('ratio', admission.many / admission.none, maxRatio);
-  goals.note(`the same where ${nearlyAll} are allowed, so that the cap is near`, `${round(nearCap.many)} ms`);
+  goals.note(`the same with ${nearlyAll} allowed, near the limit`, `${round(nearCap.many)} ms`);
 }
 
-/** The status, with the error code if there is one. Whoever is turned away by a front that is overloaded tries again. */
+/** Returns the status, with the error code if there is one. Retries while the front is overloaded. */
 async function capture({ url }: BenchFront, number: number): Promise<string> {
   for (let status = await post(url, number); ; status = await post(url, number)) {
     if (status !== '429 QUEUE_FULL') return status;
@@ -102,8 +102,8 @@ async function limitBytes({ jsm }: NatsSession, account: string): Promise<number
 }
 
 /**
- * Of one process, as a front is, with an account that has captures in flight and one that has none, in turn. Both are
- * admitted one after another, without HTTP around it.
+ * Measures admissions in this process, as in a front, for an account with captures in flight and one without, in alternation. The
+ * admissions are sequential and without HTTP.
  */
 async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ none: number; many: number }> {
   const usage = new AccountUsage(session);
@@ -139,7 +139,7 @@ async function timeAdmissions(session: NatsSession, allowed: number): Promise<{ 
   for (let check = 0; check < checks; check++) {
     await timed(times.none, quiet);
     await timed(times.many, busy);
-    // Releases go along with the next admission, or are written after a while.
+    // A release is written with the next admission, or after a delay.
     if (check % 50 === 0) await sleep(300);
   }
   return { none: percentilesOf(times.none).p50, many: percentilesOf(times.many).p50 };

@@ -21,16 +21,16 @@ const goal = 1.2;
 const processes = ['front', 'controller', 'nats-server'] as const;
 type Costs = Readonly<Record<(typeof processes)[number], number>>;
 
-/** CPU milliseconds, by process. */
+/** CPU milliseconds by process. */
 interface Measured {
-  /** A second without captures. */
+  /** Per second without captures. */
   readonly idle: Costs;
-  /** A capture, beyond what runs without captures as well. */
+  /** Per capture, without the idle share. */
   readonly capture: Costs;
   readonly perSecond: number;
 }
 
-/** What a capture costs the processes while one pod is there, and while thousands are: in turn, so that both meet the same machine. */
+/** Measures the processor time of a capture with one pod and with thousands, in alternation on the same machine. */
 export async function benchManyPods(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const service = await startService(parts, { maxInFlight: 1000 });
@@ -39,7 +39,7 @@ export async function benchManyPods(goals: Goals): Promise<void> {
   await renderer.start(slots);
   parts.defer(() => renderer.stop());
   await until('the first capture', () => ask(front, '/capture', { url: 'https://example.com/' }));
-  // What runs for the first time is slower.
+  // The first captures are slower.
   await load(service, 2 * seconds);
   const few: Measured[] = [];
   const many: Measured[] = [];
@@ -52,7 +52,7 @@ export async function benchManyPods(goals: Goals): Promise<void> {
     many.push(await measure(service));
     heartbeats += (fleet.sent() - sent) / ((performance.now() - start) / 1000) / rounds;
     fleet.stop();
-    // Until their heartbeats have expired.
+    // Waits until the heartbeats have expired.
     await sleep(15_000);
   }
   const ratios = few.map(({ capture }, index) => (many[index]?.capture.front ?? Number.NaN) / capture.front);
@@ -66,16 +66,19 @@ export async function benchManyPods(goals: Goals): Promise<void> {
     for (const process of processes) {
       const idle = median(measured.map((each) => each.idle[process]));
       const capture = median(measured.map((each) => each.capture[process]));
-      goals.note(`${process}, ${name}`, `${round(capture)} ms a capture, ${round(idle)} ms a second without captures`);
+      goals.note(
+        `${process}, ${name}`,
+        `${round(capture)} ms per capture, ${round(idle)} ms per second without captures`,
+      );
     }
   }
   goals.note(
-    'captures a second, one pod and many',
+    'captures per second, one pod and many',
     `${round(median(few.map((each) => each.perSecond)))}, ${round(median(many.map((each) => each.perSecond)))}`,
   );
-  goals.note('heartbeats a second', round(heartbeats));
+  goals.note('heartbeats per second', round(heartbeats));
   goals.note('ratios of the rounds', ratios.map(round).join(', '));
-  goals.atMost('the front’s CPU of a capture, many pods against one', median(ratios), goal);
+  goals.atMost('ratio of the front’s CPU per capture, many pods to one', median(ratios), goal);
 }
 
 async function measure(service: BenchService): Promise<Measured> {
@@ -92,7 +95,7 @@ async function measure(service: BenchService): Promise<Measured> {
   return { idle, capture, perSecond: captures / loadSeconds };
 }
 
-/** How many captures there were. */
+/** Returns the number of captures. */
 async function load({ front }: BenchService, forSeconds: number): Promise<number> {
   const start = performance.now();
   const { perSecond } = await loadOf({
@@ -121,7 +124,7 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Every pod at its time within the interval. */
+/** Sends the heartbeats of all pods, spread over the interval. */
 function startHeartbeats(session: NatsSession) {
   const headers = natsHeaders();
   headers.set('Nats-TTL', '10s');
@@ -144,7 +147,7 @@ function startHeartbeats(session: NatsSession) {
   const start = performance.now();
   const timer = setInterval(() => {
     const due = Math.floor(((performance.now() - start) / heartbeatIntervalMs) * pods);
-    // After a pause of this process each pod says no more than its newest word.
+    // After a pause of this process, each pod sends only its newest heartbeat.
     sent = Math.max(sent, due - pods);
     for (; sent < due; sent++) {
       const message = messages[sent % pods];

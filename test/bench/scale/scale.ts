@@ -18,7 +18,7 @@ const parts = {
 
 export const scaleParts: readonly string[] = Object.keys(parts);
 
-/** What the service costs where it is large, each number beside its goal. `only`: one of {@link scaleParts}, or all. */
+/** Measures the costs of a large service against goals. `only` is one of {@link scaleParts}; without it, all are measured. */
 export async function benchScale(only?: string): Promise<void> {
   const goals = new Goals();
   for (const [name, measure] of Object.entries(parts)) {
@@ -30,15 +30,15 @@ export async function benchScale(only?: string): Promise<void> {
 
 async function benchMemory(goals: Goals): Promise<void> {
   const { captures, record, total, totalWithSchedule, goal } = await measureStoredCaptureMemory();
-  goals.title(`NATS memory for each of ${captures} stored captures`);
+  goals.title(`NATS memory per capture, with ${captures} stored captures`);
   goals.note('the record alone', `${record} B`);
-  goals.note('with a schedule for it', `${totalWithSchedule} B`);
-  goals.atMost('with its expiry', total, goal, ' B');
+  goals.note('with a message schedule', `${totalWithSchedule} B`);
+  goals.atMost('with its expiry entry', total, goal, ' B');
 }
 
 async function benchExpiries(goals: Goals): Promise<void> {
   const { perSecond, cpuMs, goal } = await measureExpiries();
-  goals.title('Expiries with a bucket that takes 50 ms for each');
-  goals.note('the leader’s CPU for each', `${cpuMs.toFixed(2)} ms`);
-  goals.atLeast('a second', perSecond, goal);
+  goals.title('Expiries with a bucket that takes 50 ms per removal');
+  goals.note('the leader’s CPU per expiry', `${cpuMs.toFixed(2)} ms`);
+  goals.atLeast('expiries per second', perSecond, goal);
 }

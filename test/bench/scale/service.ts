@@ -9,7 +9,7 @@ import { benchKey, startBenchNats, startFront, type BenchFront } from '../front/
 /** The account of {@link benchKey}. */
 export const benchAccount = 'demo';
 
-/** One of each, as processes of their own; whoever measures brings the renderers. */
+/** One process of each service, without renderers, which the benchmark adds. */
 export interface BenchService {
   readonly session: NatsSession;
   readonly natsPid: number;
@@ -17,7 +17,7 @@ export interface BenchService {
   readonly controller: ServiceProcess;
 }
 
-/** Starts nats-server, controller and front; `limits` differ from those of a preset key's account. No test captures run. */
+/** Starts nats-server, controller and front. `limits` override those of the account of a preset key. No canaries run. */
 export async function startService(
   parts: AsyncDisposableStack,
   limits: Partial<AccountLimits> = {},
@@ -53,7 +53,7 @@ export async function startController(parts: AsyncDisposableStack, natsUrl: stri
   return controller;
 }
 
-/** Sends a request to the front; throws on any answer but a 200. */
+/** Sends a request to the front. Throws for any response but a 200. */
 export async function ask(front: BenchFront, path: string, body?: object): Promise<{ data: Record<string, unknown> }> {
   const response = await fetch(`${front.url}${path}`, {
     method: body === undefined ? 'GET' : 'POST',
@@ -65,6 +65,6 @@ export async function ask(front: BenchFront, path: string, body?: object): Promi
     signal: AbortSignal.timeout(300_000),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text}`);
   return JSON.parse(text) as { data: Record<string, unknown> };
 }

@@ -2,10 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import process from 'node:process';
 
-/** What a bucket takes to remove an object. */
+/** The time that a bucket takes to remove an object. */
 const removalMs = 50;
 
-/** A process that answers as a bucket does whose every call takes its time, and prints its address. It keeps nothing. */
+/** A process that responds like a slow bucket, stores nothing, and prints its address. */
 const server = createServer((request, response) => {
   request.resume();
   setTimeout(() => response.writeHead(request.method === 'DELETE' ? 204 : 404).end(), removalMs);

@@ -13,30 +13,30 @@ import { startBenchNats } from '../front/parts.ts';
 
 const dayMs = 86_400_000;
 
-/** The most memory of the server that a stored capture may take. */
+/** The maximum server memory of a stored capture, in bytes. */
 const goalBytes = 450;
 
-/** Memory of the server for each stored capture, in bytes. */
+/** Server memory per stored capture, in bytes. */
 export interface StoredCaptureMemory {
   readonly captures: number;
-  /** Of the record alone: its subject. */
+  /** Of the record alone, which is mainly its subject. */
   readonly record: number;
-  /** Of the record and of what finds it when its time is over. */
+  /** Of the record and its expiry entry. */
   readonly total: number;
-  /** Of the record and a message schedule, as it was before. */
+  /** Of the record and a message schedule, for comparison. */
   readonly totalWithSchedule: number;
   readonly goal: number;
 }
 
 /**
- * Writes completed captures and what has each expire, and reads how much the heap of the server has grown for good (after
- * a collection). The captures expire over two days, as those of a service with lifetimes of a day and of a week do.
+ * Writes completed captures with their expiry entries, and measures the permanent growth of the server's heap (after a garbage collection).
+ * The captures expire over two days, as in a service with lifetimes of a day and of a week.
  */
 export async function measureStoredCaptureMemory(captures = 100_000): Promise<StoredCaptureMemory> {
   await using parts = new AsyncDisposableStack();
   const profPort = await freePort();
   const { session } = await startBenchNats(parts, `prof_port: ${profPort}\n`);
-  // Names of messages are kept for the window for duplicates, however many captures are stored: not what is measured.
+  // The server keeps message ids for the duplicate window, independent of the number of stored captures: the window is short here.
   const { config } = await session.jsm.streams.info(streamNames.expiry);
   await session.jsm.streams.update(streamNames.expiry, { ...config, duplicate_window: nanos(1000) });
   const heap = () => heapOf(profPort);
@@ -85,16 +85,16 @@ async function writeAll(records: readonly CaptureRecord[], write: (record: Captu
   await Promise.all(Array.from({ length: 200 }, serve));
 }
 
-/** A publish after the window has the server forget what came before it. */
+/** Publishes after the duplicate window, so that the server forgets earlier message ids. */
 async function windowToPass(session: NatsSession): Promise<void> {
   await sleep(2500);
   await session.js.publish('expiry.19700101', 'a.b.0', { msgID: 'last' });
   await sleep(1500);
 }
 
-/** Bytes of the heap that are in use, once nothing more is to be written and what can be freed is. */
+/** Returns the used bytes of the heap after all writes and a garbage collection. */
 async function heapOf(profPort: number): Promise<number> {
-  // Blocks of messages stay in the server's caches for ten seconds after they were used last.
+  // Message blocks stay in the server's caches for 10 s after their last use.
   await sleep(12_000);
   let text = '';
   for (let round = 0; round < 3; round++) {

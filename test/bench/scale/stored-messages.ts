@@ -7,14 +7,14 @@ import { ask, startService } from './service.ts';
 import { round, type Goals } from './goals.ts';
 
 const captures = 50;
-/** Captures of an account that are some time apart. */
+/** The number of captures with a pause between them. */
 const alone = 5;
 const goal = 8;
 
-/** Less than a part of the embedded store: such a file is a part and a head. */
+/** Less than a part of the embedded store: such a file consists of a part and a head. */
 const fileBytes = 100_000;
 
-/** What each stream gets of a capture. */
+/** The content that each stream gets for a capture. */
 const contents: Readonly<Record<string, string>> = {
   [streamNames.db]: 'record and usage',
   [streamNames.live]: 'reservation',
@@ -25,10 +25,10 @@ const contents: Readonly<Record<string, string>> = {
   [streamNames.tasks]: 'guards of the job',
 };
 
-/** Stored so far, by stream. */
+/** Messages and bytes stored so far, by stream. */
 type Stored = ReadonlyMap<string, { readonly messages: number; readonly bytes: number }>;
 
-/** Messages that JetStream stores for a capture: each is a write to a disk, on three nodes to three. */
+/** Measures the messages that JetStream stores for a capture: each is a disk write, with three nodes on three disks. */
 export async function benchStoredMessages(goals: Goals): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const { session, front } = await startService(parts);
@@ -36,14 +36,14 @@ export async function benchStoredMessages(goals: Goals): Promise<void> {
   renderer.bytes = Buffer.alloc(fileBytes, 'x');
   await renderer.start();
   parts.defer(() => renderer.stop());
-  const own = watchOwn(session);
+  const counted = countMessages(session);
   const interactive = async (number: number) => {
     const { data } = await ask(front, '/capture', { url: `https://example.com/${number}` });
-    own.uuids.push(String(data['uuid']));
+    counted.uuids.push(String(data['uuid']));
   };
   const background = async (number: number) => {
     const { data } = await ask(front, '/capture', { url: `https://example.com/${number}`, background: true });
-    own.uuids.push(String(data['uuid']));
+    counted.uuids.push(String(data['uuid']));
     await until('a background capture to end', async () => {
       const found = await ask(front, `/captures/${String(data['uuid'])}`);
       return found.data['status'] === 'completed';
@@ -58,22 +58,22 @@ export async function benchStoredMessages(goals: Goals): Promise<void> {
   ] as const satisfies readonly [Kind, unknown][]) {
     await settled(session);
     const before = await storedIn(session);
-    own.clear();
+    counted.clear();
     for (let number = 1; number <= captures; number++) await capture(number);
-    // A release goes along with the next admission; that of the last capture finds none.
-    const limits = own.limits();
+    // A release is written with the next admission; there is none after the last capture.
+    const limits = counted.limits();
     await settled(session);
     const after = await storedIn(session);
     const counts = new Map(
       [...after].map(([name, { messages }]) => [name, messages - (before.get(name)?.messages ?? 0)]),
     );
     counts.set(streamNames.live, limits);
-    counts.set(streamNames.files, own.files());
-    goals.title(`Stored messages of ${kind} capture, on average of ${captures} one after another`);
+    counts.set(streamNames.files, counted.files());
+    goals.title(`Stored messages of ${kind} capture, average of ${captures} sequential captures`);
     for (const [name, count] of counts) {
       if (count === 0) continue;
       const bytes = ((after.get(name)?.bytes ?? 0) - (before.get(name)?.bytes ?? 0)) / captures;
-      const kept = name === streamNames.live || bytes <= 0 ? '' : `, ${round(bytes)} B stay`;
+      const kept = name === streamNames.live || bytes <= 0 ? '' : `, ${round(bytes)} B remain`;
       goals.note(`${name}: ${contents[name] ?? 'unexpected'}`, `${round(count / captures)}${kept}`);
     }
     const all = [...counts.values()].reduce((sum, count) => sum + count, 0) / captures;
@@ -81,19 +81,19 @@ export async function benchStoredMessages(goals: Goals): Promise<void> {
     else goals.note('all', round(all));
     reservations.set(kind, limits / captures);
   }
-  own.clear();
+  counted.clear();
   for (let number = 1; number <= alone; number++) {
     await interactive(number);
     await sleep(1000);
   }
-  const more = own.limits() / alone - (reservations.get('an interactive') ?? Number.NaN);
-  goals.note('more for an interactive one alone: nothing takes its release along', round(more));
+  const more = counted.limits() / alone - (reservations.get('an interactive') ?? Number.NaN);
+  goals.note('more for a single interactive capture, whose release is written alone', round(more));
 }
 
 type Kind = 'an interactive' | 'a background';
 
-/** Counts in streams that hold more than what captures bring: heartbeats and the status, files by which the store is probed. */
-function watchOwn({ nc }: NatsSession) {
+/** Counts messages in streams that also contain other messages: heartbeats, the status, and files that probe the store. */
+function countMessages({ nc }: NatsSession) {
   const uuids: string[] = [];
   const fileSubjects: string[] = [];
   let limits = 0;
@@ -120,7 +120,7 @@ async function storedIn({ jsm }: NatsSession): Promise<Stored> {
   return stored;
 }
 
-/** Until nothing follows any more of what was captured: these streams rest between captures. */
+/** Waits until the streams that change only with captures are unchanged for 2 s. */
 async function settled(session: NatsSession): Promise<void> {
   const total = async () => {
     const stored = [...(await storedIn(session))].filter(

@@ -12,7 +12,7 @@ import { ownTimeOf } from '../speed/process-cost.ts';
 const slotsPerTwoCores = [1, 2, 3, 4] as const;
 const mebibyte = 1024 ** 2;
 
-/** What a renderer makes of two cores with different numbers of slots, in turns: one renderer, restarted for each. */
+/** Measures a renderer with different numbers of slots for two cores, alternately: one renderer, restarted for each number. */
 export async function benchSlots({ isQuick, write }: { isQuick: boolean; write: boolean }): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const say = (line: string) => process.stderr.write(`${line}\n`);
@@ -38,7 +38,7 @@ export async function benchSlots({ isQuick, write }: { isQuick: boolean; write: 
       await fleet.serving('us-east', 1);
       const options = { clients: slots * 2, rounds: 1, seconds: 6, minCaptures: 20 };
       for (const [index, task] of tasks.entries()) {
-        // Its browsers are up, and each has served some captures.
+        // Warms up: the browsers run, and each has served some captures.
         await Promise.all(Array.from({ length: slots * 2 }, () => contender.capture(task)));
         await settle(contender);
         const result = (await saturateInTurns([itsRenderer], task, options)).get(itsRenderer);
@@ -49,9 +49,9 @@ export async function benchSlots({ isQuick, write }: { isQuick: boolean; write: 
 
   const markdown = [
     await describeMachine(tools),
-    `Captures a second of a renderer with twice as many clients as slots, png: median of ${rounds} (least to most), with the processor time of a capture and the cores in use, and the most memory of the renderer and its browsers:`,
+    `Captures per second of a renderer with twice as many clients as slots, png: median of ${rounds} (least to most), with the processor time of a capture and the cores in use, and the maximum memory of the renderer and its browsers:`,
     ratesTable(counts, tasks, measured),
-    'Memory by process, at its most (proportional set size):',
+    'Maximum memory by process (proportional set size):',
     memoryTable(counts, measured),
   ].join('\n\n');
   process.stdout.write(`\n${await formatMarkdown(markdown)}`);
@@ -76,7 +76,7 @@ function ratesTable(counts: readonly number[], tasks: readonly BenchTask[], meas
       );
       const cpu = times.reduce((sum, ms) => sum + ms, 0) / times.length;
       const rate = medianOf(slots, task);
-      // Other programs change the rate and the time of a capture more than the cores in use.
+      // Other programs affect the rate and the time of a capture more than the cores in use.
       const busy = `${((rate * cpu) / 1000).toFixed(2)} cores`;
       return `${rate.toFixed(1)} (${rates[0]?.toFixed(1)} to ${rates.at(-1)?.toFixed(1)}; ${cpu.toFixed(0)} ms, ${busy})`;
     }),

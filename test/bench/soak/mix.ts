@@ -13,7 +13,7 @@ const heavy = `<!doctype html><body><script>
   setInterval(() => window.kept.push({ index: 0, text: '' }), 1);
 </script>`;
 
-/** Requests as they come in life: small pages and large ones, all formats, some that fail. They come in turn. */
+/** A realistic mix of requests, in rotation: small and large pages, all formats, and some failures. */
 export const mixOf = (site: Site): readonly object[] => [
   { html: '<p>tiny' },
   { url: site.url('/document', { n: 12 }), format: 'jpeg' },

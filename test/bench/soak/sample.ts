@@ -1,27 +1,27 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readProcessTree, treeBytes } from '../../../services/renderer/browser/process-tree.ts';
 
-/** What a renderer holds at a moment. */
+/** The resources of a renderer at one moment. */
 export interface Sample {
-  /** Captures that have ended. */
+  /** Number of captures that have ended. */
   readonly captures: number;
   readonly perSecond: number;
-  /** What JavaScript holds in its own process, its buffers included; bytes. What it drops is not given back at once. */
+  /** Bytes of the JavaScript heap and of buffers in the renderer process. Garbage counts until V8 collects it. */
   readonly heapBytes: number;
-  /** Memory of its own process, and that of all its browsers, with what they share counted once; bytes. */
+  /** Bytes of the renderer process, and below of all its browsers, with shared memory counted once. */
   readonly nodeBytes: number;
   readonly browserBytes: number;
-  /** Of its browsers. */
+  /** Of the browsers. */
   readonly processes: number;
   readonly zombies: number;
-  /** Of its own process. */
+  /** Of the renderer process. */
   readonly descriptors: number;
-  /** Ports on which it listens; all but one are lanes. */
+  /** Listening ports; all but one belong to proxy sessions. */
   readonly listeners: number;
   readonly tempFiles: number;
 }
 
-/** Looks at a renderer from outside, through /proc. */
+/** Reads the resources of a renderer from /proc. */
 export function takeSample(pid: number, tempFolder: string): Omit<Sample, 'captures' | 'perSecond' | 'heapBytes'> {
   const tree = readProcessTree(pid) ?? [];
   const own = tree.filter((one) => one.pid === pid);
@@ -31,7 +31,7 @@ export function takeSample(pid: number, tempFolder: string): Omit<Sample, 'captu
     nodeBytes: treeBytes(own),
     browserBytes: treeBytes(browsers),
     processes: browsers.length,
-    // One that has ended, but was not looked after, holds nothing.
+    // A zombie has no memory.
     zombies: browsers.filter(({ privateBytes, sharedBytes }) => privateBytes + sharedBytes === 0).length,
     descriptors: descriptors.length,
     listeners: countListeners(pid, new Set(descriptors)),

@@ -17,7 +17,7 @@ const every = 100;
 const allowed = { WEBCAPTURE_EGRESS_ALLOW: '127.0.0.1/32' };
 const mebibyte = 1024 * 1024;
 
-/** Sends captures through a renderer for a long time, and tells what it holds on the way. Goal: no more than before. */
+/** Sends captures to a renderer for a long time and prints its resources regularly. Goal: the resources do not grow. */
 export async function benchSoak({ captures, minutes }: { captures: number; minutes: number }): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'soak-'));
@@ -29,7 +29,7 @@ export async function benchSoak({ captures, minutes }: { captures: number; minut
   parts.use(site);
   const mix = mixOf(site);
 
-  process.stdout.write(`\n${captures} captures of ${mix.length} kinds, ${slots} at a time\n${heading}\n`);
+  process.stdout.write(`\n${captures} captures of ${mix.length} kinds, ${slots} slots\n${heading}\n`);
   const samples: Sample[] = [];
   const outcomes = new Map<string, number>();
   const end = performance.now() + minutes * 60_000;
@@ -53,7 +53,7 @@ export async function benchSoak({ captures, minutes }: { captures: number; minut
     }
   };
   await until('the first capture', async () => (await capture(front.url, mix[0] ?? {})) === '200');
-  // One more than there are slots: the next one waits in the queue when one ends.
+  // One client more than slots, so that a capture always waits in the queue.
   await Promise.all(Array.from({ length: slots + 1 }, client));
 
   for (const { text, ok } of verdictsOf(samples)) process.stdout.write(`${ok ? 'ok  ' : 'FAIL'} ${text}\n`);
@@ -85,7 +85,7 @@ async function heapOf(renderer: ServiceProcess): Promise<number> {
   return sizes.reduce<number>((sum, size = 0) => sum + size, 0);
 }
 
-/** Its HTTP status, with the error code if there is one. */
+/** Returns the HTTP status, with the error code if there is one. */
 async function capture(front: string, body: object): Promise<string> {
   const response = await fetch(`${front}/capture`, {
     method: 'POST',
@@ -98,7 +98,7 @@ async function capture(front: string, body: object): Promise<string> {
 }
 
 const heading =
-  'captures  a second  heap MiB  node MiB  browsers MiB  processes  zombies  descriptors  listeners  temp files';
+  'captures     per s  heap MiB  node MiB  browsers MiB  processes  zombies  descriptors  listeners  temp files';
 
 function rowOf(sample: Sample): string {
   const cells: readonly (readonly [number | string, number])[] = [

@@ -2,22 +2,22 @@ import type { Sample } from './sample.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** Whether what was measured stays flat; the text says what is measured, how it is, and the goal. */
+/** Whether a resource stays constant. The text contains the resource, its values, and the goal. */
 export interface Verdict {
   readonly text: string;
   readonly ok: boolean;
 }
 
-/** By then everything has been used once and the heap has its size. */
+/** From this capture on, all code has run once and the heap has its normal size. */
 const warmAt = 500;
 
-/** What a run of many captures says about leaks. Few captures say little: the later half of them is looked at then. */
+/** Checks the samples of a run for leaks. A short run is checked from its half. */
 export function verdictsOf(samples: readonly Sample[]): Verdict[] {
   const last = samples.at(-1);
   if (last === undefined) return [];
   const warm = samples.find(({ captures }) => captures >= Math.min(warmAt, last.captures / 2)) ?? last;
   const half = samples.filter(({ captures }) => captures >= last.captures / 2);
-  // V8 lets garbage lie for hundreds of captures and then clears it away: only peaks can be held against each other.
+  // V8 collects garbage only after hundreds of captures, so that only the peaks are comparable.
   const run = samples.filter(({ captures }) => captures >= warm.captures);
   const peak = (part: readonly Sample[]) => Math.max(...part.map(({ nodeBytes }) => nodeBytes)) / mebibyte;
   const middle = Math.ceil(run.length / 2);
@@ -26,16 +26,16 @@ export function verdictsOf(samples: readonly Sample[]): Verdict[] {
     (slopeOf(half.map((sample) => [sample.captures, of(sample)] as const)) * 1000) / mebibyte;
   const most = (of: (sample: Sample) => number) => Math.max(...samples.map(of));
   const flat = (name: string, of: (sample: Sample) => number, slack: number): Verdict => ({
-    text: `${name}: ${of(warm)} at ${warm.captures}, ${of(last)} at the end, ${most(of)} at most   goal: no more than ${slack} more at the end`,
+    text: `${name}: ${of(warm)} at ${warm.captures}, ${of(last)} at the end, maximum ${most(of)}   goal: an increase of at most ${slack}`,
     ok: of(last) - of(warm) <= slack,
   });
   return [
     {
-      text: `node memory: ${before.toFixed(0)} MiB at most in the first half after capture ${warm.captures}, ${after.toFixed(0)} in the second   goal: no more than 5% more`,
+      text: `node memory: ${before.toFixed(0)} MiB maximum in the first half after capture ${warm.captures}, ${after.toFixed(0)} in the second   goal: an increase of at most 5%`,
       ok: after <= before * 1.05,
     },
     {
-      text: `slope of the later half, MiB for 1,000 captures: node ${signed(slope(({ nodeBytes }) => nodeBytes))}, its heap ${signed(slope(({ heapBytes }) => heapBytes))}, browsers ${signed(slope(({ browserBytes }) => browserBytes))}`,
+      text: `slope of the second half, MiB per 1,000 captures: node ${signed(slope(({ nodeBytes }) => nodeBytes))}, heap of node ${signed(slope(({ heapBytes }) => heapBytes))}, browsers ${signed(slope(({ browserBytes }) => browserBytes))}`,
       ok: true,
     },
     flat('processes', ({ processes }) => processes, 12),
@@ -43,14 +43,14 @@ export function verdictsOf(samples: readonly Sample[]): Verdict[] {
     flat('listeners', ({ listeners }) => listeners, 4),
     flat('temporary files', ({ tempFiles }) => tempFiles, 100),
     {
-      text: `zombies: ${most(({ zombies }) => zombies)} at most   goal: none that stays`,
-      // A process that has just ended is one until its parent looks.
+      text: `zombies: ${most(({ zombies }) => zombies)} at most   goal: none that remains`,
+      // A process that has just ended is a zombie until its parent reaps it.
       ok: samples.slice(-5).some(({ zombies }) => zombies === 0),
     },
   ];
 }
 
-/** Least squares. */
+/** Returns the slope by least squares. */
 function slopeOf(points: readonly (readonly [number, number])[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const [x, y] = [mean(points.map((point) => point[0])), mean(points.map((point) => point[1]))];

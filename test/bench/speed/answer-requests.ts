@@ -1,7 +1,7 @@
 import process from 'node:process';
 import type { ScriptAnswer, ScriptRequest } from './script-contender.ts';
 
-/** Does what the parent process asks for until that goes away, and then ends. */
+/** Handles the requests of the parent process until it disconnects, and then exits. */
 export function answerRequests(capture: (request: ScriptRequest) => Promise<Buffer>, close: () => Promise<void>): void {
   const answer = (message: ScriptAnswer) => process.send?.(message);
   process.on('message', (request: ScriptRequest) => {

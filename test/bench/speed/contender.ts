@@ -4,7 +4,7 @@ import type { OwnProcess } from './process-cost.ts';
 export const benchFormats = ['png', 'jpeg', 'pdf'] as const;
 export type BenchFormat = (typeof benchFormats)[number];
 
-/** What is captured: a page at an address, or HTML that the request supplies. */
+/** A page to capture, at an address or as HTML in the request. */
 export interface BenchTask {
   readonly page: BenchPage;
   readonly url: string;
@@ -12,16 +12,16 @@ export interface BenchTask {
   readonly format: BenchFormat;
 }
 
-/** A way to capture pages. */
+/** A service or script that captures pages. */
 export interface Contender {
   readonly name: string;
-  /** Resolves when the whole file is there; rejects when there is none. */
+  /** Resolves when the file is complete; rejects if there is none. */
   capture(task: BenchTask): Promise<void>;
-  /** The processes that do its work; none when they are out of sight. */
+  /** The processes of the contender; empty if they cannot be observed. */
   readonly processes: () => readonly OwnProcess[];
 }
 
-/** All contenders see pages in a window of this size, at scale 1. */
+/** All contenders use a viewport of this size at scale 1. */
 export const benchViewport = { width: 1280, height: 720 } as const;
-/** And take jpegs of this quality. */
+/** All contenders use this quality for jpeg. */
 export const benchQuality = 80;

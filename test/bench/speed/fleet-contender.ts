@@ -8,7 +8,7 @@ import { benchQuality, benchViewport, type BenchTask, type Contender } from './c
 
 const adminToken = 'the-admin-token-of-the-benchmark';
 
-/** The whole service, as its clients use it: each capture goes through front, queue, renderer and store. */
+/** Starts the whole service: each capture passes front, queue, renderer and store, as for a client. */
 export async function startBenchFleet(
   parts: AsyncDisposableStack,
   { tools, slots }: { readonly tools: ToolPaths; readonly slots: number },
@@ -17,14 +17,14 @@ export async function startBenchFleet(
   parts.defer(() => removeFolder(tempFolder));
   const env = {
     WEBCAPTURE_LOG_LEVEL: 'info',
-    // The browsers of the scripts are never replaced, either.
+    // The browsers of the scripts are not replaced either.
     WEBCAPTURE_CAPTURES_PER_BROWSER: '100000',
     WEBCAPTURE_ADMIN_TOKEN: adminToken,
   };
   return parts.use(await startFleet({ tools, tempFolder }, { slots, env }));
 }
 
-/** @param key of the account whose captures they are; by default the fleet's own, with the default isolation */
+/** @param key of the account that captures; by default the account of the fleet, with the default isolation */
 export function fleetContender(fleet: Fleet, { name = 'webcapture', key = fleet.key } = {}): Contender {
   const { url, nats, fronts, renderers, controller } = fleet;
   return {
@@ -39,7 +39,7 @@ export function fleetContender(fleet: Fleet, { name = 'webcapture', key = fleet.
   };
 }
 
-/** An account with an isolation of its own, and nothing that limits it; resolves to its key, or to why there is none. */
+/** Creates an account with this isolation and without effective limits. Resolves to its key, or to the reason of a refusal. */
 export async function createAccount(
   { url }: Fleet,
   isolation: string,
@@ -61,7 +61,7 @@ export async function createAccount(
   return { key: (made.answer.data as { key: string }).key };
 }
 
-/** Captures with a service of this interface, wherever it runs; the file is taken from the answer. */
+/** Captures a page with a running service that has the API of webcapture; the response contains the file. */
 export async function postCapture(
   { url, key }: { readonly url: string; readonly key: string },
   { page, url: target, html, format }: BenchTask,
@@ -73,7 +73,7 @@ export async function postCapture(
       ...(html === undefined ? { url: target } : { html }),
       format,
       responseType: 'file',
-      // On paper the others print many pages, too, and leave out the tags that the service adds for screen readers.
+      // The other contenders also print all pages to PDF, without the tags for screen readers that the service adds by default.
       isFullPage: page.isFullPage && format !== 'pdf',
       ...(format === 'pdf' ? { pdf: { tagged: false } } : {}),
       viewport: benchViewport,
@@ -82,5 +82,5 @@ export async function postCapture(
     signal: AbortSignal.timeout(60_000),
   });
   const bytes = await response.arrayBuffer();
-  if (!response.ok) throw new Error(`webcapture answered ${response.status}: ${Buffer.from(bytes).toString()}`);
+  if (!response.ok) throw new Error(`webcapture returned ${response.status}: ${Buffer.from(bytes).toString()}`);
 }

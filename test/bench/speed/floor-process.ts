@@ -47,11 +47,11 @@ answerRequests(
       const how = format === 'png' ? { format, optimizeForSpeed: true } : { format, quality: benchQuality };
       const params = { ...how, ...(isFullPage ? await wholePage(cdp) : {}) };
       const take = () => cdp.send('Page.captureScreenshot', params);
-      // Right after a navigation there may be no surface for some milliseconds.
+      // For some milliseconds after a navigation there may be no surface.
       const { data } = await take().catch(() => setTimeout(30).then(take));
       return Buffer.from(data, 'base64');
     } finally {
-      // Neither is on the clock.
+      // Closing and opening are not part of the measured time.
       void context.close().then(addSpare);
     }
   },

@@ -4,35 +4,35 @@ import type { BenchTask, Contender } from './contender.ts';
 import { meanTime, memoryOf, ownTimeOf, processorTimeOf, timePer, type ProcessorTime } from './process-cost.ts';
 import { capturesWithin, spreadOf, turnsOf, type Interval, type Spread, type Turns } from './turns.ts';
 
-/** Captures in a row of which a median is shown as that of a block. */
+/** Number of consecutive captures in a block, for which a median is shown. */
 export const perBlock = 12;
 
 export interface SequentialResult extends Spread {
-  /** For each capture, with what was put off; undefined where it was not measured. */
+  /** Per capture, including deferred work; undefined if it was not measured. */
   readonly cost: SequentialCost | undefined;
 }
 
 interface SequentialCost {
   readonly time: ProcessorTime;
-  /** From the beginning of a turn until the processes rest again, for each capture. */
+  /** The milliseconds per capture from the start of a turn until the processes are idle again. */
   readonly ms: number;
 }
 
 /** Times in milliseconds. */
 export interface SaturatedResult extends Percentiles {
   readonly perSecond: number;
-  /** Of the slowest and of the quickest round. */
+  /** Of the slowest and of the fastest round. */
   readonly leastPerSecond: number;
   readonly mostPerSecond: number;
-  /** For each capture; undefined where processes are out of sight. */
+  /** Per capture; undefined if the processes cannot be observed. */
   readonly time: ProcessorTime | undefined;
-  /** The most that was seen, by what the processes are; bytes. */
+  /** The maximum in bytes, by kind of process. */
   readonly memory: ReadonlyMap<string, number>;
 }
 
 /**
- * The contenders take turns, so that whatever else the machine does meets all of them. After a turn of several captures
- * the contender ends what it put off before the next one begins: what it does then is its own cost, and nobody else's.
+ * Measures the contenders alternately, so that other load on the machine affects all of them. After a turn of several captures, waits until
+ * the processes are idle, so that deferred work counts for its contender.
  */
 export async function measureInTurns(
   contenders: readonly Contender[],
@@ -80,7 +80,7 @@ function meanCost(costs: readonly (SequentialCost & { readonly captures: number 
 
 const idleMs = 5000;
 
-/** What the processes of contenders use in each millisecond without captures. */
+/** Measures the processor time per millisecond of the processes without captures. */
 export async function measureIdle(contenders: readonly Contender[]): Promise<ReadonlyMap<Contender, ProcessorTime>> {
   for (const contender of contenders) await settle(contender);
   const read = () => contenders.map((contender) => processorTimeOf(contender.processes()));
@@ -99,10 +99,10 @@ export async function measureIdle(contenders: readonly Contender[]): Promise<Rea
 
 const noTime: ProcessorTime = { own: {}, browsers: 0 };
 
-/** What processes at rest use at most of a processor, and how long they must rest. */
+/** The processor share below which processes count as idle, the interval of the check, and its maximum duration. */
 const rest = { share: 0.1, ms: 150, maxMs: 5000 } as const;
 
-/** Waits until the processes of a contender rest; one that is out of sight gets a moment. */
+/** Waits until the processes of a contender are idle, or for one interval if they cannot be observed. */
 export async function settle({ processes }: Contender): Promise<void> {
   const timeOf = () => {
     const time = processorTimeOf(processes());
@@ -112,7 +112,7 @@ export async function settle({ processes }: Contender): Promise<void> {
   for (let before = timeOf(); performance.now() < end;) {
     await sleep(rest.ms);
     const after = timeOf();
-    // It falls when a process ends that nobody of them waited for.
+    // The sum decreases when a process ends without a parent that waits for it.
     if (Math.abs(after - before) <= rest.share * rest.ms) return;
     before = after;
   }
@@ -121,12 +121,12 @@ export async function settle({ processes }: Contender): Promise<void> {
 export interface SaturationOptions {
   readonly clients: number;
   readonly rounds: number;
-  /** Of each round, at least: it goes on until there are captures enough. */
+  /** The minimum per round; a round continues until it has enough captures. */
   readonly seconds: number;
   readonly minCaptures: number;
 }
 
-/** So many clients, each of which sends its next request when the answer is there; the contenders take turns by round. */
+/** Runs this number of clients, each of which sends its next request after a response. The contenders alternate by round. */
 export async function saturateInTurns(
   contenders: readonly Contender[],
   task: BenchTask,
@@ -149,8 +149,8 @@ interface SaturatedRound {
 }
 
 /**
- * Measures while all clients wait for captures: from when each has had its first one until there are enough. The clients go
- * on until each has got what it waited for at that moment, so that the last captures are not quicker than the others.
+ * Measures while all clients have a capture in progress: from the first result of the last client until there are enough captures. The
+ * clients continue until their captures in progress at that moment are complete, so that the last captures are not faster than the others.
  */
 async function saturate(
   contender: Contender,
@@ -163,7 +163,7 @@ async function saturate(
   let window: Interval = { start: Number.POSITIVE_INFINITY, end: Number.POSITIVE_INFINITY };
   let [before, after] = [processorTimeOf(contender.processes()), undefined as ProcessorTime | undefined];
   let memory: ReadonlyMap<string, number> = new Map();
-  // Adding up the memory of a process takes it milliseconds.
+  // Reading the memory of a process takes milliseconds.
   const watch = setInterval(() => {
     const now = memoryOf(contender.processes());
     if (totalOf(now) > totalOf(memory)) memory = now;

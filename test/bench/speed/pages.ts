@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import sharp from 'sharp';
 
-/** A page that is captured, and how. */
+/** A page and how it is captured. */
 export interface BenchPage {
   readonly name: string;
   readonly path: string;
@@ -16,13 +16,13 @@ export const benchPages: readonly BenchPage[] = [
   { name: '12,000 px', path: '/tall', isFullPage: true },
 ];
 
-/** A page that waits for the network most of its time, as pages of the internet do. */
+/** A page that mostly waits for the network, like pages on the internet. */
 export const networkPage: BenchPage = { name: 'network-bound', path: '/waiting', isFullPage: false };
 
 const slowImage = '/photo/slow.jpg';
 const slowImageMs = 300;
 
-/** Pages that come with the request, as an account has of its own templates. */
+/** Pages that the request supplies as HTML, like the templates of an account. */
 export const htmlPages: readonly (BenchPage & { readonly html: string })[] = [
   {
     name: 'card',
@@ -47,7 +47,7 @@ td:last-child { text-align: right }</style></head><body><h1>Invoice 2041</h1><ta
   },
 ];
 
-/** Serves the pages on this machine, with all that they load. */
+/** Serves the pages and their resources on this machine. */
 export async function servePages(parts: AsyncDisposableStack): Promise<string> {
   const files = await filesOfPages();
   const server = createServer((request, response) => {
@@ -125,7 +125,7 @@ main { max-width: 720px; margin: 0 auto } img { border-radius: 8px; box-shadow: 
 table { border-collapse: collapse; width: 100%; font: 13px sans-serif } td { border-bottom: 1px solid #ccc; padding: 4px 8px }
 .bar { height: 10px; background: linear-gradient(90deg, #08f, #0c8); border-radius: 5px }`;
 
-/** Sorts and groups its data, builds a table of it, and draws a chart, all before the page has loaded. */
+/** Sorts and groups data, builds a table, and draws a chart before the page has loaded. */
 const appScript = `(() => {
   const groups = Map.groupBy(rows, ({ value }) => value % 20);
   const sums = [...groups].map(([group, members]) => [group, members.reduce((sum, { value }) => sum + value, 0)]);
@@ -174,7 +174,7 @@ function sentences(seed: number): string {
   ).join(' ');
 }
 
-/** A picture with soft and hard parts, as photographs have. */
+/** A picture with smooth and sharp areas, like a photograph. */
 async function photo(seed: number): Promise<ServedFile> {
   const [width, height] = [960, 540];
   const pixels = Buffer.alloc(width * height * 3);

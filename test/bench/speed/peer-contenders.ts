@@ -2,7 +2,7 @@ import process from 'node:process';
 import { benchQuality, benchViewport, type BenchTask, type Contender } from './contender.ts';
 import { postCapture } from './fleet-contender.ts';
 
-/** `<kind>=<address>[,…]`: services that run already, e.g. `browserless=http://127.0.0.1:3000?token=x`. */
+/** `<kind>=<address>[,…]`: running services, e.g. `browserless=http://127.0.0.1:3000?token=x`. */
 const variable = 'WEBCAPTURE_BENCH_PEERS';
 
 type Send = (address: URL, task: BenchTask) => Promise<Response | undefined>;
@@ -43,14 +43,14 @@ const kinds: Readonly<Record<string, Send>> = {
     form.set('optimizeForSpeed', 'true');
     return fetch(new URL('forms/chromium/screenshot/url', address), { method: 'POST', body: form });
   },
-  /** Another installation of this service; its key stands in place of a user name. */
+  /** Another installation of this service; the user name of the address is its key. */
   webcapture: async (address, task) => {
     await postCapture({ url: address.origin, key: decodeURIComponent(address.username) }, task);
     return undefined;
   },
 };
 
-/** Those that the environment names. Throws on a kind that nobody knows. */
+/** Returns the peers in the environment variable. Throws for an unknown kind. */
 export function configuredPeers(): Contender[] {
   const entries = (process.env[variable] ?? '').split(',').filter((entry) => entry !== '');
   return entries.map((entry) => {
@@ -79,5 +79,5 @@ async function fileOf(kind: string, sent: Promise<Response | undefined>): Promis
   const response = await sent;
   if (response === undefined) return;
   const bytes = await response.arrayBuffer();
-  if (!response.ok || bytes.byteLength === 0) throw new Error(`${kind} answered ${response.status}`);
+  if (!response.ok || bytes.byteLength === 0) throw new Error(`${kind} returned ${response.status}`);
 }

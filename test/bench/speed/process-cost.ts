@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 import { ProcessTable } from '../../../services/renderer/browser/process-tree.ts';
 
-/** A process of a contender's own; the browsers that it started are below it. */
+/** A process that a contender started; its browsers are its descendants. */
 export interface OwnProcess {
-  /** What it is, e.g. `front`. Several may be the same. */
+  /** The kind of the process, e.g. `front`. Several processes can have the same kind. */
   readonly part: string;
   readonly pid: number;
 }
 
-/** Processor time that processes have had so far, in milliseconds. */
+/** Processor time of processes since their start, in milliseconds. */
 export interface ProcessorTime {
-  /** Of the contender's own processes, by part. */
+  /** Of the contender's processes, by kind. */
   readonly own: Readonly<Record<string, number>>;
-  /** Of all that they started, which is Chromium's. */
+  /** Of all their descendants, which are processes of Chromium. */
   readonly browsers: number;
 }
 
-/** Clock ticks of Linux's /proc, in milliseconds. */
+/** A clock tick in Linux's /proc, in milliseconds. */
 const tickMs = 10;
 
-/** The time of processes that have ended is in that of whoever waited for them. */
+/** The time of ended processes is included in that of the parents that waited for them. */
 export function processorTimeOf(processes: readonly OwnProcess[]): ProcessorTime {
   const own: Record<string, number> = {};
   let browsers = 0;
@@ -31,12 +31,12 @@ export function processorTimeOf(processes: readonly OwnProcess[]): ProcessorTime
   return { own, browsers };
 }
 
-/** What was used between two readings, for each of so many captures, or of so many milliseconds. */
+/** Returns the processor time between two readings per capture or millisecond, of which there were `count`. */
 export function timePer(before: ProcessorTime, after: ProcessorTime, count: number): ProcessorTime {
   return combine(after, before, (later, earlier) => (later - earlier) / count);
 }
 
-/** What captures took, without what the processes use anyway. `idle` is for each millisecond, of which there were so many. */
+/** Returns the processor time of captures without the idle share. `idle` is per millisecond, and the captures took `ms`. */
 export function withoutIdle(time: ProcessorTime, idle: ProcessorTime, ms: number): ProcessorTime {
   return combine(time, idle, (all, atRest) => all - atRest * ms);
 }
@@ -46,7 +46,7 @@ function combine(a: ProcessorTime, b: ProcessorTime, how: (a: number, b: number)
   return { own: Object.fromEntries(own), browsers: how(a.browsers, b.browsers) };
 }
 
-/** Of several readings of the same contender, weighed by their captures. */
+/** Returns the mean of several readings of a contender, weighted by their captures. */
 export function meanTime(parts: readonly { readonly time: ProcessorTime; readonly captures: number }[]): ProcessorTime {
   const all = parts.reduce((sum, { captures }) => sum + captures, 0);
   const mean = (of: (time: ProcessorTime) => number) =>
@@ -60,15 +60,15 @@ export function ownTimeOf({ own }: ProcessorTime): number {
   return Object.values(own).reduce((sum, ms) => sum + ms, 0);
 }
 
-/** Of a process and all its descendants, in milliseconds. */
+/** Returns the processor time of a process and all its descendants, in milliseconds. */
 export function treeTimeOf(root: number): number {
   const { own, browsers } = processorTimeOf([{ part: 'root', pid: root }]);
   return browsers + (own['root'] ?? 0);
 }
 
 /**
- * Memory in bytes by what the processes are: the part of an own process, else the kind of a process of Chromium. Memory
- * shared between processes is counted once (proportional set size).
+ * Returns the memory in bytes by kind of process: the part of the contender's processes, and the kinds of Chromium. Memory that processes
+ * share is counted once (proportional set size).
  */
 export function memoryOf(processes: readonly OwnProcess[]): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>();
@@ -80,7 +80,7 @@ export function memoryOf(processes: readonly OwnProcess[]): ReadonlyMap<string, 
   return bytes;
 }
 
-/** Chromium names the kind of each of its processes but the first one. */
+/** Returns the kind of a process of Chromium, which is in the command line of all but the first process. */
 export function kindOfProcess(commandLine: string): string {
   const kind = /--type=([\w-]+)/.exec(commandLine)?.[1];
   if (kind === undefined) return 'Chromium: browser';
@@ -88,7 +88,7 @@ export function kindOfProcess(commandLine: string): string {
   return `Chromium: ${service === undefined ? kind : service}`;
 }
 
-/** In one reading of /proc, which takes milliseconds. */
+/** Adds the descendants of each process with a single reading of /proc, which takes milliseconds. */
 function withDescendants(processes: readonly OwnProcess[]) {
   const trees = new ProcessTable().read(processes.map(({ pid }) => pid)) ?? [];
   return processes.map((one, index) => ({
@@ -101,7 +101,7 @@ const totalOf = ({ self, ended }: { readonly self: number; readonly ended: numbe
 
 function timesOf(pid: number): { readonly self: number; readonly ended: number } {
   const stat = read(`/proc/${pid}/stat`);
-  // The name, in parentheses, may contain anything; utime, stime, cutime and cstime are the 12th to 15th field after it.
+  // The name in parentheses may contain any character; utime, stime, cutime and cstime are the 12th to 15th fields after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map(Number);
   return { self: (user + system) * tickMs, ended: (endedUser + endedSystem) * tickMs };
@@ -115,6 +115,6 @@ function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // It ended meanwhile, or there is no /proc.
+    return ''; // The process has ended, or there is no /proc.
   }
 }

@@ -17,7 +17,7 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-/** Messages end with a zero byte, both ways. */
+/** A connection through pipes, in which a zero byte ends each message. */
 class Connection {
   readonly #to: Writable;
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
@@ -38,7 +38,7 @@ class Connection {
     return answer.promise as Promise<T>;
   }
 
-  /** The next event of this kind. */
+  /** Resolves at the next event of this kind. */
   event(method: string, sessionId: string): Promise<void> {
     return new Promise((resolve) => this.#events.set(`${method} ${sessionId}`, resolve));
   }
@@ -76,7 +76,7 @@ const browser = spawn(
     '--remote-debugging-pipe',
     `--user-data-dir=${profile}`,
     `--window-size=${benchViewport.width},${benchViewport.height}`,
-    // As Playwright starts it.
+    // The flags that Playwright sets.
     '--no-sandbox',
     '--hide-scrollbars',
     '--mute-audio',
@@ -97,12 +97,12 @@ const connection = new Connection(browser.stdio[3] as Writable, browser.stdio[4]
 
 type Send = <T>(method: string, params?: object) => Promise<T>;
 
-/** A page in a context of its own. */
+/** A page in a new browser context. */
 interface FreshPage {
   readonly browserContextId: string;
   readonly frameId: string;
   readonly send: Send;
-  /** Resolves when what the action brings about has loaded. */
+  /** Resolves when the document that the action opens has loaded. */
   readonly loaded: (action: () => Promise<unknown>) => Promise<void>;
 }
 
@@ -119,11 +119,11 @@ async function open(): Promise<FreshPage> {
     await action();
     await event;
   };
-  // The id of a page's target is that of its main frame.
+  // The id of a page target is also the id of its main frame.
   return { browserContextId, frameId: targetId, send, loaded };
 }
 
-/** Pages that HTML was captured in, and will be again. */
+/** Pages in which HTML was captured, for reuse. */
 const used: FreshPage[] = [];
 
 answerRequests(
@@ -136,7 +136,7 @@ answerRequests(
       const { data } = await take(send, format, isFullPage);
       return Buffer.from(data, 'base64');
     } finally {
-      // Not on the clock, as with the floor.
+      // Not part of the measured time, as in the floor.
       if (html === undefined) void connection.send('Target.disposeBrowserContext', { browserContextId });
       else void loaded(() => send('Page.navigate', { url: 'about:blank' })).then(() => used.push(page));
     }
@@ -164,6 +164,6 @@ async function take(send: Send, format: 'png' | 'jpeg' | 'pdf', isFullPage: bool
     const whole = { captureBeyondViewport: true, clip: { ...cssContentSize, scale: 1 } };
     return send<{ data: string }>('Page.captureScreenshot', { ...how, ...whole });
   };
-  // Right after a navigation there may be no surface for some milliseconds.
+  // For some milliseconds after a navigation there may be no surface.
   return shoot().catch(() => sleep(30).then(shoot));
 }

@@ -6,7 +6,7 @@ import { meanOf } from './turns.ts';
 
 const mebibyte = 1024 ** 2;
 
-/** What the contenders made of one task. */
+/** The results of the contenders for one task. */
 export interface Measured<Result> {
   readonly task: BenchTask;
   readonly results: ReadonlyMap<Contender, Result>;
@@ -33,7 +33,7 @@ const goals = {
   memory: 'at most 343 MiB',
 } as const;
 
-/** p50 with that of the quickest and the slowest block, and p99; our p50 as a share of the script's and of the floor's. */
+/** Columns: p50 with the p50 of the fastest and the slowest block, and p99; then our p50 divided by that of the script and of the floor. */
 export function sequentialTable(field: Field, rows: readonly Measured<SequentialResult>[]): string {
   const [toScript, toFloor] = shares(field, rows);
   return tableOf(
@@ -53,7 +53,7 @@ export function sequentialTable(field: Field, rows: readonly Measured<Sequential
   );
 }
 
-/** The same ratios, measured in blocks and capture by capture. */
+/** The same ratios, measured in blocks and by capture. */
 export function turnsTable(
   field: Field,
   blocks: readonly Measured<SequentialResult>[],
@@ -66,8 +66,8 @@ export function turnsTable(
       'format',
       'of the script, in blocks',
       'of the floor, in blocks',
-      'of the script, capture by capture',
-      'of the floor, capture by capture',
+      'of the script, by capture',
+      'of the floor, by capture',
     ],
     [
       ...blocks.map(({ task }, index) => [...titleOf(task), ...columns.map((column) => ratio(column[index]))]),
@@ -76,7 +76,7 @@ export function turnsTable(
   );
 }
 
-/** Captures a second with the least and the most of a round, latency, and processor time of a capture. */
+/** Captures per second with the slowest and fastest round, latency, and processor time of a capture. */
 export function saturatedTable(field: Field, rows: readonly Measured<SaturatedResult>[]): string {
   const multiples = rows.map(({ results }) => rateOf(results.get(field.fleet)) / rateOf(results.get(field.script)));
   return tableOf(
@@ -96,7 +96,7 @@ export function saturatedTable(field: Field, rows: readonly Measured<SaturatedRe
   );
 }
 
-/** By what the processes are, at the moment at which all of them together had most: what a slot takes. */
+/** Memory per slot by kind of process, at the moment at which the processes together used most. */
 export function memoryTable(
   contenders: readonly Contender[],
   rows: readonly Measured<SaturatedResult>[],
@@ -121,8 +121,8 @@ export function memoryTable(
 }
 
 /**
- * What a capture costs of each process of ours, beside what it costs of Chromium: here, with the script, and without any
- * driver. What the processes use anyway stands in a row of its own.
+ * The processor time of a capture by process of the service, and of Chromium: for the service, for the script, and without a driver. The
+ * idle share is in a separate row.
  */
 export function ownTimeTable(
   field: Field,
@@ -159,12 +159,12 @@ export function ownTimeTable(
       ...rows.map(({ task }, index) => [...titleOf(task), ...(cells[index] ?? []).map(ms)]),
       ['mean', '', ...mean.map(ms)],
       ['goal', '', ...blank(parts), goals.ownMs, '', '', '', ''],
-      ['at rest, a second', '', ...atRest],
+      ['idle, per second', '', ...atRest],
     ],
   );
 }
 
-/** Who captures the HTML of an account: a script, and others; the last one is the account with the isolation that was asked for. */
+/** The contenders that capture the HTML of an account: a script and others, the last of which has the requested isolation. */
 export interface IsolationField {
   readonly script: Contender;
   readonly others: readonly Contender[];
@@ -219,7 +219,7 @@ function shares(field: Field, rows: readonly Measured<SequentialResult>[]): [num
   return [share(field.script), share(field.floor)];
 }
 
-/** The geometric mean of each column of ratios: of each format, and of all. */
+/** Returns the geometric mean of each column of ratios, by format and overall. */
 function meanRows(
   rows: readonly { readonly task: BenchTask }[],
   contenders: number,

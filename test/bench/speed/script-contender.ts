@@ -3,24 +3,24 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { BenchTask, Contender } from './contender.ts';
 
-/** What a script process is asked, and answers when the file is there. */
+/** A request to a script process, which responds when the file is complete. */
 export interface ScriptRequest extends BenchTask {
   readonly id: number;
 }
 export type ScriptAnswer = { readonly id: number; readonly error?: string };
 
 const scripts = {
-  /** What a user would write by hand: a fresh context for each page, `page.screenshot`. */
+  /** A script as a user would write it: a new context for each page, `page.screenshot`. */
   script: 'Playwright script',
-  /** The least that a capture with isolation takes: contexts and pages made ahead of need, CDP's own screenshot. */
+  /** The minimum for isolated captures: contexts and pages created in advance, the screenshot of CDP. */
   floor: 'floor',
-  /** Chromium without a driver: a fresh context, one navigation and one file, by messages through a pipe. */
+  /** Chromium without a driver: a new context, one navigation and one file, controlled by messages through a pipe. */
   protocol: 'protocol',
 } as const;
 
 export type ScriptKind = keyof typeof scripts;
 
-/** A script in a process of its own, whose file goes nowhere. */
+/** Starts a script in a separate process, which discards the files. */
 export async function startScriptContender(
   parts: AsyncDisposableStack,
   {

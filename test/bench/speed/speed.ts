@@ -36,11 +36,11 @@ export type TurnsName = (typeof turnsNames)[number];
 export interface SpeedOptions {
   readonly turns: TurnsName;
   readonly isQuick: boolean;
-  /** Only tasks whose page and format contain it, e.g. `tiny png`. */
+  /** Selects the tasks whose page and format contain this text, e.g. `tiny png`. */
   readonly only?: string | undefined;
-  /** Of the account whose own HTML is captured. */
+  /** The isolation of the account whose HTML is captured. */
   readonly isolation: string;
-  /** Whether the tables go to docs/benchmarks.md, too. */
+  /** Whether to write the tables to docs/benchmarks.md. */
   readonly write: boolean;
 }
 
@@ -58,7 +58,7 @@ const full: Plan = {
   takes: () => true,
 };
 
-/** Two minutes on two cores at rest; much of the code of all contenders is not compiled by then. */
+/** Takes two minutes on two idle cores; V8 has not yet compiled much of the contenders' code. */
 const quick: Plan = {
   blocks: 2,
   warmUps: 1,
@@ -66,7 +66,7 @@ const quick: Plan = {
   takes: (page, format) => ['tiny png', 'tiny pdf', 'JS-heavy png', 'card png'].includes(`${page} ${format}`),
 };
 
-/** Captures of several pages in several formats, by the whole service and by its peers, in one run. */
+/** Measures captures of several pages in several formats, by the whole service and by its peers, in one run. */
 export async function benchSpeed(options: SpeedOptions): Promise<void> {
   await using parts = new AsyncDisposableStack();
   const tools = await ensureTestTools(say);
@@ -123,35 +123,34 @@ async function measurePages(
   const { contenders } = field;
   await warmUp(contenders, tasks, plan);
   const idle = await measureIdle(contenders);
-  const blocks = turns === 'capture' ? [] : await oneAtATime(contenders, tasks, { plan, perTurn: perBlock });
-  const captures = turns === 'block' ? [] : await oneAtATime(contenders, tasks, { plan, perTurn: 1 });
+  const blocks = turns === 'capture' ? [] : await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
+  const captures = turns === 'block' ? [] : await measureSequential(contenders, tasks, { plan, perTurn: 1 });
   const count = plan.blocks * perBlock;
   const text: string[] = [];
   if (blocks.length > 0) {
     text.push(
-      `One at a time, the contenders taking turns by block of ${perBlock} captures: ms, p50 (least to most p50 of a block) / p99 of ${count} captures each:`,
+      `Sequential captures, the contenders alternate after blocks of ${perBlock}: ms, p50 (lowest to highest p50 of a block) / p99 of ${count} captures each:`,
       sequentialTable(field, blocks),
     );
   }
   if (captures.length > 0) {
     text.push(
-      `One at a time, the contenders taking turns by capture, so that what one of them puts off is paid in the time of the next: ms, p50 (least to most p50 of ${perBlock}) / p99 of ${count} captures each:`,
+      `Sequential captures, the contenders alternate after each, so that the deferred work of one slows down the next: ms, p50 (lowest to highest p50 of ${perBlock}) / p99 of ${count} captures each:`,
       sequentialTable(field, captures),
     );
   }
-  if (blocks.length > 0 && captures.length > 0)
-    text.push('Both beside each other:', turnsTable(field, blocks, captures));
+  if (blocks.length > 0 && captures.length > 0) text.push('Both ways compared:', turnsTable(field, blocks, captures));
 
-  const saturated = await atSaturation(contenders, tasks, { plan, slots });
+  const saturated = await measureSaturated(contenders, tasks, { plan, slots });
   text.push(
     `${saturationTitle(plan, slots)}:`,
     saturatedTable(field, saturated),
-    'Most memory per slot, of all processes (proportional set size):',
+    'Maximum memory per slot, of all processes (proportional set size):',
     memoryTable(contenders, saturated, slots),
   );
   if (blocks.length > 0) {
     text.push(
-      'Processor time of a capture in ms, one at a time in blocks, with what it puts off and without what the processes use at rest: of each of our processes, and of Chromium:',
+      'Processor time of a sequential capture in ms, in blocks, including deferred work and without the idle share: by process of the service, and of Chromium:',
       ownTimeTable(field, blocks, idle),
     );
   }
@@ -159,8 +158,8 @@ async function measurePages(
 }
 
 /**
- * An account that supplies its own HTML, with the default isolation and with the one that was asked for; beside Chromium without a
- * driver, which keeps its pages and wipes nothing but the document.
+ * Measures an account that supplies its own HTML, with the default isolation and with the requested one, and Chromium without a driver,
+ * which reuses its pages and replaces only the document.
  */
 async function measureIsolation(
   { fleet: own, script, protocol }: Field,
@@ -178,10 +177,10 @@ async function measureIsolation(
   ];
   const contenders = [script, ...others];
   await warmUp(contenders, tasks, plan);
-  const sequential = await oneAtATime(contenders, tasks, { plan, perTurn: perBlock });
-  const saturated = await atSaturation(contenders, tasks, { plan, slots });
+  const sequential = await measureSequential(contenders, tasks, { plan, perTurn: perBlock });
+  const saturated = await measureSaturated(contenders, tasks, { plan, slots });
   return [
-    `HTML of the request, by accounts with isolation \`context\` and \`${isolation}\`, one at a time in blocks: ms, p50 (least to most p50 of a block) / p99:`,
+    `HTML of the request, by accounts with isolation \`context\` and \`${isolation}\`, sequential captures in blocks: ms, p50 (lowest to highest p50 of a block) / p99:`,
     isolationSequentialTable({ script, others }, sequential),
     `The same, ${saturationTitle(plan, slots)}:`,
     isolationSaturatedTable({ script, others }, saturated),
@@ -189,34 +188,34 @@ async function measureIsolation(
 }
 
 function saturationTitle({ saturation }: Plan, slots: number): string {
-  return `${slots * 2} clients at once on ${slots} cores: captures a second (least to most of ${saturation.rounds} rounds; p50 / p99 of a capture, its processor time)`;
+  return `${slots * 2} concurrent clients on ${slots} cores: captures per second (slowest to fastest of ${saturation.rounds} rounds; p50 / p99 of a capture, its processor time)`;
 }
 
-/** What runs for the first time is slower. */
+/** Warms up the contenders: the first captures are slower. */
 async function warmUp(contenders: readonly Contender[], tasks: readonly BenchTask[], { warmUps }: Plan): Promise<void> {
   for (const task of tasks) await measureInTurns(contenders, task, { perTurn: 1, rounds: warmUps });
 }
 
-function oneAtATime(
+function measureSequential(
   contenders: readonly Contender[],
   tasks: readonly BenchTask[],
   { plan, perTurn }: { readonly plan: Plan; readonly perTurn: number },
 ): Promise<Measured<SequentialResult>[]> {
   const rounds = (plan.blocks * perBlock) / perTurn;
   const measure = (task: BenchTask) => measureInTurns(contenders, task, { perTurn, rounds });
-  return forEachTask(tasks, 'one at a time', measure, ({ p50 }) => `${p50.toFixed(0)} ms`);
+  return forEachTask(tasks, 'sequential', measure, ({ p50 }) => `${p50.toFixed(0)} ms`);
 }
 
-function atSaturation(
+function measureSaturated(
   contenders: readonly Contender[],
   tasks: readonly BenchTask[],
   { plan, slots }: { readonly plan: Plan; readonly slots: number },
 ): Promise<Measured<SaturatedResult>[]> {
   const measure = (task: BenchTask) => saturateInTurns(contenders, task, { ...plan.saturation, clients: slots * 2 });
-  return forEachTask(tasks, 'at saturation', measure, ({ perSecond }) => `${perSecond.toFixed(1)} a second`);
+  return forEachTask(tasks, 'at saturation', measure, ({ perSecond }) => `${perSecond.toFixed(1)} per second`);
 }
 
-/** Measures each task, and says what came of it as soon as that is known: a whole run takes nearly an hour. */
+/** Measures each task and prints its results at once, because a whole run takes nearly an hour. */
 async function forEachTask<Result>(
   tasks: readonly BenchTask[],
   what: string,
@@ -233,7 +232,7 @@ async function forEachTask<Result>(
   return rows;
 }
 
-/** What goes on, beside the tables. */
+/** Prints progress to stderr; the tables are printed to stdout. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -1,20 +1,20 @@
 import { percentilesOf, type Percentiles } from '../http-load.ts';
 
-/** How contenders take turns: so many captures in a row, so many times. */
+/** The turns of contenders: the number of captures per turn, and the number of rounds. */
 export interface Turns {
   readonly perTurn: number;
   readonly rounds: number;
 }
 
-/** Who captures, and how often in a row. */
+/** A contender and its number of consecutive captures. */
 export interface Turn<C> {
   readonly contender: C;
   readonly captures: number;
 }
 
 /**
- * The turns of all contenders, in order. Nobody always comes after the same one: each round begins with another contender,
- * and every other round goes backwards.
+ * Returns the turns of all contenders in order. Each round starts with another contender, and every second round has the reverse order, so
+ * that a contender does not always follow the same other one.
  */
 export function turnsOf<C>(contenders: readonly C[], { perTurn, rounds }: Turns): Turn<C>[] {
   return Array.from({ length: rounds }, (_, round) => {
@@ -24,14 +24,14 @@ export function turnsOf<C>(contenders: readonly C[], { perTurn, rounds }: Turns)
   }).flat();
 }
 
-/** Percentiles of all times, and how far the medians of single blocks lie apart. Milliseconds. */
+/** Percentiles of all times, and the range of the medians of blocks, in milliseconds. */
 export interface Spread extends Percentiles {
   readonly captures: number;
   readonly leastP50: number;
   readonly mostP50: number;
 }
 
-/** @param perBlock captures of a block: so many that follow each other */
+/** @param perBlock number of consecutive captures in a block */
 export function spreadOf(times: readonly number[], perBlock: number): Spread {
   const blocks = Array.from({ length: Math.ceil(times.length / perBlock) }, (_, block) =>
     times.slice(block * perBlock, (block + 1) * perBlock),
@@ -45,13 +45,13 @@ export function spreadOf(times: readonly number[], perBlock: number): Spread {
   };
 }
 
-/** From when to when a capture took, in milliseconds on one clock. */
+/** The start and end of a capture, in milliseconds of one clock. */
 export interface Interval {
   readonly start: number;
   readonly end: number;
 }
 
-/** How many captures were made within a window: of one that reaches beyond it, the share that lies inside. */
+/** Returns the number of captures within a window. A capture that is partly outside counts by the share inside. */
 export function capturesWithin(captures: readonly Interval[], window: Interval): number {
   return captures.reduce((sum, { start, end }) => {
     const inside = Math.min(end, window.end) - Math.max(start, window.start);
@@ -59,7 +59,7 @@ export function capturesWithin(captures: readonly Interval[], window: Interval):
   }, 0);
 }
 
-/** Geometric, as ratios are averaged. */
+/** Returns the geometric mean, which is the right one for ratios. */
 export function meanOf(ratios: readonly number[]): number {
   return Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length);
 }

@@ -11,15 +11,14 @@ type Step = (typeof steps)[number];
 export type StoreTimes = ReadonlyMap<string, Readonly<Record<Step, Percentiles>>>;
 
 /**
- * Creates, asks for and reads files of a size, in turn on each store, so that all of them have the same moments of the
- * machine; a file is removed once it is read.
+ * Creates, looks up, reads and removes files of one size, alternately on each store, so that other load on the machine affects all of them.
  */
 export async function measureStores(
   stores: Readonly<Record<string, FileStore>>,
   { bytes, rounds }: { readonly bytes: number; readonly rounds: number },
 ): Promise<StoreTimes> {
   const times = new Map(Object.keys(stores).map((name) => [name, { create: [], stat: [], read: [] } as StepTimes]));
-  // What runs for the first time is slower.
+  // The first calls are slower.
   for (const store of Object.values(stores)) await useFile(store, bytes);
   for (let round = 0; round < rounds; round++) {
     for (const [name, store] of Object.entries(stores)) {
@@ -53,11 +52,11 @@ async function useFile(store: FileStore, size: number): Promise<Record<Step, num
   const created = performance.now();
   const found = await store.stat(file.object);
   const known = performance.now();
-  if (found === null) throw new Error('the file is not there');
+  if (found === null) throw new Error('the file does not exist');
   let read = 0;
   for await (const part of store.read(found)) read += part.length;
   const end = performance.now();
-  if (read !== size) throw new Error(`${read} of ${size} bytes came back`);
+  if (read !== size) throw new Error(`${read} of ${size} bytes were read`);
   await store.remove(file.object);
   return { create: created - start, stat: known - created, read: end - known };
 }

@@ -12,8 +12,8 @@ const sizes = [
 ] as const;
 
 /**
- * The embedded store beside a bucket, on this machine: the bucket is a server of the tests in memory, without the way to
- * Google's, so that it shows what our own side costs.
+ * Compares the embedded store with a bucket on this machine. The bucket is an emulator in memory, without network latency, so that the
+ * result shows the cost of our client.
  */
 export async function benchStorage(): Promise<void> {
   await using parts = new AsyncDisposableStack();
@@ -24,7 +24,7 @@ export async function benchStorage(): Promise<void> {
   parts.defer(() => files.close());
   const stores = { embedded: new EmbeddedStore(session), bucket: files };
   for (const { name, bytes, rounds } of sizes) {
-    print(`Files of ${name}, ${rounds} of each store in turn`, bytes, await measureStores(stores, { bytes, rounds }));
+    print(`Files of ${name}, ${rounds} alternating rounds`, bytes, await measureStores(stores, { bytes, rounds }));
   }
 }
 

@@ -12,11 +12,11 @@ import {
   type StatusFact,
   type Step,
 } from '../session.ts';
-import { allCompleted, firstTrouble, limitMs, queueSome, slow } from '../under-load.ts';
+import { allCompleted, firstOutage, limitMs, queueSome, slow } from '../under-load.ts';
 
 /**
- * Sends a signal to nats-server, whose image has nothing that could: by a pod that sees the processes of the node, in a
- * namespace where that is allowed. Answers when it was sent, in Unix milliseconds of the node.
+ * Sends a signal to nats-server. Its image contains no program for that, so a pod that sees the processes of the node does it, in a
+ * namespace that allows such pods. Returns the time of the signal in Unix milliseconds of the node.
  */
 async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<number> {
   const [nats] = await cluster.pods('nats');
@@ -33,7 +33,7 @@ async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Pr
   await cluster.apply({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: `hand-${name.toLowerCase()}`, namespace },
+    metadata: { name: `signal-${name.toLowerCase()}`, namespace },
     spec: {
       nodeName: nats.spec.nodeName,
       hostPID: true,
@@ -41,7 +41,7 @@ async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Pr
       automountServiceAccountToken: false,
       containers: [
         {
-          name: 'hand',
+          name: 'signal',
           image: images.front,
           command: ['node', '-e', code],
           securityContext: { privileged: true, runAsUser: 0, runAsNonRoot: false },
@@ -49,7 +49,7 @@ async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Pr
       ],
     },
   });
-  const path = ['--namespace', namespace, `pod/hand-${name.toLowerCase()}`];
+  const path = ['--namespace', namespace, `pod/signal-${name.toLowerCase()}`];
   await until(
     'the signal to be sent',
     async () => {
@@ -63,7 +63,7 @@ async function signalNats({ cluster }: Session, name: 'SIGKILL' | 'SIGSTOP'): Pr
   return Number(/ at (\d+)/.exec(await cluster.kubectl(['logs', ...path]))?.[1]);
 }
 
-/** Kills or stops NATS while captures run. Who is refused meanwhile is told so, and what was accepted completes. */
+/** Kills or stops NATS during captures. Refused captures must ask to retry, and accepted ones must complete. */
 async function natsDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<string> {
   await readyPods(session, 'nats', 1);
   await noOutage(session);
@@ -74,24 +74,24 @@ async function natsDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<
   await until('captures to run', async () => load.facts.length > 0, 60_000, 100);
   try {
     const diedAt = await signalNats(session, name);
-    const look = async () => firstTrouble(statuses.facts, 'queue', diedAt);
-    // A server that is killed is back within a second or two, and may not be missed.
-    const trouble = name === 'SIGSTOP' ? await until('/status to turn', look, 30_000, 100) : await look();
+    const look = async () => firstOutage(statuses.facts, 'queue', diedAt);
+    // A killed server is back within two seconds, and may not be missed.
+    const outage = name === 'SIGSTOP' ? await until('/status to show it', look, 30_000, 100) : await look();
     await load.ended;
     await statuses.ended;
     await readyPods(session, 'nats', 1);
     await noOutage(session);
     await allCompleted(session, queued);
-    const turnedMs = trouble === undefined ? undefined : trouble.at - diedAt;
-    check((turnedMs ?? 0) <= limitMs, `/status turned after ${turnedMs} ms only`);
+    const turnedMs = outage === undefined ? undefined : outage.at - diedAt;
+    check((turnedMs ?? 0) <= limitMs, `/status shows it only after ${turnedMs} ms`);
     const failed = failuresOf(load.facts);
     const lost = failed.filter(({ status, message }) => status !== 500 || !/again|retry|later/i.test(message ?? ''));
-    check(lost.length === 0, `captures ended without a word to send them again: ${describe(lost)}`);
+    check(lost.length === 0, `captures failed without a message to retry: ${describe(lost)}`);
     const back = load.facts.findLast(({ status }) => status !== 200);
     const away = back === undefined ? 0 : Math.round((back.at + back.ms - diedAt) / 1000);
     return (
-      `/status: ${trouble === undefined ? 'no outage was seen' : `queue ${trouble.components?.['queue']} after ${turnedMs} ms`}; ` +
-      `${load.facts.length - failed.length} of ${load.facts.length} captures were answered, the others told to come again ` +
+      `/status: ${outage === undefined ? 'no outage was seen' : `queue ${outage.components?.['queue']} after ${turnedMs} ms`}; ` +
+      `${load.facts.length - failed.length} of ${load.facts.length} captures completed, the others asked to retry ` +
       `(the last ${away} s after the death); all ${queued.length} background captures completed`
     );
   } finally {
@@ -102,11 +102,11 @@ async function natsDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<
 
 export const brokerDeathSteps: readonly Step[] = [
   {
-    title: 'SIGKILL of NATS: its pod starts it anew, and nothing accepted is lost',
+    title: 'SIGKILL of NATS: its pod restarts it, and no accepted capture is lost',
     run: (session) => natsDies(session, 'SIGKILL'),
   },
   {
-    title: 'a NATS that hangs (SIGSTOP) shows in /status within 10 s, is started anew, and nothing accepted is lost',
+    title: 'SIGSTOP of NATS: /status shows it within 10 s, its pod restarts it, and no accepted capture is lost',
     run: (session) => natsDies(session, 'SIGSTOP'),
   },
 ];

@@ -18,7 +18,7 @@ const minutes = 60_000;
 const port = 4443;
 const bucket = 'captures';
 
-/** A server that speaks the API of Cloud Storage, with a bucket in memory, behind a Service. */
+/** Starts a server with the API of Cloud Storage and a bucket in memory, behind a Service. */
 async function startBucket({ cluster }: Session): Promise<string> {
   const labels = { app: 'bucket' };
   await cluster.apply({
@@ -37,7 +37,7 @@ async function startBucket({ cluster }: Session): Promise<string> {
     },
   });
   const endpoint = `http://bucket.${cluster.namespace}.svc:${port}`;
-  // A Service refuses connections until the nodes have its ready pod.
+  // A Service refuses connections until the nodes know its ready pod.
   const list = `fetch("${endpoint}/storage/v1/b?project=test").then((r)=>{if(!r.ok)throw new Error(r.status)})`;
   await until('the Service of the bucket to answer', () => inClient(cluster, list), minutes);
   await inClient(
@@ -57,7 +57,7 @@ async function stopBucket({ cluster }: Session): Promise<void> {
 
 export const bucketSteps: readonly Step[] = [
   {
-    title: 'files in a bucket: storage.type gcs, reached through an egress rule of its own',
+    title: 'files in a bucket: storage.type gcs, reached through an additional egress rule',
     run: async (session) => {
       const { cluster } = session;
       const endpoint = await startBucket(session);
@@ -95,13 +95,13 @@ export const bucketSteps: readonly Step[] = [
     },
   },
   {
-    title: 'a bucket that goes away shows in /status, and captures say so; the defaults bring the embedded store back',
+    title: '/status and captures report an unavailable bucket, and the default values restore the embedded store',
     run: async (session) => {
       await noOutage(session);
       await stopBucket(session);
       const goneAt = Date.now();
-      const trouble = await until(
-        '/status to turn',
+      const outage = await until(
+        '/status to show it',
         async () => {
           const [fact] = await act<StatusFact>(session, ['status', '0.1']);
           return fact?.components?.['storage'] === 'operational' ? undefined : fact;
@@ -109,7 +109,7 @@ export const bucketSteps: readonly Step[] = [
         2 * minutes,
         250,
       );
-      const turnedMs = trouble.at - goneAt;
+      const turnedMs = outage.at - goneAt;
       const request = { html: '<h1>nowhere to go</h1>', timeout: 5000, responseType: 'file' };
       const fact = await capture(session, request);
       check(fact.code === 'STORAGE_FAILED', JSON.stringify(fact));
@@ -117,8 +117,8 @@ export const bucketSteps: readonly Step[] = [
       await noOutage(session);
       const back = await capture(session, { html: '<h1>back</h1>', responseType: 'file' });
       check(back.status === 200, JSON.stringify(back));
-      const said = `${trouble.components?.['storage']} ("${trouble.messages?.['storage'] ?? ''}")`;
-      return `storage ${said} after ${turnedMs} ms; a capture: ${fact.code} after ${fact.ms} ms`;
+      const shown = `${outage.components?.['storage']} ("${outage.messages?.['storage'] ?? ''}")`;
+      return `storage ${shown} after ${turnedMs} ms; a capture: ${fact.code} after ${fact.ms} ms`;
     },
   },
 ];

@@ -18,7 +18,7 @@ import {
   regions,
   release,
   upgrade,
-  stands,
+  isUp,
   until,
   watch,
   type CaptureFact,
@@ -30,10 +30,10 @@ import {
 const request = JSON.stringify({ html: '<h1>@</h1>', delay: 300 });
 const minutes = 60_000;
 
-/** The folder of the chart that users have now: of the last release. */
+/** The folder of the chart of the last release, from which users upgrade. */
 const previousChart = process.env['WEBCAPTURE_PREVIOUS_CHART'];
 
-/** Something that is no outage: while it goes on no capture fails, and no region is called down. */
+/** Makes a change that must not be an outage: no capture fails meanwhile, and /status shows no outage. */
 async function underLoad(session: Session, what: () => Promise<unknown>): Promise<string> {
   await noOutage(session);
   const statuses = watch<StatusFact>(session, ['status', '600']);
@@ -42,24 +42,24 @@ async function underLoad(session: Session, what: () => Promise<unknown>): Promis
   const start = Date.now();
   await what();
   const seconds = ((Date.now() - start) / 1000).toFixed(1);
-  // What is under way comes to its end.
+  // Captures in progress complete.
   const made = load.facts.length;
   await until('captures after it', async () => load.facts.length >= made + 4, minutes, 100);
   load.stop();
   statuses.stop();
   const failed = failuresOf(load.facts);
-  const down = statuses.facts.filter(({ overall, away }) => away !== undefined || !stands(overall));
+  const down = statuses.facts.filter(({ overall, unreachable }) => unreachable !== undefined || !isUp(overall));
   check(failed.length === 0, `${failed.length} of ${load.facts.length} captures failed: ${describe(failed)}`);
-  check(down.length === 0, `/status called it an outage: ${JSON.stringify(down.slice(0, 2))}`);
-  const said = [...new Set(statuses.facts.map(({ overall }) => overall))].join(', ');
-  return `${seconds} s, ${load.facts.length} captures, none failed; /status said ${said}`;
+  check(down.length === 0, `/status shows an outage: ${JSON.stringify(down.slice(0, 2))}`);
+  const shown = [...new Set(statuses.facts.map(({ overall }) => overall))].join(', ');
+  return `${seconds} s, ${load.facts.length} captures, none failed; /status shows ${shown}`;
 }
 
 const sandboxSteps: readonly Step[] = (['localhost', 'unconfined'] as const).map((mode) => ({
   title: `sandbox ${mode}: Chromium's own sandbox is on, and captures work`,
   run: async (session) => {
     const { cluster } = session;
-    // The installer needs hostPath, and Unconfined is not for the restricted level.
+    // The installer needs hostPath, and Unconfined is not allowed at the restricted level.
     await cluster.kubectl([
       'label',
       'namespace',
@@ -70,7 +70,7 @@ const sandboxSteps: readonly Step[] = (['localhost', 'unconfined'] as const).map
     const installer = mode === 'localhost' ? ['--set', 'renderer.sandbox.installer.enabled=true'] : [];
     await upgrade(session, ['--set', `renderer.sandbox.mode=${mode}`, ...installer]);
     if (mode === 'localhost') {
-      // With the profile on the nodes, all but the installer runs under the restricted level again.
+      // With the profile on the nodes, all pods but the installer can run at the restricted level.
       await upgrade(session, ['--set', 'renderer.sandbox.mode=localhost']);
       await cluster.kubectl([
         'label',
@@ -110,7 +110,7 @@ const sandboxSteps: readonly Step[] = (['localhost', 'unconfined'] as const).map
   },
 }));
 
-/** A web page in a pod: what captures may reach only when the operator says so. */
+/** Starts a web page in a pod, which captures can reach only if the operator allows it. */
 async function startSite({ cluster }: Session): Promise<string> {
   const serve = 'require("http").createServer((q,r)=>r.end("<title>site</title><h1>A page inside</h1>")).listen(8080)';
   await startPod(cluster, { name: 'site', container: { image: images.front, args: ['-e', serve] } });
@@ -118,12 +118,12 @@ async function startSite({ cluster }: Session): Promise<string> {
 }
 
 const upgradeFrom = (chart: string): Step => ({
-  title: 'an upgrade from the previous chart comes up, and captures as before',
+  title: 'an upgrade from the previous chart becomes ready, and captures work',
   run: async (session) => {
     await upgrade({ ...session, chart }, []);
     await upgrade(session, []);
     await noOutage(session);
-    // Without a volume, NATS holds nothing any more where its pod is another one in the new chart.
+    // Without a volume, NATS has lost its data if the new chart replaced its pod.
     await makeKey(session);
     for (const region of regions) {
       const fact = await capture(session, { html: '<h1>upgraded</h1>', region, responseType: 'file' });
@@ -133,7 +133,7 @@ const upgradeFrom = (chart: string): Step => ({
   },
 });
 
-/** The same chart under another version, as the next release is where only its number has changed. */
+/** Returns a copy of the chart in which only the version differs, as in a release without changes. */
 async function chartOfAnotherVersion(chart: string): Promise<string> {
   const folder = join(await mkdtemp(join(tmpdir(), 'webcapture-chart-')), 'webcapture');
   await cp(chart, folder, { recursive: true });
@@ -142,7 +142,7 @@ async function chartOfAnotherVersion(chart: string): Promise<string> {
   return folder;
 }
 
-/** Each container that runs, by its pod: another one after a restart. */
+/** Returns the running containers with their pods. The id of a container changes when it restarts. */
 async function containersOf({ cluster }: Session): Promise<readonly string[]> {
   const { items } = await cluster.get<{ items: readonly PodFacts[] }>([
     'pods',
@@ -160,7 +160,7 @@ async function containersOf({ cluster }: Session): Promise<readonly string[]> {
 export const changeSteps: readonly Step[] = [
   {
     title:
-      'an address inside can be captured when egress.allow opens it, by service and NetworkPolicy alike, and not before',
+      'an internal address can be captured only after egress.allow contains it, by the service and the NetworkPolicy',
     run: async (session) => {
       const url = `http://${await startSite(session)}:8080/`;
       const before = await capture(session, { url });
@@ -172,11 +172,11 @@ export const changeSteps: readonly Step[] = [
     },
   },
   {
-    title: 'a rolling update of everything under load loses nothing and is no outage',
+    title: 'a rolling update of all services under load loses no capture and is not an outage',
     run: (session) => underLoad(session, () => upgrade(session, ['--set', 'podAnnotations.turn=second'])),
   },
   {
-    title: 'scaling up and down under load loses nothing',
+    title: 'scaling up and down under load loses no capture',
     run: (session) =>
       underLoad(session, async () => {
         const scale = async (count: number) => {
@@ -191,7 +191,7 @@ export const changeSteps: readonly Step[] = [
   ...(previousChart === undefined ? [] : [upgradeFrom(previousChart)]),
   ...sandboxSteps,
   {
-    title: 'an upgrade keeps passwords and tokens, and comes back to the defaults',
+    title: 'an upgrade keeps passwords and tokens, and restores the default values',
     run: async (session) => {
       const { cluster } = session;
       const secret = async (name: string) =>
@@ -208,7 +208,7 @@ export const changeSteps: readonly Step[] = [
     },
   },
   {
-    title: 'a chart of another version keeps accounts, keys, records and files, and restarts nothing',
+    title: 'an upgrade to another version keeps accounts, keys, records and files, and restarts no container',
     run: async (session) => {
       const request = { html: '<h1>kept</h1>', responseCache: { enabled: true } };
       const kept = await capture(session, request);
@@ -222,7 +222,7 @@ export const changeSteps: readonly Step[] = [
       }
       const after = await containersOf(session);
       check(after.join('\n') === before.join('\n'), `before:\n${before.join('\n')}\nafter:\n${after.join('\n')}`);
-      // Answered from the cache: by the key, the record and the file of before.
+      // The response comes from the cache, with the key, the record and the file from before the upgrade.
       const again = await capture(session, request);
       check(again.status === 200 && again.uuid === kept.uuid, JSON.stringify({ kept, again }));
       const file = await capture(session, { ...request, responseType: 'file' });
@@ -231,8 +231,7 @@ export const changeSteps: readonly Step[] = [
     },
   },
   {
-    title:
-      'helm uninstall leaves nothing behind but the CRD, the volume, the secrets and the Lease, which one line deletes',
+    title: 'helm uninstall keeps only the CRD, the volume, the secrets and the Lease, which one command deletes',
     run: async ({ cluster }) => {
       await cluster.kubectl(['delete', 'pod', 'client', 'site', '--wait=false', '--ignore-not-found']);
       await cluster.helm(['uninstall', release, '--wait', '--timeout', '6m']);
@@ -248,10 +247,10 @@ export const changeSteps: readonly Step[] = [
         '--ignore-not-found',
       ]);
       const left = await until(
-        'the last pods to go',
+        'the last resources to be deleted',
         async () => {
           const all = await cluster.kubectl(['get', crd === '' ? kinds : `${kinds},renderregions`, '-o', 'name']);
-          // What every namespace has, and the client that this test brought.
+          // Without what every namespace contains, and without the pods of this test.
           const names = all.split('\n').filter((name) => !/^$|\/(client|site|default|kube-root-ca\.crt)$/.test(name));
           return names.length === 0 ? 'none' : Promise.reject(new Error(names.join(' ')));
         },

@@ -1,5 +1,5 @@
 import type { PodFacts } from '../cluster.ts';
-import { allCompleted, firstTrouble, limitMs, queueSome, slow } from '../under-load.ts';
+import { allCompleted, firstOutage, limitMs, queueSome, slow } from '../under-load.ts';
 import {
   check,
   describe,
@@ -16,7 +16,7 @@ import {
 
 const noProcess = 'no process of a service runs here';
 
-/** Sends a signal to the service's own process, which is a child of process 1, or of tini. */
+/** Sends a signal to the process of the service, which is a child of process 1 or of tini. */
 async function signal({ cluster }: Session, pod: string, name: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
   const code =
     'const fs=require("fs");const found=fs.readdirSync("/proc").filter((p)=>{if(!/^\\d+$/.test(p))return false;' +
@@ -25,7 +25,7 @@ async function signal({ cluster }: Session, pod: string, name: 'SIGKILL' | 'SIGS
     `if(found.length===0)throw new Error(${JSON.stringify(noProcess)});` +
     `for(const p of found)process.kill(Number(p),${JSON.stringify(name)})`;
   await cluster.exec(pod, ['node', '-e', code]).catch((error: unknown) => {
-    // The container goes with its process, and this with the container.
+    // With SIGKILL the container ends, and with it this command.
     if (name !== 'SIGKILL' || String(error).includes(noProcess)) throw error;
   });
 }
@@ -35,7 +35,7 @@ async function remove({ cluster }: Session, pod: PodFacts | undefined): Promise<
   await cluster.kubectl(['delete', 'pod', pod?.metadata.name ?? '', ...now]);
 }
 
-/** Kills or stops a renderer of us-east while captures run, and looks at /status meanwhile. */
+/** Kills or stops a renderer of us-east during captures, and observes /status. */
 async function rendererDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Promise<string> {
   const [pod] = await readyPods(session, 'renderer', 1, ',webcapture.dev/region=us-east');
   await noOutage(session);
@@ -49,17 +49,17 @@ async function rendererDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Prom
   if (name === 'SIGKILL') await session.cluster.kubectl(['cordon', ...nodes]);
   const killedAt = Date.now();
   await signal(session, pod?.metadata.name ?? '', name);
-  // Nobody stands in for it for a while, or it would be replaced before anybody missed it.
+  // Prevents a replacement for a while: it would be ready before the loss shows.
   if (name === 'SIGKILL') await remove(session, pod);
-  let trouble: StatusFact;
+  let outage: StatusFact;
   try {
-    const look = async () => firstTrouble(statuses.facts, 'engine.us-east', killedAt);
-    trouble = await until('/status to turn', look, 30_000, 100);
+    const look = async () => firstOutage(statuses.facts, 'engine.us-east', killedAt);
+    outage = await until('/status to show it', look, 30_000, 100);
   } finally {
     await session.cluster.kubectl(['uncordon', ...nodes]);
   }
-  const turnedMs = trouble.at - killedAt;
-  // Its liveness probe would end it too, after a minute.
+  const turnedMs = outage.at - killedAt;
+  // The liveness probe would restart it, too, after a minute.
   if (name === 'SIGSTOP') await remove(session, pod);
   await readyPods(session, 'renderer', 1, ',webcapture.dev/region=us-east');
   await noOutage(session);
@@ -68,20 +68,20 @@ async function rendererDies(session: Session, name: 'SIGKILL' | 'SIGSTOP'): Prom
   await allCompleted(session, queued);
   statuses.stop();
   const failed = failuresOf(load.facts);
-  check(turnedMs <= limitMs, `/status turned after ${turnedMs} ms only`);
+  check(turnedMs <= limitMs, `/status shows it only after ${turnedMs} ms`);
   const lost = load.facts.length - failed.length;
   return (
-    `/status: ${trouble.components?.['engine.us-east']} after ${turnedMs} ms ("${trouble.messages?.['engine.us-east'] ?? ''}"), no outage any more after ` +
-    `${recoveredMs} ms; ${lost} of ${load.facts.length} captures that clients waited for were answered` +
+    `/status: ${outage.components?.['engine.us-east']} after ${turnedMs} ms ("${outage.messages?.['engine.us-east'] ?? ''}"), no outage after ` +
+    `${recoveredMs} ms; ${lost} of ${load.facts.length} interactive captures completed` +
     `${failed.length === 0 ? '' : ` (others: ${describe(failed)})`}; ${queued.length} of ${queued.length} background captures completed`
   );
 }
 
-/** Until the Service has taken a pod off its list: at once when it is gone, after three probes when it hangs. */
+/** The time until the Service removes a pod: soon after it has ended, and after three probes if it is stopped. */
 const offTheListMs = { SIGKILL: 5000, SIGSTOP: 30_000 };
 
-/** Kills or stops what others stand in for, while captures run: one front, or every controller. */
-async function standsIn(
+/** Kills or stops one front or all controllers during captures. */
+async function replicasDie(
   session: Session,
   component: 'front' | 'controller',
   name: 'SIGKILL' | 'SIGSTOP',
@@ -96,7 +96,7 @@ async function standsIn(
   const killedAt = Date.now();
   for (const pod of component === 'controller' ? pods : pods.slice(0, 1)) {
     await signal(session, pod.metadata.name, name);
-    // One that hangs is ended by its liveness probe.
+    // The liveness probe restarts a stopped process.
     if (name === 'SIGKILL') await remove(session, pod);
   }
   await load.ended;
@@ -109,40 +109,41 @@ async function standsIn(
   const after = load.facts.filter(({ at }) => at > killedAt + offTheListMs[name]);
   check(
     after.length > 0 && failuresOf(after).length === 0,
-    `captures failed afterwards, too: ${describe(failuresOf(after))}`,
+    `captures still fail afterwards: ${describe(failuresOf(after))}`,
   );
-  if (component === 'controller') check(failed.length === 0, `captures do not need a controller: ${describe(failed)}`);
-  const said = statuses.facts.flatMap(({ overall, away }) => overall ?? away ?? []);
+  if (component === 'controller')
+    check(failed.length === 0, `captures failed without a controller: ${describe(failed)}`);
+  const shown = statuses.facts.flatMap(({ overall, unreachable }) => overall ?? unreachable ?? []);
   return (
-    `${load.facts.length - failed.length} of ${load.facts.length} captures were answered ` +
+    `${load.facts.length - failed.length} of ${load.facts.length} captures completed ` +
     `${failed.length === 0 ? '' : `(cut off with the pod: ${describe(failed)}) `}and all ${queued.length} background captures completed; ` +
-    `/status said ${[...new Set(said)].join(', ')} meanwhile; all were ready again after ${Math.round(healedMs / 1000)} s at most`
+    `/status showed ${[...new Set(shown)].join(', ')}; all pods were ready after at most ${Math.round(healedMs / 1000)} s`
   );
 }
 
 export const deathSteps: readonly Step[] = [
   {
-    title: 'SIGKILL of a renderer shows in /status within 10 s, heals, and loses nothing',
+    title: 'SIGKILL of a renderer: /status shows it within 10 s, the region recovers, and no capture is lost',
     run: (session) => rendererDies(session, 'SIGKILL'),
   },
   {
-    title: 'a renderer that hangs (SIGSTOP) shows in /status within 10 s, heals, and loses nothing',
+    title: 'SIGSTOP of a renderer: /status shows it within 10 s, the region recovers, and no capture is lost',
     run: (session) => rendererDies(session, 'SIGSTOP'),
   },
   {
-    title: 'SIGKILL of a front: the other one answers, and nothing accepted is lost',
-    run: (session) => standsIn(session, 'front', 'SIGKILL'),
+    title: 'SIGKILL of a front: the other front serves captures, and no accepted capture is lost',
+    run: (session) => replicasDie(session, 'front', 'SIGKILL'),
   },
   {
-    title: 'SIGKILL of both controllers: captures go on, and they come back',
-    run: (session) => standsIn(session, 'controller', 'SIGKILL'),
+    title: 'SIGKILL of both controllers: captures continue, and the controllers restart',
+    run: (session) => replicasDie(session, 'controller', 'SIGKILL'),
   },
   {
-    title: 'a front that hangs (SIGSTOP) is taken off the Service and started anew',
-    run: (session) => standsIn(session, 'front', 'SIGSTOP'),
+    title: 'SIGSTOP of a front: the Service removes it, and its pod restarts it',
+    run: (session) => replicasDie(session, 'front', 'SIGSTOP'),
   },
   {
-    title: 'controllers that hang (SIGSTOP): captures go on, and they are started anew',
-    run: (session) => standsIn(session, 'controller', 'SIGSTOP'),
+    title: 'SIGSTOP of both controllers: captures continue, and their pods restart them',
+    run: (session) => replicasDie(session, 'controller', 'SIGSTOP'),
   },
 ];

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { natsCertificates } from '../../harness/nats-certificates.ts';
-import { act, capture, check, makeKey, stands, until, type Session, type StatusFact, type Step } from '../session.ts';
+import { act, capture, check, makeKey, isUp, until, type Session, type StatusFact, type Step } from '../session.ts';
 import {
   far,
   hubUsers,
@@ -21,7 +21,7 @@ import {
 } from '../two-clusters.ts';
 import { startClient } from './install.ts';
 
-/** The message of the region in GET /status. */
+/** Returns the status and message of the satellite's region in GET /status. */
 async function shown(session: Session): Promise<string> {
   const [fact] = await act<StatusFact>(session, ['status', '0.1']);
   return `${fact?.components?.[region]}: ${fact?.messages?.[region]}`;
@@ -29,7 +29,7 @@ async function shown(session: Session): Promise<string> {
 
 export const untilShown = (session: Session, what: RegExp, deadlineMs = 60_000) =>
   until(
-    `GET /status to say ${what} of the satellite's region`,
+    `GET /status to show ${what} for the satellite's region`,
     async () => {
       const said = await shown(session);
       if (what.test(said)) return said;
@@ -68,11 +68,11 @@ export const installHub: Step = {
     const refused = await capture(session, { html: '<h1>far</h1>', region: far });
     check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
     return until(
-      'GET /status to leave the region out',
+      'GET /status to exclude the region',
       async () => {
         const [status] = await act<StatusFact>(session, ['status', '0.1']);
         const message = status?.messages?.['engine'] ?? '';
-        const isOut = status !== undefined && status.components?.[region] === undefined && stands(status.overall);
+        const isOut = status !== undefined && status.components?.[region] === undefined && isUp(status.overall);
         return isOut && message.includes(`${far} is not installed yet`) && message;
       },
       60_000,
@@ -81,7 +81,7 @@ export const installHub: Step = {
 };
 
 export const joinSatellite: Step = {
-  title: `a satellite with ${far} joins it over TLS`,
+  title: `a satellite with ${far} joins the hub over TLS`,
   vital: true,
   run: async (session) => {
     const url = await linkUrl(session);
@@ -90,6 +90,6 @@ export const joinSatellite: Step = {
     const readyMs = Date.now() - start;
     const said = await untilShown(session, /^operational: 1 of 1 renderers healthy$/, 120_000);
     await untilReason(session, 'Operational');
-    return `ready after ${Math.round(readyMs / 1000)} s; /status says "${said}"`;
+    return `ready after ${Math.round(readyMs / 1000)} s; /status shows "${said}"`;
   },
 };

@@ -17,7 +17,7 @@ import {
 
 const restricted = { 'pod-security.kubernetes.io/enforce': 'restricted' };
 
-/** A pod of the fronts' image that does nothing until it is told to; it lives beside the release, as any client would. */
+/** Starts an idle pod with the image of the fronts outside the release, which runs the actions of a client. */
 export async function startClient({ cluster }: Session): Promise<void> {
   const code = await readFile(new URL('../client.mjs', import.meta.url), 'utf8');
   await cluster.apply({
@@ -59,7 +59,7 @@ export const installSteps: readonly Step[] = [
     },
   },
   {
-    title: 'helm test makes captures in each region and format',
+    title: 'helm test captures in each region and format',
     run: async ({ cluster }) => {
       const output = await cluster.helm(['test', release, '--timeout', '5m']).catch(async (error: unknown) => {
         const logs = await cluster.kubectl(['logs', `${fullname}-test`]).catch(String);
@@ -104,15 +104,15 @@ export const installSteps: readonly Step[] = [
     },
   },
   {
-    title: '/status says operational',
+    title: '/status is operational',
     run: async (session) => {
-      const said = await noOutage(session);
-      check(said === 'operational', said);
+      const shown = await noOutage(session);
+      check(shown === 'operational', shown);
       return undefined;
     },
   },
   {
-    title: 'no pod is root, has a token that it does not need, or may write outside of its volumes',
+    title: 'no pod runs as root, has an unnecessary token, or can write outside its volumes',
     run: async (session) => {
       for (const [component, count] of [
         ['front', 2],

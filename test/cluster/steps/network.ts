@@ -1,6 +1,6 @@
 import { capture, check, fullname, readyPods, type Session, type Step } from '../session.ts';
 
-/** Tries a TCP connection from inside a pod: `open`, or the code of what stood in the way; `TIMEOUT` is a dropped packet. */
+/** Tries a TCP connection from a pod. Returns `open` or the error code; `TIMEOUT` means that packets are dropped. */
 async function reach({ cluster }: Session, pod: string, host: string, port: number): Promise<string> {
   const code =
     `const s=require("net").connect({host:${JSON.stringify(host)},port:${port}});` +
@@ -18,7 +18,7 @@ interface ServiceList {
 
 export const networkSteps: readonly Step[] = [
   {
-    title: 'a renderer reaches NATS and nothing else inside: not the API server, not the fronts, not another pod',
+    title: 'a renderer reaches NATS, but not the API server, the fronts, the controllers or other pods',
     run: async (session) => {
       const { cluster } = session;
       const [renderer] = await readyPods(session, 'renderer', 2);
@@ -33,7 +33,7 @@ export const networkSteps: readonly Step[] = [
         front: await reach(session, from, address(`${fullname}-front`), 80),
         controller: await reach(session, from, address(`${fullname}-controller`), 9092),
         pod: await reach(session, from, client, 80),
-        // A documentation address: nobody is there, but no policy stands before it either.
+        // An address for documentation: no host has it, but no policy blocks it either.
         outside: await reach(session, from, '198.51.100.1', 80),
       };
       check(seen.nats === 'open', `NATS: ${JSON.stringify(seen)}`);
@@ -44,7 +44,7 @@ export const networkSteps: readonly Step[] = [
     },
   },
   {
-    title: 'from outside of the release the fronts answer, and nothing else does',
+    title: 'pods outside the release reach only the fronts',
     run: async (session) => {
       const [renderer] = await session.cluster.pods('renderer');
       const seen = {
@@ -62,7 +62,7 @@ export const networkSteps: readonly Step[] = [
     },
   },
   {
-    title: 'a capture of an address inside is refused by the service itself, too',
+    title: 'the service itself also refuses to capture an internal address',
     run: async (session) => {
       const inside = await capture(session, { url: 'http://10.96.0.1/' });
       check(inside.status === 400 && inside.code === 'URL_BLOCKED', JSON.stringify(inside));

@@ -6,7 +6,7 @@ const second = 'eu-west';
 const added = 'asia-east';
 const renamed = 'asia-southeast';
 
-/** Arguments of helm: regions, each with its number of renderers. */
+/** Arguments for helm with these regions and their numbers of renderers. */
 const withRegions = (regions: Readonly<Record<string, number>>) =>
   Object.entries(regions).flatMap(([name, replicas], index) => [
     '--set',
@@ -20,19 +20,19 @@ async function rendersIn(session: Session, region: string): Promise<void> {
   check(fact.status === 200 && fact.region === region, JSON.stringify(fact));
 }
 
-/** All within one release, whose renderers go with their region. */
+/** Changes within one release, which starts and stops renderers with their region. */
 export const regionChangeSteps: readonly Step[] = [
   {
     title: 'a region is added by helm upgrade under load',
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [first, second],
         stable: first,
         change: () => upgrade(session, withRegions({ [first]: 1, [second]: 1, [added]: 1 })),
         regions: [first, second, added],
       });
       await rendersIn(session, added);
-      return told;
+      return report;
     },
   },
   {
@@ -53,7 +53,7 @@ export const regionChangeSteps: readonly Step[] = [
   {
     title: 'a region is renamed by helm upgrade under load',
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [added, second],
         removed: [added],
         stable: first,
@@ -61,19 +61,19 @@ export const regionChangeSteps: readonly Step[] = [
         regions: [first, second, renamed],
       });
       await rendersIn(session, renamed);
-      return told;
+      return report;
     },
   },
   {
-    title: 'a region without renderers is removed by helm upgrade under load, while its captures wait',
+    title: 'a region without renderers is removed by helm upgrade under load, while captures wait in it',
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [renamed, second],
         removed: [renamed],
         backlog: 24,
         stable: first,
         change: async () => {
-          // Or its renderers finish the captures while helm waits for other pods.
+          // Without this its renderers complete the captures while helm waits for other pods.
           const deployment = `deployment/${fullname}-renderer-${renamed}`;
           await session.cluster.kubectl(['scale', deployment, '--replicas=0']);
           await upgrade(session, []);
@@ -82,7 +82,7 @@ export const regionChangeSteps: readonly Step[] = [
       });
       const refused = await capture(session, { html: '<h1>gone</h1>', region: renamed });
       check(refused.code === 'REGION_UNAVAILABLE', JSON.stringify(refused));
-      return told;
+      return report;
     },
   },
 ];

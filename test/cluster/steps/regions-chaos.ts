@@ -20,19 +20,19 @@ import { installHub, joinSatellite } from './hub-and-satellite.ts';
 
 const seconds = Number(process.env['WEBCAPTURE_CHAOS_SECONDS'] ?? 600);
 const seed = Number(process.env['WEBCAPTURE_CHAOS_SEED'] ?? Date.now() % 1_000_000);
-/** A fault begins about every 12 s, and up to three last at the same time. */
+/** A fault starts about every 12 s, and at most three are active. */
 const pauseMs = 12_000;
 const atOnce = 3;
-/** How long Chromium has for what the cuts left in the queues. */
+/** The time that Chromium needs for the captures that the cuts left in the queues. */
 const drainLimitMs = 480_000;
 
-/** Runs faults until the time is over and the last one is mended. */
-async function harm(session: Session): Promise<readonly string[]> {
+/** Causes faults until the time is over and the last one is repaired. */
+async function causeFaults(session: Session): Promise<readonly string[]> {
   const random = randomOf(seed);
   const end = Date.now() + seconds * 1000;
   const running = new Map<Fault, Promise<void>>();
   const log: string[] = [];
-  const troubles: string[] = [];
+  const failures: string[] = [];
   while (Date.now() < end) {
     const kinds = new Set([...running.keys()].map(({ kind }) => kind));
     const possible = faults.filter(({ kind }) => !kinds.has(kind));
@@ -44,7 +44,7 @@ async function harm(session: Session): Promise<readonly string[]> {
         .then(
           (what) => void log.push(`${what} (${((Date.now() - start) / 1000).toFixed(1)} s)`),
           (error: unknown) =>
-            void troubles.push(`${fault.name}: ${error instanceof Error ? error.message : String(error)}`),
+            void failures.push(`${fault.name}: ${error instanceof Error ? error.message : String(error)}`),
         )
         .finally(() => running.delete(fault));
       running.set(fault, run);
@@ -52,7 +52,7 @@ async function harm(session: Session): Promise<readonly string[]> {
     await sleep(pauseMs * (0.5 + random()));
   }
   await Promise.all(running.values());
-  check(troubles.length === 0, `faults could not be mended: ${troubles.join('\n')}\nbefore: ${log.join('\n')}`);
+  check(failures.length === 0, `faults could not be repaired: ${failures.join('\n')}\nbefore: ${log.join('\n')}`);
   return log;
 }
 
@@ -78,7 +78,7 @@ async function checkUsage(session: Session, ends: readonly End[]): Promise<numbe
 }
 
 const chaos: Step = {
-  title: `${seconds} s of chaos over both clusters: nothing accepted is lost, usage equals the records, /status is right within 30 s`,
+  title: `${seconds} s of faults in both clusters: no accepted capture is lost, usage equals the records, /status is correct within 30 s`,
   run: async (session) => {
     session.say(`WEBCAPTURE_CHAOS_SEED=${seed}`);
     await noOutage(session);
@@ -98,7 +98,7 @@ const chaos: Step = {
     const queue = watch<CaptureFact>(queueing, ['queue', queueing.key, time, background, near, far, added]);
     await until('captures to run', async () => load.facts.length > 0 && queue.facts.length > 2, 60_000, 100);
 
-    const log = await harm(session);
+    const log = await causeFaults(session);
     const rightMs = await statusOf(session, [near, far]);
     load.stop();
     await Promise.all([load.ended, queue.finish()]);
@@ -118,18 +118,18 @@ const chaos: Step = {
       `${lost.length} of ${accepted.length} accepted captures were lost: ${JSON.stringify(lostEnds)}`,
     );
     const completed = await checkUsage(queueing, ends);
-    // A client that waits may have gone with its front; what it was not told of is charged where the file is there.
+    // A front may die before it responds. Its captures are charged if they have completed.
     const answered = await checkUsage(waiting, await allEnded(waiting));
     const [retired] = await act<{ captures: number }>(session, ['retired']);
     check(retired?.captures === 0, `captures of removed regions wait: ${JSON.stringify(retired)}`);
     return (
-      `${log.length} faults: ${log.join(', ')}\n/status right ${(rightMs / 1000).toFixed(1)} s after the last; ` +
+      `${log.length} faults: ${log.join(', ')}\n/status correct ${(rightMs / 1000).toFixed(1)} s after the last; ` +
       `${accepted.length} of ${queue.facts.length} background captures accepted, ${completed} completed and charged, ` +
-      `${ends.length - completed} failed with their region; ${load.facts.length - failuresOf(load.facts).length} of ` +
-      `${load.facts.length} captures of ${near} answered, ${answered} charged`
+      `${ends.length - completed} failed because their region was removed; ${load.facts.length - failuresOf(load.facts).length} of ` +
+      `${load.facts.length} captures of ${near} completed for their client, ${answered} charged`
     );
   },
 };
 
-/** A hub and a satellite as in the group `regions`, and faults of every kind over both. */
+/** A hub and a satellite as in the group `regions`, with faults of every kind in both. */
 export const chaosSteps: readonly Step[] = [installHub, joinSatellite, chaos];

@@ -15,7 +15,7 @@ import {
   untilReason,
   usersOf,
 } from '../two-clusters.ts';
-import { allCompleted, firstTrouble, limitMs } from '../under-load.ts';
+import { allCompleted, firstOutage, limitMs } from '../under-load.ts';
 import {
   act,
   capture,
@@ -36,7 +36,7 @@ import {
 import { installHub, joinSatellite, untilShown } from './hub-and-satellite.ts';
 import { satelliteChangeSteps } from './satellite-changes.ts';
 
-/** Background captures in the region of the satellite. */
+/** Queues background captures in the satellite's region. */
 async function queueFar(session: Session, count: number): Promise<readonly string[]> {
   const uuids: string[] = [];
   for (let n = 0; n < count; n++) {
@@ -47,7 +47,7 @@ async function queueFar(session: Session, count: number): Promise<readonly strin
   return uuids;
 }
 
-/** Captures of the hub's own region, which nothing that happens to the satellite may touch. */
+/** Captures in the hub's own region, which no fault of the satellite may affect. */
 const loadNear = (session: Session, seconds: number) =>
   watch<CaptureFact>(session, [
     'load',
@@ -64,24 +64,24 @@ async function healed(session: Session): Promise<void> {
   check(fact.status === 200 && fact.region === far, JSON.stringify(fact));
 }
 
-/** Does something to the satellite while captures run in both regions, and looks at both sides. */
-async function harm(
+/** Causes a fault of the satellite during captures in both regions, and observes both sides. */
+async function causeFault(
   session: Session,
   cause: () => Promise<unknown>,
   seen: (from: number, statuses: readonly StatusFact[]) => Promise<string>,
-  mend: () => Promise<unknown> = async () => undefined,
+  repair: () => Promise<unknown> = async () => undefined,
 ): Promise<string> {
   await noOutage(session);
   const statuses = watch<StatusFact>(session, ['status', '150']);
   const load = loadNear(session, 20);
   const queued = await queueFar(session, 4);
   const from = Date.now();
-  let told: string;
+  let report: string;
   try {
     await cause();
-    told = await seen(from, statuses.facts);
+    report = await seen(from, statuses.facts);
   } finally {
-    await mend();
+    await repair();
   }
   await healed(session);
   await allCompleted(session, queued);
@@ -89,20 +89,20 @@ async function harm(
   statuses.stop();
   const failed = failuresOf(load.facts);
   check(load.facts.length > 0 && failed.length === 0, `captures of the hub's own region failed: ${describe(failed)}`);
-  return `${told}; healed after ${Math.round((Date.now() - from) / 1000)} s; ${queued.length} of ${queued.length} background captures completed, ${load.facts.length} of ${load.facts.length} captures of ${near} answered`;
+  return `${report}; recovered after ${Math.round((Date.now() - from) / 1000)} s; ${queued.length} of ${queued.length} background captures completed, ${load.facts.length} of ${load.facts.length} captures of ${near} completed`;
 }
 
-/** Waits until GET /status shows the outage of the satellite's region, which must not take longer than it promises. */
+/** Waits until GET /status shows the outage of the satellite's region, and checks the time against the limit. */
 async function outage(statuses: readonly StatusFact[], from: number): Promise<string> {
-  const trouble = await until('/status to turn', async () => firstTrouble(statuses, region, from), 60_000, 100);
-  const turnedMs = trouble.at - from;
-  check(turnedMs <= limitMs, `/status turned after ${turnedMs} ms only`);
-  return `/status: ${trouble.components?.[region]} after ${turnedMs} ms ("${trouble.messages?.[region]}")`;
+  const found = await until('/status to show it', async () => firstOutage(statuses, region, from), 60_000, 100);
+  const turnedMs = found.at - from;
+  check(turnedMs <= limitMs, `/status shows it only after ${turnedMs} ms`);
+  return `/status: ${found.components?.[region]} after ${turnedMs} ms ("${found.messages?.[region]}")`;
 }
 
 const now = ['--grace-period=0', '--force', '--wait=false'];
 
-/** The controllers of the satellite are let reach the ports of the API server, or no other. */
+/** Restricts the controllers of the satellite to these ports of the API server. */
 async function apiServerPorts(session: Session, ports: readonly number[]): Promise<void> {
   const policy = `${fullname}-controller`;
   interface Policy {
@@ -119,18 +119,18 @@ async function apiServerPorts(session: Session, ports: readonly number[]): Promi
 export const regionSteps: readonly Step[] = [
   installHub,
   {
-    title: 'a satellite with a wrong password, authority or region says which it is',
+    title: 'a satellite reports a wrong password, certificate authority or region',
     run: async (session) => {
       const url = await linkUrl(session);
       const cluster = satelliteOf(session);
-      const told: string[] = [];
+      const report: string[] = [];
       const wrong = async (reason: string, values: object, name: string = far) => {
         const satellite = { ...joining(url), role: 'satellite', regions: [{ name }], ...values };
         await install(cluster, session, satellite, false);
         const { message } = await untilReason(session, reason, 120_000, name);
         const logs = await cluster.kubectl(['logs', '-l', 'app.kubernetes.io/component=controller', '--tail', '200']);
-        check(logs.includes(`does not work in its fleet: ${reason}`), `the log does not say ${reason}`);
-        told.push(`${reason}: ${message}`);
+        check(logs.includes(`does not work in its fleet: ${reason}`), `the log does not contain ${reason}`);
+        report.push(`${reason}: ${message}`);
       };
       await cluster.apply(
         secretOf('wrong', Object.fromEntries(usersOf(far).map((user) => [`${user}-password`, 'wrong']))),
@@ -140,8 +140,8 @@ export const regionSteps: readonly Step[] = [
       await wrong('AuthenticationFailed', { nats: { ...nats, existingSecret: 'wrong' } });
       await wrong('CertificateInvalid', { nats: { ...nats, tls: { ...nats.tls, caSecret: 'wrong-ca' } } });
       await wrong('RegionUnknown', {}, unknown);
-      const stranger = await until(
-        'the hub to tell of the stranger',
+      const engineMessage = await until(
+        'the hub to report the unknown region',
         async () => {
           const [fact] = await act<StatusFact>(session, ['status', '0.1']);
           const message = fact?.messages?.['engine'] ?? '';
@@ -149,14 +149,14 @@ export const regionSteps: readonly Step[] = [
         },
         60_000,
       );
-      told.push(`/status: ${stranger}`);
+      report.push(`/status: ${engineMessage}`);
       await cluster.helm(['uninstall', release, '--wait']);
-      return told.join('\n');
+      return report.join('\n');
     },
   },
   joinSatellite,
   {
-    title: 'captures are rendered in both',
+    title: 'captures are rendered in both regions',
     run: async (session) => {
       const times: string[] = [];
       for (const name of [near, far]) {
@@ -170,14 +170,15 @@ export const regionSteps: readonly Step[] = [
     },
   },
   {
-    title: "the satellite's renderer is killed: /status shows it within 10 s, it heals, and nothing is lost",
+    title:
+      "SIGKILL of the satellite's renderer: /status shows it within 10 s, the region recovers, and no capture is lost",
     run: async (session) => {
       const cluster = satelliteOf(session);
       const deployment = `deployment/${fullname}-renderer-${far}`;
-      return harm(
+      return causeFault(
         session,
         async () => {
-          // Nobody stands in for it for a while.
+          // Prevents a replacement until the outage shows.
           const nodes = await cluster.get<{ items: { metadata: { name: string } }[] }>(['nodes']);
           await cluster.kubectl(['cordon', ...nodes.items.map(({ metadata }) => metadata.name)]);
           await cluster.kubectl(['delete', 'pod', '-l', `webcapture.dev/region=${far}`, ...now]);
@@ -192,11 +193,11 @@ export const regionSteps: readonly Step[] = [
     },
   },
   {
-    title: "the satellite's controllers are killed: its region stays as it is, and heals",
+    title: "the satellite's controllers are stopped: its region keeps its status, and recovers",
     run: async (session) => {
       const cluster = satelliteOf(session);
       const deployment = `deployment/${fullname}-controller`;
-      return harm(
+      return causeFault(
         session,
         () => cluster.kubectl(['scale', deployment, '--replicas=0']),
         async (from, statuses) => {
@@ -204,8 +205,8 @@ export const regionSteps: readonly Step[] = [
             session,
             /the cluster \S+ has not been heard for \d+ s, so heartbeats alone are counted/,
           );
-          const trouble = firstTrouble(statuses, region, from);
-          check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
+          const found = firstOutage(statuses, region, from);
+          check(found === undefined, `/status shows an outage: ${JSON.stringify(found?.messages?.[region])}`);
           const fact = await capture(session, { html: '<h1>without controllers</h1>', region: far });
           check(fact.status === 200, JSON.stringify(fact));
           return `/status: ${said}`;
@@ -218,12 +219,12 @@ export const regionSteps: readonly Step[] = [
     },
   },
   {
-    title: "the satellite's API server cannot be reached: its region stays as it is, and heals",
+    title: "the satellite's API server cannot be reached: its region keeps its status, and recovers",
     run: (session) =>
-      harm(
+      causeFault(
         session,
         async () => {
-          // No port of it: what its controllers send is dropped. They are started anew, since connections that stand are kept.
+          // Drops all packets to the API server. The controllers are restarted, because open connections stay allowed.
           await apiServerPorts(session, [1]);
           await satelliteOf(session).kubectl(['delete', 'pod', '-l', 'app.kubernetes.io/component=controller', ...now]);
         },
@@ -232,8 +233,8 @@ export const regionSteps: readonly Step[] = [
             session,
             /the cluster \S+ has not been heard for \d+ s, so heartbeats alone are counted/,
           );
-          const trouble = firstTrouble(statuses, region, from);
-          check(trouble === undefined, `it is an outage: ${JSON.stringify(trouble?.messages?.[region])}`);
+          const found = firstOutage(statuses, region, from);
+          check(found === undefined, `/status shows an outage: ${JSON.stringify(found?.messages?.[region])}`);
           return `/status: ${said}`;
         },
         async () => {
@@ -243,9 +244,9 @@ export const regionSteps: readonly Step[] = [
       ),
   },
   {
-    title: 'the link is cut both ways for 30 s: both sides say so, and nothing accepted is lost',
+    title: 'the link is cut in both directions for 30 s: both sides report it, and no accepted capture is lost',
     run: (session) =>
-      harm(
+      causeFault(
         session,
         () => signalLink(session, 'STOP'),
         async (from, statuses) => {
@@ -262,7 +263,7 @@ export const regionSteps: readonly Step[] = [
       ),
   },
   {
-    title: "the hub's NATS is killed: both regions come back, and nothing accepted is lost",
+    title: "SIGKILL of the hub's NATS: both regions recover, and no accepted capture is lost",
     run: async (session) => {
       await noOutage(session);
       const queued = await queueFar(session, 4);
@@ -280,10 +281,10 @@ export const regionSteps: readonly Step[] = [
       await allCompleted(session, queued);
       const failed = failuresOf(load.facts);
       const lost = failed.filter(({ status, message }) => status !== 500 || !/again|retry|later/i.test(message ?? ''));
-      check(lost.length === 0, `captures ended without a word to send them again: ${describe(lost)}`);
+      check(lost.length === 0, `captures failed without a message to retry: ${describe(lost)}`);
       const after = load.facts.slice(-3);
-      check(failuresOf(after).length === 0, `captures fail still: ${describe(failuresOf(after))}`);
-      return `${load.facts.length - failed.length} of ${load.facts.length} captures were answered, the others told to come again; ${queued.length} of ${queued.length} background captures completed`;
+      check(failuresOf(after).length === 0, `captures still fail: ${describe(failuresOf(after))}`);
+      return `${load.facts.length - failed.length} of ${load.facts.length} captures completed, the others asked to retry; ${queued.length} of ${queued.length} background captures completed`;
     },
   },
   ...satelliteChangeSteps,

@@ -16,12 +16,12 @@ async function rendersIn(session: Session, region: string): Promise<void> {
   check(fact.status === 200 && fact.region === region, JSON.stringify(fact));
 }
 
-/** The regions of the satellite change in the order that the docs name: first in the hub; at last in the other order. */
+/** Changes the regions of the satellite in the documented order, first in the hub; the last step uses the reverse order. */
 export const satelliteChangeSteps: readonly Step[] = [
   {
     title: 'a region is added to hub and satellite by helm upgrade under load',
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [far, near],
         stable: near,
         change: async () => {
@@ -31,7 +31,7 @@ export const satelliteChangeSteps: readonly Step[] = [
         regions: [near, far, added],
       });
       await rendersIn(session, added);
-      return told;
+      return report;
     },
   },
   {
@@ -53,7 +53,7 @@ export const satelliteChangeSteps: readonly Step[] = [
   {
     title: "the satellite's region is renamed by helm upgrade under load",
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [added, far],
         removed: [added],
         stable: near,
@@ -64,13 +64,13 @@ export const satelliteChangeSteps: readonly Step[] = [
         regions: [near, far, renamed],
       });
       await rendersIn(session, renamed);
-      return told;
+      return report;
     },
   },
   {
-    title: 'the satellite is uninstalled under load, and its regions removed from the hub after it',
+    title: 'the satellite is uninstalled under load, and then its regions are removed from the hub',
     run: async (session) => {
-      const told = await changeRegions(session, {
+      const report = await changeRegions(session, {
         queueIn: [far, renamed],
         removed: [far, renamed],
         backlog: 24,
@@ -84,7 +84,7 @@ export const satelliteChangeSteps: readonly Step[] = [
       const fact = await capture(session, { html: '<h1>gone</h1>', region: far });
       check(fact.code === 'REGION_UNAVAILABLE', JSON.stringify(fact));
       await satelliteOf(session).kubectl(['delete', 'namespace', session.cluster.namespace, '--wait=false']);
-      return told;
+      return report;
     },
   },
 ];

@@ -1,4 +1,4 @@
-// Uses the client that oapi-codegen makes of the OpenAPI document: go run . URL API_KEY
+// Uses the client that oapi-codegen generates from the OpenAPI document: go run . URL API_KEY
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Uses the client that openapi-python-client makes of the OpenAPI document: use_client.py URL API_KEY"""
+"""Uses the client that openapi-python-client generates from the OpenAPI document: use_client.py URL API_KEY"""
 
 import json
 import sys

@@ -9,7 +9,7 @@ import type { KubeApi } from '../../harness/kube-api.ts';
 import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 
-/** What is rendered: files of the chart, each on top of the one before. And what Pod Security does not let pass of it. */
+/** The files with values of each case, and the text with which Pod Security refuses an object. */
 const cases: readonly { readonly name: string; readonly files: readonly string[]; readonly refused?: string }[] = [
   { name: 'no values', files: [] },
   { name: 'examples/production.yaml', files: ['examples/production.yaml'] },
@@ -18,7 +18,7 @@ const cases: readonly { readonly name: string; readonly files: readonly string[]
   { name: 'ci/volume-values.yaml', files: ['ci/volume-values.yaml'], refused: 'seccompProfile' },
 ];
 
-/** The namespace that all of it is rendered for, where Pod Security is `restricted`. */
+/** The namespace of the rendered objects, where Pod Security is `restricted`. */
 const namespace = 'ns';
 
 describe('the chart', () => {
@@ -29,7 +29,7 @@ describe('the chart', () => {
     await Promise.all([addOperatorCrds(api), addNamespace(api)]);
   }, helmDeadlineMs);
 
-  test('each template is rendered by one of these cases', async () => {
+  test('each template is rendered by at least one of these cases', async () => {
     const sources = await Promise.all(cases.map(({ files }) => templatesUsed({}, valuesArgs(files))));
     const templates = (await readdir(join(chartFolder, 'templates'), { recursive: true }))
       .filter((name) => name.endsWith('.yaml'))
@@ -37,8 +37,8 @@ describe('the chart', () => {
     expect(templates.filter((name) => !sources.flat().includes(name))).toEqual([]);
   });
 
-  test.each(cases)('with $name is what the API server takes, and warns of nothing', async ({ files, refused }) => {
-    // No registry has the CRDs of GKE's policies; test/integration/chart/gke.test.ts looks at their fields.
+  test.each(cases)('the API server accepts the objects of $name without a warning', async ({ files, refused }) => {
+    // No registry has the CRDs of GKE's policies; test/integration/chart/gke.test.ts checks their fields.
     const objects = (await render({}, valuesArgs(files))).filter(
       (it) => !it.apiVersion.startsWith('networking.gke.io/'),
     );
@@ -46,7 +46,7 @@ describe('the chart', () => {
     expect(complaints.flat()).toEqual(refused === undefined ? [] : [expect.stringContaining(refused)]);
   });
 
-  test('what is wrong is found', async () => {
+  test('an object with an unknown field is refused', async () => {
     const [deployment] = (await render()).filter(({ kind }) => kind === 'Deployment');
     const wrong = structuredClone(deployment) as KubeObject & { spec: { replica: number } };
     wrong.spec.replica = 1;
@@ -56,12 +56,12 @@ describe('the chart', () => {
 
 const valuesArgs = (files: readonly string[]) => files.flatMap((file) => ['--values', join(chartFolder, file)]);
 
-/** What the API server would say to an object: an error, and warnings, such as those about Pod Security. */
+/** Creates an object with dryRun. Returns the error and the warnings of the API server, such as those about Pod Security. */
 async function tryOut(api: KubeApi, object: KubeObject): Promise<string[]> {
   const path = await pathOf(api, object);
   const answer = await api.raw<{ message: string }>('POST', `${path}?dryRun=All&fieldValidation=Strict`, object);
   const what = `${object.kind} ${object.metadata.name}`;
-  // The only one that writes to a node: it needs a namespace that lets it.
+  // The DaemonSet is the only object that writes to a node; it needs a namespace that allows this.
   const warnings = object.kind === 'DaemonSet' ? [] : answer.warnings;
   return [...(answer.status >= 300 ? [answer.body.message] : []), ...warnings].map((said) => `${what}: ${said}`);
 }
@@ -73,7 +73,7 @@ interface Resource {
 }
 const resources = new Map<string, Promise<readonly Resource[]>>();
 
-/** Where objects of this kind are made, as the API server tells. */
+/** Returns the path of objects of this kind, which the API server lists. */
 async function pathOf(api: KubeApi, { apiVersion, kind }: KubeObject): Promise<string> {
   const base = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   if (!resources.has(base))
@@ -94,7 +94,7 @@ async function addNamespace(api: KubeApi): Promise<void> {
   await api.do('POST', '/api/v1/namespaces', { metadata: { name: namespace, labels } });
 }
 
-/** Those of the operators whose objects the chart can make. */
+/** Adds the CRDs of the operators whose objects the chart can contain. */
 async function addOperatorCrds(api: KubeApi): Promise<void> {
   const { path } = await ensureTool('operator-crds', { log: (line) => process.stdout.write(`${line}\n`) });
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
@@ -111,7 +111,7 @@ async function addOperatorCrds(api: KubeApi): Promise<void> {
         const list = await api.do<{ resources: Resource[] }>('GET', `/apis/${group}/${name}`);
         return list.resources.some((it) => it.name === names.plural);
       };
-      // It is established before it is told of.
+      // A CRD is established before discovery lists it.
       await until(`${names.plural} of ${group}/${name} to be served`, isServed, { intervalMs: 100 });
     }
   };

@@ -15,25 +15,25 @@ import { TestController } from '../../integration/controller/support/test-contro
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 
-// One controller with the times of production, on a real API and a real NATS. The tests follow each other.
+// One controller with nearly the intervals of production, a real API server and a real NATS. The tests depend on each other.
 let plane: ControlPlane;
 let namespace: TestNamespace;
 let gate: ApiGate;
 let nats: TestNats;
 let session: NatsSession;
 let controller: TestController;
-/** In a cluster of its own, as far as it can tell: another namespace. */
+/** A controller in another namespace, which it takes for another cluster. */
 let elsewhere: { readonly namespace: TestNamespace; readonly controller: TestController };
 let opsUrl: string;
 const renderers = new Map<string, StandInRenderer>();
 
-/** A pod and its renderer. */
+/** Adds a pod and its renderer. */
 async function add(region: Region, name: string, where = namespace): Promise<void> {
   await where.addPod(name, region);
   renderers.set(name, new StandInRenderer(session, region, name));
 }
 
-/** The process dies; its pod is another matter. */
+/** Kills the renderer process, but not its pod. */
 function kill(name: string): void {
   renderers.get(name)?.die();
   renderers.delete(name);
@@ -44,16 +44,16 @@ const messageOf = async (region: Region) =>
 
 const untilMessage = (region: Region, message: string | RegExp) =>
   until(
-    `${region} to say ${message}`,
+    `the message of ${region} to be ${message}`,
     async () => {
       const said = (await messageOf(region)) ?? '';
       if (typeof message === 'string' ? said === message : message.test(said)) return true;
-      throw new Error(`it says: ${said}`);
+      throw new Error(`it is: ${said}`);
     },
     { intervalMs: 100 },
   );
 
-/** As in production, but for the regular writing, and for how long a lost Lease is waited for. It is not lost by a short pause. */
+/** As in production, except for the status interval and the times of the Lease, which is lost later than usual after a pause. */
 const times = {
   statusMs: 1000,
   kubernetes: {
@@ -64,7 +64,7 @@ const times = {
 
 const say = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-/** What kubectl prints: the server makes the table. */
+/** Returns the table that kubectl prints; the API server creates it. */
 async function table(): Promise<string[][]> {
   interface Table {
     readonly columnDefinitions: { readonly name: string }[];
@@ -76,7 +76,7 @@ async function table(): Promise<string[][]> {
   return [columnDefinitions.map(({ name }) => name), ...rows.map(({ cells }) => cells.map(String))];
 }
 
-// Beside what comes before and after it, but in the order below.
+// Concurrent with the other suites, but in the order below.
 describe.concurrent('the controller', { timeout: 120_000 }, () => {
   describe('in its cluster', { concurrent: false }, () => {
     beforeAll(async () => {
@@ -103,7 +103,10 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
         KUBECONFIG: await plane.kubeconfig(namespace.name, tokens.controller, gate.url),
       };
       controller = await TestController.start(env, times);
-      await until('it to lead the fleet', async () => (await controller.metric('webcapture_controller_leader')) === 1);
+      await until(
+        'it to become the leader of the fleet',
+        async () => (await controller.metric('webcapture_controller_leader')) === 1,
+      );
       const other = await TestNamespace.create(plane);
       await Promise.all([
         other.addRegion('asia-east'),
@@ -124,7 +127,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       await nats[Symbol.asyncDispose]();
     });
 
-    test('a RenderRegion reads like /status', async () => {
+    test('a RenderRegion has the status and message of /status', async () => {
       await untilMessage('us-east', '2 of 2 renderers healthy');
       await untilShown(session, 'engine.us-east', 'operational');
       await until('both resources to be written', async () => {
@@ -132,7 +135,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
         const withoutAge = rows.map((cells) => cells.filter((_, index) => head?.[index] !== 'Age'));
         expect(head).toEqual(['Name', 'Status', 'Ready', 'Wanted', 'Slots', 'Busy', 'Queued', 'Age', 'Message']);
         expect(withoutAge).toEqual([
-          // Configured with one renderer, asked for with none: scaled to zero on purpose.
+          // Configured with one renderer, but the Deployment wants none: scaled to zero on purpose.
           ['eu-west', 'operational', '0', '0', '0', '0', '0', 'scaled to zero'],
           ['us-east', 'operational', '2', '2', '4', '0', '0', '2 of 2 renderers healthy'],
         ]);
@@ -147,9 +150,9 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       expect(await namespace.events('us-east')).toEqual([]);
     });
 
-    test('what does not change is not written again', async () => {
+    test('an unchanged status is not written again', async () => {
       const writes = () => gate.requests.filter(({ method, path }) => method !== 'GET' && !path.includes('/leases/'));
-      // What pods that came up one by one have changed is told first.
+      // The writes for the pods that became ready must be complete.
       await until('a second without a write', async () => {
         const seen = writes().length;
         await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -163,15 +166,15 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       expect(writes().slice(before)).toEqual([]);
     });
 
-    test('a pod that is deleted shows within 10 s, with its reason, a condition and one Event', async () => {
+    test('a deleted pod shows within 10 s, with its reason, a condition and one Event', async () => {
       const before = await namespace.region('us-east');
       const from = performance.now();
-      // Its node goes: the pod is gone, and its last heartbeat is still fresh.
+      // The node is gone: the pod is deleted, and its last heartbeat is still fresh.
       kill('east-2');
       await namespace.killPod('east-2');
       await untilShown(session, 'engine.us-east', 'degraded_performance');
       const tookMs = performance.now() - from;
-      say('after the end of a pod, status turned', tookMs);
+      say('after the end of a pod, the status changed', tookMs);
       expect(tookMs).toBeLessThan(10_000);
       expect(await messageOf('us-east')).toMatch(/^1 of 2 renderers healthy: 1 not running/);
       await until('the resource to follow', async () => {
@@ -200,12 +203,12 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       ]);
     });
 
-    test('a pod whose process hangs shows by its silence, though Kubernetes calls it Ready', async () => {
+    test('a pod whose process is stopped shows as silent, although Kubernetes has it as Ready', async () => {
       const { lastBeatAt = 0 } = renderers.get('east-3') ?? {};
       kill('east-3');
       await untilMessage('us-east', /^1 of 2 renderers healthy: east-3 has not been heard for \d+ s$/);
       const tookMs = performance.now() - lastBeatAt;
-      say('after the last heartbeat of a Ready pod, status turned', tookMs);
+      say('after the last heartbeat of a Ready pod, the status changed', tookMs);
       expect(tookMs).toBeLessThan(25_000);
       await namespace.setState('east-3', 'unready', 'CrashLoopBackOff');
       await untilMessage('us-east', '1 of 2 renderers healthy: east-3 is not Ready (CrashLoopBackOff)');
@@ -214,10 +217,10 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       await untilMessage('us-east', '2 of 2 renderers healthy');
     });
 
-    test('scaling up is no outage, nor is a rolling update', async () => {
+    test('scaling up and a rolling update are not outages', async () => {
       await namespace.scale('us-east', 8);
       await add('us-east', 'east-4');
-      await until('the old one to be told to stop', async () => {
+      await until('the old pod to be terminating', async () => {
         await namespace.endPod('east-1');
         return true;
       });
@@ -231,7 +234,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       renderers.delete('east-1');
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect(controller.changes('engine.us-east')).toHaveLength(changes);
-      // It may be written seconds later, on a busy machine.
+      // On a busy machine the resource may be written seconds later.
       await until('the resource to follow', async () => {
         const wanted = { status: 'operational', wanted: 8, expected: 2, ready: 2 };
         expect((await namespace.region('us-east')).status).toMatchObject(wanted);
@@ -239,7 +242,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       });
     });
 
-    test('busy pods cost more to delete, and autoscalers read how full a region is', async () => {
+    test('busy pods have a higher deletion cost, and /scale returns the load of a region for autoscalers', async () => {
       const busy = renderers.get('east-3');
       if (busy !== undefined) busy.says = { busy: 2 };
       const costs = async () =>
@@ -248,7 +251,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
             async (name) => (await namespace.pod(name)).metadata?.annotations?.[deletionCostKey],
           ),
         );
-      await until('the cost to be told', async () => (await costs())[0] === '100');
+      await until('the deletion cost to be written', async () => (await costs())[0] === '100');
       expect(await costs()).toEqual(['100', undefined]);
       const scale = async (region: string) => {
         const response = await fetch(`${opsUrl}/scale/${region}`);
@@ -262,14 +265,14 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       ]);
     });
 
-    test('the leader of the fleet tells of the pods of another cluster', async () => {
+    test('the leader of the fleet reports the pods of another cluster', async () => {
       await untilMessage('asia-east', '1 of 1 renderers healthy');
       await elsewhere.namespace.setState('asia-1', 'unready', 'ImagePullBackOff');
-      const told = '0 of 1 renderers healthy: asia-1 is not Ready (ImagePullBackOff)';
-      await untilMessage('asia-east', told);
-      await until('the resource there to follow', async () => {
+      const expected = '0 of 1 renderers healthy: asia-1 is not Ready (ImagePullBackOff)';
+      await untilMessage('asia-east', expected);
+      await until('the resource in the other cluster to follow', async () => {
         const { status } = await elsewhere.namespace.region('asia-east');
-        return status?.status === 'major_outage' && status.message === told;
+        return status?.status === 'major_outage' && status.message === expected;
       });
       expect(await elsewhere.controller.metric('webcapture_controller_leader')).toBe(0);
       expect(await elsewhere.controller.metric('webcapture_kubernetes_leader')).toBe(1);
@@ -278,7 +281,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       await untilMessage('asia-east', '1 of 1 renderers healthy');
     });
 
-    test('while the API server is away heartbeats count, the message says so, and nothing flips', async () => {
+    test('while the API server is unavailable heartbeats count, the message shows it, and no status changes', async () => {
       const changes = controller.changes('engine.us-east').length;
       gate.cut();
       await untilMessage(
@@ -292,13 +295,13 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       expect(controller.changes('engine.us-east')).toHaveLength(changes);
     });
 
-    test('its rights are enough, and it says how it fares', async () => {
+    test('its rights are sufficient, and its metrics show errors, leadership and writes', async () => {
       const errors = (kind: string) => controller.metric(`webcapture_kubernetes_api_errors_total{kind="${kind}"}`);
       expect([await errors('forbidden'), await errors('unauthorized'), await errors('other')]).toEqual([0, 0, 0]);
       expect(await errors('connection')).toBeGreaterThan(0);
-      // It gets the Lease that it had lost back at its next try.
+      // The controller acquires the lost Lease again at its next attempt.
       await until(
-        'the Lease to be its own',
+        'the Lease to be acquired',
         async () => (await controller.metric('webcapture_kubernetes_leader')) === 1,
       );
       expect(await controller.metric('webcapture_kubernetes_informer_age_seconds{resource="pods"}')).toBeLessThan(30);
@@ -306,7 +309,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
       expect(await controller.metric('webcapture_kubernetes_writes_total{object="pod"}')).toBe(1);
     });
 
-    test('one that stops gives its Lease up', async () => {
+    test('a controller releases its Lease when it stops', async () => {
       const lease = `${elsewhere.namespace.path('leases')}/webcapture-controller`;
       const holder = async () =>
         (await namespace.api.do<{ spec: { holderIdentity: string } }>('GET', lease)).spec.holderIdentity;
@@ -316,13 +319,13 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
     });
 
     describe('Events', () => {
-      test('an Event that could not be created is created later, once', async () => {
+      test('an Event that could not be created is created once later', async () => {
         await using between = await ApiGate.before(plane);
         const file = await plane.kubeconfig(namespace.name, tokens.controller, between.url);
         const client = new KubernetesClient({ load: () => loadKubeconfig([file], undefined) });
         const events = new RegionEvents(client, 'test');
         const region = await namespace.region('eu-west');
-        // Not those of the region itself, which the controller has Events of.
+        // Another uid, because the controller creates Events for the real region.
         const of = (status: 'operational' | 'partial_outage') => [
           { ...region, metadata: { ...region.metadata, uid: 'made-up' }, status: { status, message: 'half is gone' } },
         ];
@@ -343,7 +346,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
         await client.close();
       });
 
-      test('a region that comes and goes makes one of each that counts', async () => {
+      test('repeated changes of a region result in one Event of each kind with a count', async () => {
         const file = await plane.kubeconfig(namespace.name, tokens.controller);
         const client = new KubernetesClient({ load: () => loadKubeconfig([file], undefined) });
         const events = new RegionEvents(client, 'test');
@@ -352,7 +355,7 @@ describe.concurrent('the controller', { timeout: 120_000 }, () => {
           await events.record(region, 'major_outage', 'there is no pod');
           await events.record(region, 'operational', 'scaled to zero');
         }
-        // The controller that runs beside it may have events of its own.
+        // The running controller may create other Events.
         expect(await namespace.events('eu-west')).toEqual(
           expect.arrayContaining([
             { reason: 'MajorOutage', note: 'there is no pod', count: 3 },

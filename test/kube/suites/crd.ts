@@ -19,16 +19,16 @@ describe('RenderRegion', () => {
 
   describe('the API server refuses', () => {
     test.each([
-      ['a region that does not exist', { region: 'mars', deployment: 'a' }, 'spec.region: Unsupported value: "mars"'],
+      ['an unknown region', { region: 'mars', deployment: 'a' }, 'spec.region: Unsupported value: "mars"'],
       ['no region', { deployment: 'a' }, 'spec.region: Required value'],
       ['no deployment', { region: 'us-east' }, 'spec.deployment: Required value'],
       ['an empty deployment', { region: 'us-east', deployment: '' }, 'spec.deployment'],
       [
-        'a deployment that is no name',
+        'a deployment that is not a valid name',
         { region: 'us-east', deployment: 'A_b' },
         'spec.deployment: Invalid value: "A_b"',
       ],
-      ['a number for a name', { region: 'us-east', deployment: 3 }, 'spec.deployment'],
+      ['a number as deployment', { region: 'us-east', deployment: 3 }, 'spec.deployment'],
     ])('a spec with %s', async (_, spec, message) => {
       const answer = await namespace.api.raw<{ message: string }>('POST', namespace.path('renderregions'), {
         ...api,
@@ -39,7 +39,7 @@ describe('RenderRegion', () => {
       expect(answer.body.message).toContain(message);
     });
 
-    test('another region for the same resource', async () => {
+    test('a change of the region of a resource', async () => {
       await namespace.addRegion('eu-west');
       const path = `${namespace.path('renderregions')}/eu-west`;
       const answer = await namespace.api.raw<{ message: string }>('PATCH', path, { spec: { region: 'us-west' } });
@@ -48,13 +48,17 @@ describe('RenderRegion', () => {
     });
 
     test.each([
-      ['a status that does not exist', { status: 'fine' }, 'status.status: Unsupported value: "fine"'],
-      ['fewer than none', { ready: -1 }, 'status.ready'],
-      ['half a renderer', { wanted: 1.5 }, 'status.wanted'],
-      ['a time that is none', { lastCheckedAt: 'now' }, 'status.lastCheckedAt'],
+      ['an unknown status', { status: 'fine' }, 'status.status: Unsupported value: "fine"'],
+      ['a negative number of renderers', { ready: -1 }, 'status.ready'],
+      ['half a renderer as a number', { wanted: 1.5 }, 'status.wanted'],
+      ['an invalid time', { lastCheckedAt: 'now' }, 'status.lastCheckedAt'],
       ['a condition without a reason', { conditions: [{ ...condition, reason: undefined }] }, 'reason: Required value'],
-      ['a condition that is maybe', { conditions: [{ ...condition, status: 'Maybe' }] }, 'status: Unsupported value'],
-      ['a condition twice', { conditions: [condition, condition] }, 'Duplicate value'],
+      [
+        'a condition with the status Maybe',
+        { conditions: [{ ...condition, status: 'Maybe' }] },
+        'status: Unsupported value',
+      ],
+      ['a duplicate condition', { conditions: [condition, condition] }, 'Duplicate value'],
     ])('a status with %s', async (_, status, message) => {
       const path = `${namespace.path('renderregions')}/eu-west/status`;
       const answer = await namespace.api.raw<{ message: string }>('PATCH', path, { status });
@@ -63,7 +67,7 @@ describe('RenderRegion', () => {
     });
   });
 
-  test('spec and status are written by different hands', async () => {
+  test('status can be written only through the subresource, and spec only without it', async () => {
     await namespace.addRegion('us-east');
     const path = `${namespace.path('renderregions')}/us-east`;
     await namespace.api.do('PATCH', path, { status: { status: 'major_outage' } });

@@ -20,7 +20,7 @@ import { release, TestNamespace } from '../support/test-namespace.ts';
 
 const names = { cluster: 'c', namespace: 'n' };
 
-/** Like the real ones, a tenth as long; but a server that is busy is not silent, unless silence is what is tested. */
+/** Like the real intervals, a tenth as long, except for the silence timeout: only tests of silence set it. */
 const times = { watchMs: 2000, relistMs: 60_000, retryMs: 50, maxRetryMs: 500 };
 const usualSilenceMs = 60_000;
 const impatient = { silenceMs: 2500 };
@@ -32,7 +32,7 @@ beforeAll(async () => {
   plane = await sharedPlane();
 });
 
-/** An informer of pods behind a gate, as in a pod. */
+/** An informer of pods that connects through a gate, configured as in a pod. */
 class Informer {
   readonly restarts: RestartReason[] = [];
   readonly errors: ApiErrorKind[] = [];
@@ -106,19 +106,19 @@ class Informer {
   }
 }
 
-/** An informer that shows the pod `a` of a namespace of its own. */
+/** Starts an informer that shows the pod `a` in a new namespace. */
 async function watching({ onTestFinished }: Pick<TestContext, 'onTestFinished'>, overrides: Overrides = {}) {
   const namespace = await TestNamespace.create(plane);
   await namespace.addPod('a', 'us-east');
   const informer = await Informer.start(namespace, overrides);
   await informer.shows('a');
-  await until('the watch to stand', () => informer.watches > 0);
+  await until('the watch to be open', () => informer.watches > 0);
   onTestFinished(() => informer.stop());
   return { namespace, informer };
 }
 
 describe.concurrent('an informer of pods', () => {
-  test('follows what comes, changes, is told to stop, and goes', async ({ expect, onTestFinished }) => {
+  test('follows pods that are created, changed, terminated and deleted', async ({ expect, onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished });
     await namespace.addPod('b', 'eu-west', 'unready', 'CrashLoopBackOff');
     await informer.shows('a', 'b');
@@ -132,7 +132,7 @@ describe.concurrent('an informer of pods', () => {
     expect(informer.restarts).toEqual([]);
   });
 
-  test('goes on from watch to watch, without a gap, a listing or another connection', async ({
+  test('continues from watch to watch without a gap, a list request or another connection', async ({
     expect,
     onTestFinished,
   }) => {
@@ -152,14 +152,14 @@ describe.concurrent('an informer of pods', () => {
 
   test.for([
     ['resets', { kind: 'reset' }, isAny, 3, 'error'],
-    ['answers with 500', { kind: 'status', status: 500 }, isAny, 3, 'error'],
-    ['answers with 429', { kind: 'status', status: 429 }, isWatch, 2, 'error'],
-    ['refuses tokens for a while', { kind: 'status', status: 401 }, isAny, 4, 'error'],
-    ['forbids for a while', { kind: 'status', status: 403 }, isWatch, 2, 'error'],
-    ['answers with 410', { kind: 'status', status: 410 }, isWatch, 1, 'expired'],
-    ['says within the watch that its history is gone', { kind: 'expired' }, isWatch, 1, 'expired'],
-    ['hangs before it answers', { kind: 'hang' }, isWatch, 1, 'silent'],
-  ] as const)('goes on when the server %s', async ([, fault, match, count, reason], { expect, onTestFinished }) => {
+    ['returns 500', { kind: 'status', status: 500 }, isAny, 3, 'error'],
+    ['returns 429', { kind: 'status', status: 429 }, isWatch, 2, 'error'],
+    ['returns 401 for a while', { kind: 'status', status: 401 }, isAny, 4, 'error'],
+    ['returns 403 for a while', { kind: 'status', status: 403 }, isWatch, 2, 'error'],
+    ['returns 410', { kind: 'status', status: 410 }, isWatch, 1, 'expired'],
+    ['sends an event in the watch that its history is gone', { kind: 'expired' }, isWatch, 1, 'expired'],
+    ['does not respond', { kind: 'hang' }, isWatch, 1, 'silent'],
+  ] as const)('continues when the server %s', async ([, fault, match, count, reason], { expect, onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished }, reason === 'silent' ? impatient : {});
     let left: number = count;
     informer.gate.fault = (request) => (match(request) && left-- > 0 ? fault : null);
@@ -171,16 +171,16 @@ describe.concurrent('an informer of pods', () => {
     expect(informer.restarts).toContain(reason);
   });
 
-  test('finds out that a watch brings nothing any more, though its connection stands', async ({ onTestFinished }) => {
+  test('detects a watch that receives nothing although its connection is open', async ({ onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished }, impatient);
     informer.gate.cut();
     await namespace.addPod('b', 'us-east');
-    await until('the silence to be noticed', () => informer.restarts.includes('silent'));
+    await until('the silence to be detected', () => informer.restarts.includes('silent'));
     informer.gate.restore();
     await informer.shows('a', 'b');
   });
 
-  test('reads a token anew that was rotated', async ({ expect, onTestFinished }) => {
+  test('reads a rotated token again', async ({ expect, onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished });
     informer.gate.fault = ({ token }) => (token === tokens.controller ? { kind: 'status', status: 401 } : null);
     await writeFile(join(informer.accountDir, 'token'), `${tokens.rotated}\n`);
@@ -190,7 +190,7 @@ describe.concurrent('an informer of pods', () => {
     expect(informer.gate.requests.at(-1)?.token).toBe(tokens.rotated);
   });
 
-  test('sees pods and Deployments where RenderRegions are not installed', async ({ expect, onTestFinished }) => {
+  test('sees pods and Deployments without the CRD of RenderRegions', async ({ expect, onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished });
     informer.gate.fault = ({ path }) => (path.includes('renderregions') ? { kind: 'status', status: 404 } : null);
     const inventory = new Inventory({
@@ -215,7 +215,7 @@ describe.concurrent('an informer of pods', () => {
     await running;
   });
 
-  test('counts the Deployment that a RenderRegion names, and says why Kubernetes refuses its pods', async ({
+  test('counts the Deployment of a RenderRegion, and reports why Kubernetes refuses its pods', async ({
     expect,
     onTestFinished,
   }) => {
@@ -237,7 +237,7 @@ describe.concurrent('an informer of pods', () => {
     await running;
   });
 
-  test('a controller that starts goes on from what was wanted before it', async ({ expect, onTestFinished }) => {
+  test('continues from the wanted number of an earlier controller', async ({ expect, onTestFinished }) => {
     const { namespace, informer } = await watching({ onTestFinished });
     await namespace.addRegion('us-east');
     await namespace.addDeployment('us-east', 8);
@@ -252,7 +252,7 @@ describe.concurrent('an informer of pods', () => {
     await running;
   });
 
-  test('lists everything anew now and then', async ({ expect, onTestFinished }) => {
+  test('lists all pods again regularly', async ({ expect, onTestFinished }) => {
     const { informer } = await watching({ onTestFinished }, { watchMs: 1000, relistMs: 100 });
     await until('two more listings', () => informer.lists > 2);
     await informer.shows('a');
@@ -260,7 +260,9 @@ describe.concurrent('an informer of pods', () => {
   });
 });
 
-test('who may not see pods is told so; who may does by the same kubeconfig', async ({ onTestFinished }) => {
+test('a client without the right to list pods gets a 403, and one with the right lists them with the same kubeconfig', async ({
+  onTestFinished,
+}) => {
   const namespace = await TestNamespace.create(plane);
   await namespace.addPod('a', 'us-east');
   const connect = async (token: string) => {
@@ -271,14 +273,14 @@ test('who may not see pods is told so; who may does by the same kubeconfig', asy
   };
   const listPods = (client: KubernetesClient) =>
     client.call('listing pods', 5000, (api, name) => api(CoreV1Api).listNamespacedPod({ namespace: name }));
-  const stranger = await connect(tokens.stranger);
-  await expect(listPods(stranger)).rejects.toThrow('403 Forbidden: pods is forbidden: User "stranger" cannot list');
+  const unprivileged = await connect(tokens.stranger);
+  await expect(listPods(unprivileged)).rejects.toThrow('403 Forbidden: pods is forbidden: User "stranger" cannot list');
   const controller = await connect(tokens.controller);
   expect(await listPods(controller)).toMatchObject({ items: [{ metadata: { name: 'a' } }] });
   expect(controller.namespace).toBe(namespace.name);
 });
 
-test('a pod is let in by the token of its service account', async ({ onTestFinished }) => {
+test("the token of a pod's service account is accepted", async ({ onTestFinished }) => {
   const namespace = await TestNamespace.create(plane);
   const accountDir = await plane.accountDir(namespace.name, await namespace.accountToken());
   const client = new KubernetesClient({
@@ -293,10 +295,10 @@ test('a pod is let in by the token of its service account', async ({ onTestFinis
   await expect(secrets).rejects.toThrow(`User "system:serviceaccount:${namespace.name}:controller" cannot list`);
 });
 
-test('an API server that is killed and comes back is followed on', async ({ onTestFinished }) => {
+test('an informer continues after the API server was killed and restarted', async ({ onTestFinished }) => {
   const { namespace, informer } = await watching({ onTestFinished });
   await plane.killServer();
-  await until('the loss to be noticed', () => informer.errors.includes('connection'));
+  await until('the loss of the connection to be detected', () => informer.errors.includes('connection'));
   expect(informer.names).toEqual(['a']);
   const from = performance.now();
   await plane.startServer();

@@ -18,7 +18,7 @@ beforeAll(async () => {
   plane = await sharedPlane();
 });
 
-/** Shorter than the real ones, but renewed so often that a server, or a leader, that stands still for seconds loses nothing. */
+/** Shorter than the real intervals, but with frequent renewals, so that a pause of a server or a leader for seconds loses no Lease. */
 const shortTimes: LeaseTimes = {
   ttlMs: 7000,
   marginMs: 2000,
@@ -28,8 +28,8 @@ const shortTimes: LeaseTimes = {
   requestMs: 1500,
 };
 
-describe('the Lease, on clocks of our own', () => {
-  // So long that no real time plays a part.
+describe('the Lease with simulated clocks', () => {
+  // Long enough that real time has no effect.
   const slow = { ...kubernetesLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 15_000 };
   let client: KubernetesClient;
   let namespace: TestNamespace;
@@ -46,7 +46,7 @@ describe('the Lease, on clocks of our own', () => {
   const object = (name: string) =>
     namespace.api.do<{ spec: Record<string, unknown> }>('GET', `${namespace.path('leases')}/${name}`);
 
-  test('one takes it, the other does not; a release hands it over, and the object tells', async () => {
+  test('one candidate acquires it, a release hands it over, and the object shows both', async () => {
     const clock = { ms: 0 };
     const [a, b] = [candidate('hand-over', 'a', clock), candidate('hand-over', 'b', clock)];
     expect([await a.take(), await b.take()]).toEqual([true, false]);
@@ -63,14 +63,14 @@ describe('the Lease, on clocks of our own', () => {
     expect((await object('hand-over')).spec).toMatchObject({ holderIdentity: 'b', leaseTransitions: 1 });
   });
 
-  test('of many who try at once one gets it', async () => {
+  test('only one of many concurrent candidates acquires it', async () => {
     const clock = { ms: 0 };
     const all = Array.from({ length: 12 }, (_, index) => candidate('many', `c${index}`, clock));
     const taken = await Promise.all(all.map((lease) => lease.take()));
     expect(taken.filter(Boolean)).toHaveLength(1);
   });
 
-  test('one that does not renew stops acting before another may begin', async () => {
+  test('a holder that does not renew it stops acting before another can acquire it', async () => {
     const [mine, theirs] = [{ ms: 0 }, { ms: 1_000_000 }];
     const [a, b] = [candidate('expiry', 'a', mine), candidate('expiry', 'b', theirs)];
     await a.take();
@@ -85,12 +85,12 @@ describe('the Lease, on clocks of our own', () => {
     expect([a.holds(), b.holds()]).toEqual([false, true]);
   });
 
-  test('a renewal whose answer was lost is taken for what it is', async () => {
+  test('a renewal whose response was lost counts', async () => {
     const clock = { ms: 0 };
     const a = candidate('lost', 'a', clock);
     const twin = candidate('lost', 'a', clock);
     await a.take();
-    // The same holder under another version, as after an answer that did not come.
+    // The same holder with another resource version, as after a lost response.
     await twin.take();
     clock.ms = 5000;
     await a.renew();
@@ -99,10 +99,10 @@ describe('the Lease, on clocks of our own', () => {
   });
 });
 
-/** Looking is a list of all acts, which are ten a second. */
+/** A check lists all acts, of which there are ten per second. */
 const intervalMs = 250;
 
-/** Candidates as processes, and what they did by the order of the API server. */
+/** Candidates as separate processes, and their acts in the order of the API server. */
 class Candidates implements AsyncDisposable {
   readonly namespace: TestNamespace;
   readonly #times: LeaseTimes;
@@ -117,9 +117,9 @@ class Candidates implements AsyncDisposable {
     return new Candidates(await TestNamespace.create(plane), times);
   }
 
-  /** Returns when it stands for the Lease. */
+  /** Resolves when the candidate takes part in the election. */
   async start(name: string, server = `https://127.0.0.1:${plane.port}`): Promise<GuardedProcess> {
-    const standing = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
     const options: CandidateOptions = {
       name,
       kubeconfig: await plane.kubeconfig(this.namespace.name, tokens.admin, server),
@@ -129,14 +129,14 @@ class Candidates implements AsyncDisposable {
       name: `candidate ${name}`,
       command: process.execPath,
       args: [fileURLToPath(new URL('../support/candidate.ts', import.meta.url)), JSON.stringify(options)],
-      onLine: () => standing.resolve(),
+      onLine: () => started.resolve(),
     });
     this.#running.push(candidate);
-    await standing.promise;
+    await started.promise;
     return candidate;
   }
 
-  /** Who acted, in the order of the API server. */
+  /** Returns the actors in the order of the API server. */
   async acts(): Promise<string[]> {
     interface Act {
       readonly metadata: { readonly resourceVersion: string; readonly labels?: { readonly actor?: string } };
@@ -147,7 +147,7 @@ class Candidates implements AsyncDisposable {
       .map(({ metadata }) => metadata.labels?.actor ?? '');
   }
 
-  /** The same, one for each unbroken row: `['a', 'b']` means that b began after a had ended for good. */
+  /** Returns the actors without repetition: `['a', 'b']` means that b started after a had stopped permanently. */
   async turns(): Promise<string[]> {
     const acts = await this.acts();
     return acts.filter((actor, index) => actor !== acts[index - 1]);
@@ -171,8 +171,8 @@ class Candidates implements AsyncDisposable {
 
 const say = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
-  test('a leader that is killed is succeeded, with the times of production within 15 s', async ({ expect }) => {
+describe.concurrent('there are never two leaders at once', { timeout: 120_000 }, () => {
+  test('a killed leader is replaced, with the intervals of production within 15 s', async ({ expect }) => {
     expect(kubernetesLeaseTimes.ttlMs + kubernetesLeaseTimes.pollMs + 2 * kubernetesLeaseTimes.requestMs).toBeLessThan(
       15_000,
     );
@@ -180,11 +180,11 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
     const a = await candidates.start('a');
     await candidates.untilActs('a');
     await candidates.start('b');
-    // Right after a renewal its lease lasts longest.
+    // The remaining time of the lease is longest right after a renewal.
     a.kill('SIGKILL');
     const tookMs = await candidates.untilActs('b');
     say('after SIGKILL of the leader, its successor acts', tookMs);
-    // By the times alone it is less; on a busy machine it may be more.
+    // The intervals allow less than 15 s; a busy machine may need more.
     expect(tookMs).toBeLessThan(30_000);
     expect(await candidates.turns()).toEqual(['a', 'b']);
   });
@@ -197,30 +197,30 @@ describe.concurrent('never two act at once', { timeout: 120_000 }, () => {
     a.kill('SIGTERM');
     const tookMs = await candidates.untilActs('b');
     say('after SIGTERM of the leader, its successor acts', tookMs);
-    // Sooner than the Lease could have run out.
+    // Sooner than the Lease could expire.
     expect(tookMs).toBeLessThan(kubernetesLeaseTimes.ttlMs);
     expect(await candidates.turns()).toEqual(['a', 'b']);
   });
 
-  test('a leader that is paused acts no more when it wakes', async ({ expect }) => {
+  test('a paused leader does not act when it resumes', async ({ expect }) => {
     await using candidates = await Candidates.in(shortTimes);
     const a = await candidates.start('a');
     await candidates.untilActs('a');
     const b = await candidates.start('b');
-    // It stops itself between two acts: one that it has begun would come to its end when it wakes.
+    // The leader pauses itself between two acts, because an act in progress would complete after the pause.
     a.kill('SIGUSR2');
     await candidates.untilActs('b');
     const before = (await candidates.acts()).length;
     a.kill('SIGCONT');
     await candidates.untilMoreThan(before + 10);
     expect(await candidates.turns()).toEqual(['a', 'b']);
-    // It stands again, and leads again.
+    // The resumed candidate takes part in the election again.
     b.kill('SIGTERM');
     await candidates.untilActs('a');
     expect(await candidates.turns()).toEqual(['a', 'b', 'a']);
   });
 
-  test('a leader whose connection is cut has ended before the other begins', async ({ expect }) => {
+  test('a leader whose connection is cut stops before the other starts', async ({ expect }) => {
     await using candidates = await Candidates.in(shortTimes);
     await using gate = await ApiGate.before(plane);
     await candidates.start('a', gate.url);

@@ -14,7 +14,7 @@ interface Secret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-describe('the Job before an installation, with the rights that the chart gives it', () => {
+describe('the Job before an installation, with the rights from the chart', () => {
   const names = ['wc-webcapture-auth', 'wc-webcapture-nats-auth'] as const;
   let plane: ControlPlane;
   let api: KubeApi;
@@ -25,7 +25,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     objects = await render();
   }, helmDeadlineMs);
 
-  /** A namespace with what the hook has there. */
+  /** Creates a namespace with the objects of the hook. */
   async function makeNamespace(): Promise<string> {
     const namespace = `t-${randomUUID().slice(0, 8)}`;
     await api.do('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
@@ -43,7 +43,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     return namespace;
   }
 
-  /** As the Job's pod does; rejects with what it wrote to stderr. */
+  /** Runs the script like the pod of the Job; rejects with its stderr. */
   async function prepare(namespace: string, values: readonly KubeObject[] = objects): Promise<string> {
     const account = `/api/v1/namespaces/${namespace}/serviceaccounts/wc-webcapture-prepare/token`;
     const { status } = await api.do<{ status: { token: string } }>('POST', account, {
@@ -66,7 +66,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     api.do<Secret>('GET', `/api/v1/namespaces/${namespace}/secrets/${name}`);
   const valuesOf = ({ data }: Secret) => Object.values(data).map((value) => Buffer.from(value, 'base64').toString());
 
-  test('makes the secrets, each value its own, that NATS can read; the next upgrade leaves them as they are', async () => {
+  test('creates the secrets with distinct values that NATS can read, and the next upgrade does not change them', async () => {
     const namespace = await makeNamespace();
     await prepare(namespace);
     const made = await Promise.all(names.map((name) => secret(namespace, name)));
@@ -78,7 +78,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     expect(await Promise.all(names.map((name) => secret(namespace, name)))).toEqual(made);
   });
 
-  test('keeps the secrets of a release that had them in its manifest, and adds what is missing', async () => {
+  test('keeps the secrets of a release that had them in its manifest, and adds missing values', async () => {
     const namespace = await makeNamespace();
     const data = { 'front-password': 'Zm9v', 'controller-password': 'YmFy' };
     await api.do('POST', `/api/v1/namespaces/${namespace}/secrets`, { metadata: { name: names[1] }, data });
@@ -86,7 +86,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     const { data: after, metadata } = await secret(namespace, names[1]);
     expect(after).toMatchObject(data);
     expect(Object.keys(after)).toHaveLength(9);
-    // Helm and Argo CD would delete it with the manifest that no longer has it.
+    // Without these annotations, Helm and Argo CD would delete the Secret when the manifest no longer contains it.
     expect(metadata.annotations).toEqual({
       'helm.sh/resource-policy': 'keep',
       'meta.helm.sh/release-name': 'wc',
@@ -101,7 +101,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     ['a disk to an emptyDir volume', {}, { persistence: { enabled: false } }, /its data would be left behind/],
     ['one size to another', {}, { persistence: { size: '40Gi' } }, /has 20Gi, and nats\.persistence\.size is 40Gi/],
   ])(
-    'refuses at once to move the data of NATS from %s, and changes nothing',
+    'refuses to move the data of NATS from %s, and changes nothing',
     async (_, was, is, reason) => {
       const namespace = await makeNamespace();
       const [before, after] = await Promise.all([render({ nats: was }), render({ nats: is })]);
@@ -119,7 +119,7 @@ describe('the Job before an installation, with the rights that the chart gives i
     helmDeadlineMs,
   );
 
-  test('may read no other Secret', async () => {
+  test('cannot read other Secrets', async () => {
     const namespace = await makeNamespace();
     const plan = JSON.stringify({
       release: {},

@@ -21,7 +21,7 @@ import { TestController } from '../../integration/controller/support/test-contro
 import { sharedPlane } from '../support/shared-plane.ts';
 import { release, TestNamespace } from '../support/test-namespace.ts';
 
-/** The controller of a satellite in the test's own process. */
+/** The controller of a satellite in the process of the test. */
 interface Satellite {
   readonly namespace: TestNamespace;
   readonly lines: LogLine[];
@@ -38,7 +38,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
   let joined: Satellite;
   const cleanUp: (() => Promise<void>)[] = [];
 
-  /** As the chart starts it, with the user of its first region. */
+  /** Starts a satellite as the chart does, with the user of its first region. */
   async function startIn(regions: string, env: Record<string, string> = {}): Promise<Satellite> {
     const namespace = await TestNamespace.create(plane);
     const region = regions.split(':')[0] as Region;
@@ -67,7 +67,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
     return { namespace, lines, opsUrl: `http://127.0.0.1:${port}`, stop };
   }
 
-  /** Status, reason and message of the condition Ready. */
+  /** Returns status, reason and message of the condition Ready, and the status of the region. */
   async function readyOf({ namespace }: Satellite, region: Region) {
     const { status } = await namespace.region(region);
     const ready = status?.conditions?.find(({ type }) => type === 'Ready');
@@ -131,14 +131,14 @@ describe('a satellite', { timeout: 120_000 }, () => {
     await nats[Symbol.asyncDispose]();
   });
 
-  test('reports its pods to the hub, and shows in its cluster what the hub says', async () => {
+  test('reports its pods to the hub, and shows the status from the hub in its cluster', async () => {
     const asRenderer = await connectAs('renderer');
     const renderer = new StandInRenderer(asRenderer, 'asia-southeast', 'asia-1');
     cleanUp.push(async () => {
       await renderer.stop();
       await asRenderer.nc.close();
     });
-    await until('the hub to count it', async () => {
+    await until('the hub to count the renderer', async () => {
       const { message, status } = (await engine('engine.asia-southeast')) ?? {};
       if (status === 'operational' && message === '1 of 1 renderers healthy') return true;
       throw new Error(`${status}: ${message}`);
@@ -153,14 +153,14 @@ describe('a satellite', { timeout: 120_000 }, () => {
       return status?.ready === 1 && status.slots === 2 && status.wanted === 1;
     });
     expect((await fetch(`${joined.opsUrl}/readyz`)).status).toBe(200);
-    // What an autoscaler of its cluster goes by.
+    // The value for an autoscaler in its cluster.
     expect(await (await fetch(`${joined.opsUrl}/scale/asia-southeast`)).json()).toEqual({ value: 0 });
-    // The hub's identity is that of its Lease.
+    // The id of the hub is that of its Lease.
     const config = (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value;
     expect(config?.hub.id).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('may report, and nothing else', async () => {
+  test('has the right to report, and no other', async () => {
     const stolen = await connectAs('satellite');
     const may = (subject: string) => stolen.nc.request(subject, '{}', { timeout: 5000 });
     for (const subject of [
@@ -181,12 +181,12 @@ describe('a satellite', { timeout: 120_000 }, () => {
     await stolen.nc.close();
   });
 
-  test('whose link is cut says so, and so does the hub; both heal', async () => {
+  test('reports a cut of its link, as does the hub, and both recover', async () => {
     link.pause();
     const lost = await untilReady(joined, 'asia-southeast', 'FleetUnreachable');
     expect(lost).toMatchObject({ status: 'False', state: 'major_outage' });
     expect(lost.message).toMatch(/there is no connection to NATS/);
-    await until('the hub to miss the cluster', async () =>
+    await until('the hub to report the silent cluster', async () =>
       /the cluster \S+\/asia-southeast has not been heard for \d+ s/.test(
         (await engine('engine.asia-southeast'))?.message ?? '',
       ),
@@ -194,7 +194,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
     link.resume();
     expect((await untilReady(joined, 'asia-southeast', 'Operational')).status).toBe('True');
     await until(
-      'the hub to hear it',
+      'the hub to receive its reports',
       async () => (await engine('engine.asia-southeast'))?.message === '1 of 1 renderers healthy',
     );
   });
@@ -208,63 +208,68 @@ describe('a satellite', { timeout: 120_000 }, () => {
       /^the hub .* does not have the region eu-west; it has asia-southeast, us-east\. Add it to otherRegions of the hub/,
     ],
     [
-      'another password',
+      'a wrong password',
       'us-west:1',
       () => ({ WEBCAPTURE_NATS_PASSWORD: 'wrong' }),
       'AuthenticationFailed',
       /refuses satellite-us-west/,
     ],
     [
-      'another authority',
+      'a wrong certificate authority',
       'us-west:1',
       () => ({ WEBCAPTURE_NATS_CA_FILE: nats.files.otherCa }),
       'CertificateInvalid',
       /unable to verify the first certificate/,
     ],
     [
-      'nobody at the address',
+      'no server at the address',
       'us-west:1',
       () => ({ WEBCAPTURE_NATS_URL: 'tls://127.0.0.1:1' }),
       'FleetUnreachable',
       /there is no connection to NATS at tls:\/\/127\.0\.0\.1:1/,
     ],
     [
-      'another store of files',
+      'another file store',
       'us-east:1',
       () => ({ WEBCAPTURE_GCS_BUCKET: 'theirs' }),
       'ConfigurationDiffers',
       /keeps files in .*theirs.*, and the hub .* in nats/,
     ],
-  ])('with %s says so: in its log, in its resource, and by not being ready', async (_, regions, env, reason, words) => {
-    const satellite = await startIn(regions, env());
-    const readyAnswers: number[] = [];
-    // `helm install --wait` ends with the first 200.
-    const probing = setInterval(() => {
-      void fetch(`${satellite.opsUrl}/readyz`).then((answer) => readyAnswers.push(answer.status));
-    }, 100);
-    const { status, message } = await untilReady(satellite, regions.split(':')[0] as Region, reason).finally(() =>
-      clearInterval(probing),
-    );
-    expect(new Set(readyAnswers)).toEqual(new Set([503]));
-    expect(status).toBe('False');
-    expect(message).toMatch(words);
-    const told = satellite.lines.filter((line) => line.message.startsWith('this satellite does not work in its fleet'));
-    expect(told.map((line) => line.message.split(': ')[1])).toEqual([reason]);
-    const readiness = await fetch(`${satellite.opsUrl}/readyz`);
-    expect([readiness.status, await readiness.text()]).toEqual([503, expect.stringMatching(words)]);
-    if (reason === 'RegionUnknown') {
-      await until('the hub to tell of the stranger', async () =>
-        ((await engine('engine'))?.message ?? '').includes('has renderers of eu-west, which is not installed here'),
+  ])(
+    'with %s is not ready, and shows the reason in its log and its resource',
+    async (_, regions, env, reason, words) => {
+      const satellite = await startIn(regions, env());
+      const readyAnswers: number[] = [];
+      // `helm install --wait` ends with the first response 200.
+      const probing = setInterval(() => {
+        void fetch(`${satellite.opsUrl}/readyz`).then((answer) => readyAnswers.push(answer.status));
+      }, 100);
+      const { status, message } = await untilReady(satellite, regions.split(':')[0] as Region, reason).finally(() =>
+        clearInterval(probing),
       );
-    }
-    await satellite.stop();
-  });
+      expect(new Set(readyAnswers)).toEqual(new Set([503]));
+      expect(status).toBe('False');
+      expect(message).toMatch(words);
+      const logged = satellite.lines.filter((line) =>
+        line.message.startsWith('this satellite does not work in its fleet'),
+      );
+      expect(logged.map((line) => line.message.split(': ')[1])).toEqual([reason]);
+      const readiness = await fetch(`${satellite.opsUrl}/readyz`);
+      expect([readiness.status, await readiness.text()]).toEqual([503, expect.stringMatching(words)]);
+      if (reason === 'RegionUnknown') {
+        await until('the hub to report the unknown region', async () =>
+          ((await engine('engine'))?.message ?? '').includes('has renderers of eu-west, which is not installed here'),
+        );
+      }
+      await satellite.stop();
+    },
+  );
 
-  test('of a version that its hub does not work with says so', async () => {
+  test('is not ready if the hub does not support its version', async () => {
     const live = new Entries(session, 'live');
     const { value } = (await live.get<FleetConfig>(fleetConfigKey)) ?? {};
     if (value === undefined) throw new Error('there is no configuration');
-    // Again and again: the hub takes it back.
+    // Repeatedly, because the hub restores its configuration.
     const changing = setInterval(
       () => void live.put(fleetConfigKey, { ...value, minSatelliteVersion: '99.0.0' }).catch(() => undefined),
       250,

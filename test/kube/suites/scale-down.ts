@@ -15,7 +15,7 @@ describe('scaling down', () => {
   let client: KubernetesClient;
   beforeAll(async () => {
     const plane = await sharedPlane();
-    // The last of the suites: it would make pods for the others' Deployments, too.
+    // The last suite, because the controller manager would also create pods for the Deployments of the others.
     await plane.startControllerManager();
     namespace = await TestNamespace.create(plane);
     const accountDir = await plane.accountDir(namespace.name, tokens.controller);
@@ -25,7 +25,7 @@ describe('scaling down', () => {
     return () => client.close();
   });
 
-  test('takes idle renderers first', async () => {
+  test('deletes idle renderers first', async () => {
     const aborter = new AbortController();
     const inventory = new Inventory({ client, release, log: silentLog, now: Date.now, onChange: () => undefined });
     const running = inventory.run(aborter.signal);
@@ -35,7 +35,10 @@ describe('scaling down', () => {
       return found.length === 4 ? found : null;
     });
     for (const name of names) await namespace.setState(name, 'ready');
-    await until('them to be seen', () => [...inventory.pods].filter(({ state }) => state === 'ready').length === 4);
+    await until(
+      'all four to be ready',
+      () => [...inventory.pods].filter(({ state }) => state === 'ready').length === 4,
+    );
     const [busy = '', half = ''] = names.toSorted();
     const load = (name: string) => (name === busy ? 2 : name === half ? 1 : 0);
     const latest = new LatestReading();
@@ -47,10 +50,12 @@ describe('scaling down', () => {
     const metrics = { writes: { inc: () => undefined } } as never;
     const parts = { client, inventory, latest, costs: new DeletionCosts(), metrics };
     await applyCosts(parts, { signal: aborter.signal, holds: () => true });
-    await until('the costs to be told', () => [...inventory.pods].some(({ deletionCost }) => deletionCost === 100));
+    await until('the deletion costs to be written', () =>
+      [...inventory.pods].some(({ deletionCost }) => deletionCost === 100),
+    );
     for (const left of [[busy, half], [busy]]) {
       await namespace.scale('us-east', left.length);
-      await until('the others to go', async () => (await namespace.podNames()).length === left.length);
+      await until('the other pods to be deleted', async () => (await namespace.podNames()).length === left.length);
       expect((await namespace.podNames()).toSorted()).toEqual(left.toSorted());
     }
     aborter.abort();

@@ -1,5 +1,5 @@
-// A process that stands for a Lease and, while it leads, makes one object after another: the order in which the API server
-// took them shows who acted when. Its one argument is JSON.
+// A process that takes part in the election for a Lease and creates objects while it leads. The order in which the API server stored them
+// shows who acted when. Its only argument is JSON.
 import process from 'node:process';
 import { CoreV1Api } from '@kubernetes/client-node';
 import { Lease, type LeaseTimes } from '../../../services/controller/leader/lease.ts';
@@ -24,7 +24,7 @@ process.once('SIGTERM', () => aborter.abort());
 let isToPause = false;
 process.once('SIGUSR2', () => (isToPause = true));
 
-log.info('standing');
+log.info('taking part');
 await runElection(
   {
     what: 'the test',
@@ -42,7 +42,7 @@ await runElection(
         } catch (error) {
           if (!isConflict(error)) log.warn({ err: error }, 'an act failed');
         }
-        // Rare enough that a pause hardly ever falls between a look at the Lease and the act.
+        // Rare enough that a pause almost never occurs between the check of the Lease and the act.
         await delay(100, term.signal);
       }
     },

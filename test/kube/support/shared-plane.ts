@@ -5,7 +5,7 @@ import { until } from '../../harness/until.ts';
 
 let shared: Promise<ControlPlane> | undefined;
 
-/** The control plane of all suites of a file, with our CRD; its processes end with this one. */
+/** Returns the control plane of all suites in a file, with the CRD of RenderRegions. Its processes end with this one. */
 export function sharedPlane(): Promise<ControlPlane> {
   shared ??= start();
   return shared;

@@ -5,7 +5,7 @@ import type { RenderRegion } from '../../../services/controller/kubernetes/objec
 import type { ControlPlane } from '../../harness/control-plane.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';
 
-/** What the chart allows the controller, and nothing else. */
+/** Exactly the rights that the chart gives the controller. */
 const rules = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list', 'watch', 'patch'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['list', 'watch'] },
@@ -17,7 +17,7 @@ const rules = [
 
 export const release = 'test';
 
-/** A namespace of one test, with the controller's Role in it. There is no kubelet: pods are what the test says. */
+/** A namespace for a test, with the controller's Role. There is no kubelet: the test sets the state of pods. */
 export class TestNamespace {
   readonly name: string;
   readonly api: KubeApi;
@@ -45,7 +45,7 @@ export class TestNamespace {
     return new TestNamespace(name, api);
   }
 
-  /** A token as the kubelet gets it for a pod, of a service account with the same Role. */
+  /** Returns a token as the kubelet requests it for a pod, of a service account with the same Role. */
   async accountToken(): Promise<string> {
     const accounts = `/api/v1/namespaces/${this.name}/serviceaccounts`;
     await this.api.do('POST', accounts, { metadata: { name: 'controller' } });
@@ -61,7 +61,7 @@ export class TestNamespace {
   async addPod(name: string, region: Region, state: 'ready' | 'unready' = 'ready', waiting?: string): Promise<void> {
     await this.api.do('POST', this.path('pods'), {
       metadata: { name, labels: labelsOf(region) },
-      // On a node: then it goes gracefully, as real ones do.
+      // On a node, so that the pod terminates gracefully, like a real one.
       spec: { nodeName: 'node', containers: [{ name: 'renderer', image: 'none' }], terminationGracePeriodSeconds: 30 },
     });
     await this.setState(name, state, waiting);
@@ -91,12 +91,12 @@ export class TestNamespace {
     });
   }
 
-  /** As when somebody deletes it: it is told to stop. */
+  /** Deletes a pod gracefully: it is terminating. */
   async endPod(name: string): Promise<void> {
     await this.api.do('DELETE', `${this.path('pods')}/${name}`);
   }
 
-  /** Gone at once, as when its node is. */
+  /** Deletes a pod at once, as if its node were gone. */
   async killPod(name: string): Promise<void> {
     await this.api.do('DELETE', `${this.path('pods')}/${name}?gracePeriodSeconds=0`);
   }
@@ -141,7 +141,7 @@ export class TestNamespace {
     return this.api.do<RenderRegion>('GET', `${this.path('renderregions')}/${region}`);
   }
 
-  /** `status` and how often it was told, of the Events about a region, in their order. */
+  /** Returns reason, note and count of the Events about a region, in their order. */
   async events(region: Region): Promise<{ reason: string; note: string; count: number }[]> {
     interface Event {
       readonly metadata: { readonly resourceVersion: string };

@@ -5,29 +5,29 @@ import { formatMarkdown, replaceBlock, tableOf } from '../../bench/markdown.ts';
 
 const page = '# Title\n\n<!-- bench:speed -->\n\nold\n\n<!-- /bench:speed -->\n\nText after it.\n';
 
-describe('a block of figures', () => {
-  test('takes the place of the one before it, and the rest stays as it is', () => {
+describe('replaceBlock', () => {
+  test('replaces the block of that name and leaves the rest of the page unchanged', () => {
     const written = replaceBlock(page, 'speed', 'new\n');
     expect(written).toBe(page.replace('old', 'new'));
     expect(replaceBlock(written, 'speed', 'new')).toBe(written);
   });
 
-  test('may hold what a replacement string would change', () => {
+  test('inserts text with the special patterns of String.replace literally', () => {
     expect(replaceBlock(page, 'speed', 'costs $& and $1')).toContain('costs $& and $1');
   });
 
   test.each([
-    ['none', '# Title\n'],
-    ['no end', '<!-- bench:speed -->\n'],
-    ['two', page + page],
-    ['another', page.replaceAll('speed', 'slots')],
-  ])('is refused by a page with %s', (_name, text) => {
+    ['no block', '# Title\n'],
+    ['a block without an end', '<!-- bench:speed -->\n'],
+    ['two blocks of that name', page + page],
+    ['a block of another name only', page.replaceAll('speed', 'slots')],
+  ])('throws for a page with %s', (_name, text) => {
     expect(() => replaceBlock(text, 'speed', 'new')).toThrow('The page needs one <!-- bench:speed -->');
   });
 });
 
 test.each(['speed', 'slots'])(
-  'the page of figures has a place for those of %s, and stays well formatted',
+  'docs/benchmarks.md has a block for %s, and stays formatted after an update',
   async (name) => {
     const path = new URL('../../../docs/benchmarks.md', import.meta.url);
     const table = tableOf(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { kindOfProcess, meanTime, ownTimeOf, timePer, withoutIdle } from '../../bench/speed/process-cost.ts';
 
-test('processor time is told for each capture and each part', () => {
+test('timePer divides the processor time of each service and of the browsers by the number of captures', () => {
   const before = { own: { renderer: 1000, front: 200 }, browsers: 5000 };
   const after = { own: { renderer: 1300, front: 260 }, browsers: 6200 };
   const time = timePer(before, after, 12);
@@ -9,13 +9,13 @@ test('processor time is told for each capture and each part', () => {
   expect(ownTimeOf(time)).toBe(30);
 });
 
-test('what processes use at rest is none of a capture’s', () => {
+test('withoutIdle subtracts the processor time that the processes use at rest', () => {
   const idle = { own: { renderer: 0.02, front: 0.01 }, browsers: 0.05 };
   const time = withoutIdle({ own: { renderer: 25, front: 5 }, browsers: 100 }, idle, 200);
   expect(time).toEqual({ own: { renderer: 21, front: 3 }, browsers: 90 });
 });
 
-test('the mean of blocks is that of their captures', () => {
+test('meanTime weights each block by its number of captures', () => {
   const blocks = [
     { time: { own: { renderer: 10 }, browsers: 100 }, captures: 30 },
     { time: { own: { renderer: 20 }, browsers: 140 }, captures: 10 },
@@ -29,6 +29,6 @@ test.each([
   ['/usr/bin/chromium-headless-shell --type=renderer --lang=en', 'Chromium: renderer'],
   ['chromium --type=gpu-process --no-sandbox', 'Chromium: gpu-process'],
   ['chromium --type=utility --utility-sub-type=network.mojom.NetworkService', 'Chromium: network'],
-])('%s is %s', (commandLine, kind) => {
+])('the process "%s" is of the kind "%s"', (commandLine, kind) => {
   expect(kindOfProcess(commandLine)).toBe(kind);
 });

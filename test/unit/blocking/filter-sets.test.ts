@@ -52,7 +52,7 @@ describe('filter sets', () => {
 
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('compile to what the renderer loads and blocks by, the built-in list included', async () => {
+  it('are compiled, with the built-in list, to files that the renderer loads and blocks by', async () => {
     const { path, rules, sources } = await compile();
     expect(rules).toBeGreaterThan(500);
     expect(sources.join()).toContain('my-privacy.txt');
@@ -70,7 +70,7 @@ describe('filter sets', () => {
     expect(logged.filter(({ level }) => level > 30)).toEqual([]);
   });
 
-  it('are not compiled again until a list changes, or a file is damaged', async () => {
+  it('are compiled again only when a list changes or a compiled file is damaged', async () => {
     const first = await compile();
     const file = join(first.path, 'ads.engine');
     const { mtimeMs } = await stat(file);
@@ -87,7 +87,7 @@ describe('filter sets', () => {
     await load(first.path);
   });
 
-  it('of another version of the engine are refused with the line to run', async () => {
+  it('that were compiled for another version of the engine are refused with the command that compiles them again', async () => {
     const { path } = await compile();
     const manifest = JSON.parse(await readFile(join(path, 'manifest.json'), 'utf8')) as object;
     await writeFile(join(path, 'manifest.json'), JSON.stringify({ ...manifest, engineVersion: 1 }));
@@ -97,7 +97,7 @@ describe('filter sets', () => {
   });
 
   it.each([undefined, '/nowhere/at/all'])(
-    'that are not there (%s) leave the built-in list, with a warning',
+    'that do not exist (%s) are replaced by the built-in list, with a warning',
     async (path) => {
       const { engines, sources } = await load(path);
       expect(judgeRequest(script('https://ad.doubleclick.net/a.js'), block, engines)).toBe('ads');
@@ -107,7 +107,7 @@ describe('filter sets', () => {
     },
   );
 
-  it('have their lists sorted by name', () => {
+  it('kindsOf derives the kinds of a list from its file name', () => {
     expect(kindsOf('easylist.txt')).toEqual(['ads']);
     expect(kindsOf('easyprivacy.txt')).toEqual(['trackers']);
     expect(kindsOf('easylist-cookie.txt')).toEqual(['cookies']);
@@ -115,7 +115,7 @@ describe('filter sets', () => {
     expect(kindsOf('unbreak.min.txt')).toEqual(['ads', 'trackers', 'cookies']);
   });
 
-  it('take the first way to lists that works, and keep what they got', async () => {
+  it('fetchLists uses the first source that works, and keeps its lists', async () => {
     const collection = { source: 'second', lists: [{ name: 'easylist.txt', text: '||x.test^' }] };
     let asked = 0;
     const ways = [
@@ -129,7 +129,7 @@ describe('filter sets', () => {
     expect(asked).toBe(1);
   });
 
-  it('do without when there is no way, and do not ask again at once', async () => {
+  it('fetchLists returns null when all sources fail, and does not try again at once', async () => {
     let asked = 0;
     const ways = [{ name: 'only', fetch: () => ((asked += 1), Promise.reject(new Error('no'))) }];
     const kept = join(folder, 'kept');
@@ -138,7 +138,7 @@ describe('filter sets', () => {
     expect(asked).toBe(1);
   });
 
-  it('download lists, and take nothing else for one', async () => {
+  it('downloadLists refuses a response that is not a filter list', async () => {
     const server = createServer((request, response) => {
       if (request.url === '/list') response.end('[Adblock Plus 2.0]\n||x.test^');
       else response.end('<html>Sign in to the network</html>');

@@ -20,20 +20,20 @@ const request = (url: string, more: Partial<PageRequest> = {}): PageRequest => (
 
 describe('judgeRequest', () => {
   it.each([
-    ['a host of a list', request('https://x.ads.test/a.js'), 'ads'],
-    ['an exception of a list', request('https://x.ads.test/allowed.js'), null],
-    ['a host that only ends alike', request('https://notads.test/a.js'), null],
-    ['a path of the right type', request('https://a.test/banner/1', { resourceType: 'Image' }), 'ads'],
-    ['a path of another type', request('https://a.test/banner/1', { resourceType: 'Script' }), null],
-    ['a third party', request('https://partly.test/a.js'), 'ads'],
+    ['a subdomain of a listed host', request('https://x.ads.test/a.js'), 'ads'],
+    ['an exception in a list', request('https://x.ads.test/allowed.js'), null],
+    ['a host that ends in the letters of a listed one', request('https://notads.test/a.js'), null],
+    ['a listed path with the type of the rule', request('https://a.test/banner/1', { resourceType: 'Image' }), 'ads'],
+    ['a listed path with another type', request('https://a.test/banner/1', { resourceType: 'Script' }), null],
+    ['a third-party request', request('https://partly.test/a.js'), 'ads'],
     [
-      'the same host as first party',
+      'the same host as a first-party request',
       request('https://partly.test/a.js', { documentUrl: 'https://www.partly.test/' }),
       null,
     ],
     ['a tracker', request('https://tracker.test/a.js'), 'trackers'],
     [
-      'a type that the tracker rule leaves out',
+      'a type that the tracker rule excludes',
       request('https://tracker.test/a.css', { resourceType: 'Stylesheet' }),
       null,
     ],
@@ -44,20 +44,24 @@ describe('judgeRequest', () => {
       'trackers',
     ],
     ['a consent manager', request('https://consent.test/a.js'), 'cookieBanners'],
-    ['the page itself', request('https://ads.test/', { resourceType: 'Document', isMainDocument: true }), null],
+    ['the main document', request('https://ads.test/', { resourceType: 'Document', isMainDocument: true }), null],
     ['a frame', request('https://ads.test/', { resourceType: 'Document' }), 'ads'],
     ['audio or video', request('https://a.test/x', { resourceType: 'Media' }), 'media'],
-    ['a video by script', request('https://a.test/x.m3u8?a=1', { resourceType: 'XHR' }), 'media'],
-    ['a film as a page', request('https://a.test/x.mp4', { resourceType: 'Document', isMainDocument: true }), null],
-    ['an image that is named like a film', request('https://a.test/x.mp4', { resourceType: 'Image' }), null],
+    ['a video that a script requests', request('https://a.test/x.m3u8?a=1', { resourceType: 'XHR' }), 'media'],
+    [
+      'a video as the main document',
+      request('https://a.test/x.mp4', { resourceType: 'Document', isMainDocument: true }),
+      null,
+    ],
+    ['an image whose name ends like a video', request('https://a.test/x.mp4', { resourceType: 'Image' }), null],
     ['a font', request('https://a.test/x.woff2', { resourceType: 'Font' }), null],
-    ['what is no address', request('not an address'), null],
+    ['an invalid address', request('not an address'), null],
   ])('%s', (_name, asked, expected) => {
     expect(judgeRequest(asked, all, engines)).toBe(expected);
     expect(judgeRequest(asked, none, engines)).toBe(null);
   });
 
-  it('asks only the lists of the options that are on', () => {
+  it('uses only the lists of the options that are enabled', () => {
     const asked = request('https://x.ads.test/a.js');
     expect(judgeRequest(asked, { ...all, ads: false }, engines)).toBe(null);
     expect(judgeRequest(asked, { ...none, ads: true }, engines)).toBe('ads');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isConsentScript } from '../../../services/renderer/blocking/requests.ts';
 import { isMediaContentType, isMediaUrl } from '../../../services/renderer/blocking/requests.ts';
 
-describe('what is told by an address or a type', () => {
+describe('requests by their address or type', () => {
   it.each([
     ['https://a.test/film.mp4', true],
     ['https://a.test/FILM.MP4?x=1#t=5', true],
@@ -13,7 +13,7 @@ describe('what is told by an address or a type', () => {
     ['https://a.test/?file=film.mp4', false],
     ['https://a.test/module.ts', false],
     ['nothing', false],
-  ])('media address %s', (url, expected) => expect(isMediaUrl(url)).toBe(expected));
+  ])('whether %s is the address of media', (url, expected) => expect(isMediaUrl(url)).toBe(expected));
 
   it.each([
     ['video/mp4', true],
@@ -24,7 +24,7 @@ describe('what is told by an address or a type', () => {
     ['application/json', false],
     ['image/png', false],
     [undefined, false],
-  ])('media type %s', (type, expected) => expect(isMediaContentType(type)).toBe(expected));
+  ])('whether %s is a media type', (type, expected) => expect(isMediaContentType(type)).toBe(expected));
 
   it.each([
     ['https://cdn.cookielaw.org/scripttemplates/otSDKStub.js', true],
@@ -32,5 +32,5 @@ describe('what is told by an address or a type', () => {
     ['https://www.site.test/wp-content/plugins/complianz-gdpr/cookiebanner/js/complianz.min.js', true],
     ['https://www.site.test/js.cookie.min.js', false],
     ['https://www.site.test/app.js?consent=1', false],
-  ])('consent script %s', (url, expected) => expect(isConsentScript(url)).toBe(expected));
+  ])('whether %s is a consent script', (url, expected) => expect(isConsentScript(url)).toBe(expected));
 });

@@ -9,9 +9,9 @@ afterEach(() => {
   for (const { pid } of spawned.splice(0)) if (pid !== undefined) process.kill(-pid, 'SIGKILL');
 });
 
-/** Starts a shell that has a child of its own, and resolves when both run. */
+/** Starts a shell with a child process, and resolves when both run. */
 async function spawnTree(): Promise<number> {
-  // A process group of its own, so that both can be ended at once.
+  // A separate process group, so that one signal ends both.
   const shell = spawn('/bin/sh', ['-c', 'sleep 60 & echo started; wait'], {
     stdio: ['ignore', 'pipe', 'ignore'],
     detached: true,
@@ -21,14 +21,14 @@ async function spawnTree(): Promise<number> {
   return shell.pid ?? 0;
 }
 
-test('a tree has the root first, then its descendants', async () => {
+test('a process tree starts with its root, followed by the descendants', async () => {
   const root = await spawnTree();
   const [tree = []] = new ProcessTable().read([root]) ?? [];
   expect(tree.map(({ parent }) => parent)).toEqual([process.pid, root]);
   expect(tree[0]?.pid).toBe(root);
 });
 
-test('a browser that was launched before it became a root has all of its processes in its tree', async () => {
+test('a browser that runs before it becomes a root is read with all of its processes', async () => {
   const [first, second] = [await spawnTree(), await spawnTree()];
   const table = new ProcessTable();
   expect(table.read([first])?.[0]).toHaveLength(2);

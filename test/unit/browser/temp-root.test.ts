@@ -17,7 +17,7 @@ afterEach(async () => {
   await rm(parent, { recursive: true });
 });
 
-test('what a process leaves behind goes when it ends, or when the next one starts; what another one has stays', async () => {
+test('a temporary folder is removed when its process ends or when the next one starts, unless its process still runs', async () => {
   const remove = await openTempFolder();
   const [own = ''] = await readdir(parent);
   expect(tmpdir()).toBe(join(parent, own));
@@ -26,7 +26,7 @@ test('what a process leaves behind goes when it ends, or when the next one start
   expect(await readdir(parent)).toEqual([]);
 
   const [, prefix = ''] = /^(wc-[0-9a-f]+-)\d+-/.exec(own) ?? [];
-  // This process in a former life, one that is no more, one that runs, and what is not ours.
+  // The folders of an earlier process with this id, of a dead process and of a running one, and a folder of another program.
   const [dead, alive, foreign] = [`${prefix}4194305`, `${prefix}${process.ppid}`, `wc-zzzz-4194305`];
   for (const name of [own, dead, alive, foreign]) await mkdir(join(parent, name));
   await writeFile(join(parent, own, 'profile'), 'old');

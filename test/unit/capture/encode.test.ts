@@ -11,12 +11,12 @@ const pictureOf = (width: number, height: number, background = '#00aa00') =>
 const fileOf = async (width: number, height: number) =>
   ({ kind: 'file', bytes: await pictureOf(width, height), interrupted: false }) as const;
 
-describe('one file', () => {
+describe('a screenshot in one file', () => {
   test.each([
     [0, 0],
     [1, 0],
     [-1, 1],
-  ])('that is %i px wider and %i px taller than asked for is taken as it is', async (wider, taller) => {
+  ])('is accepted if it is %i px wider and %i px taller than requested', async (wider, taller) => {
     const shot = { ...(await fileOf(300, 200)), width: 300 - wider, height: 200 - taller };
     expect(await encode(shot, defaultOptions)).toEqual({ bytes: shot.bytes, width: 300, height: 200 });
   });
@@ -27,15 +27,15 @@ describe('one file', () => {
     [-2, 0],
     [0, -2],
     [0, 100],
-  ])('that is %i px wider and %i px taller than requested fails the capture', async (wider, taller) => {
+  ])('is refused if it is %i px wider and %i px taller than requested', async (wider, taller) => {
     const shot = { ...(await fileOf(300, 200)), width: 300 - wider, height: 200 - taller };
     await expect(encode(shot, defaultOptions)).rejects.toMatchObject({
       code: 'CAPTURE_FAILED',
-      message: expect.stringContaining(`300 × 200 px instead of ${300 - wider} × ${200 - taller} px`),
+      message: expect.stringContaining(`300 × 200 px, not of ${300 - wider} × ${200 - taller} px`),
     });
   });
 
-  test('without bytes is no capture', async () => {
+  test('is refused if it has no bytes', async () => {
     const shot = { kind: 'file', bytes: Buffer.alloc(0), interrupted: false, width: 300, height: 200 } as const;
     await expect(encode(shot, defaultOptions)).rejects.toMatchObject({
       code: 'CAPTURE_FAILED',
@@ -44,10 +44,10 @@ describe('one file', () => {
   });
 });
 
-describe('tiles', () => {
+describe('a screenshot in tiles', () => {
   const tiles = () => Promise.all([pictureOf(300, 200), pictureOf(300, 200, '#0000aa'), pictureOf(300, 50, '#aa0000')]);
 
-  test.each(['png', 'jpeg', 'webp'] as const)('become one %s, in their order', async (format) => {
+  test.each(['png', 'jpeg', 'webp'] as const)('is joined in the order of the tiles into one %s', async (format) => {
     const shot = {
       kind: 'tiles',
       overlays: [],
@@ -68,7 +68,7 @@ describe('tiles', () => {
     expect([100, 300, 425].map(strongest)).toEqual(['g', 'b', 'r']);
   });
 
-  test('of which one is missing are no capture', async () => {
+  test('is refused if a tile is missing', async () => {
     const shot = {
       kind: 'tiles',
       overlays: [],

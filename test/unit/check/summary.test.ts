@@ -10,14 +10,14 @@ const format = result('format', 'unchanged');
 const audit = result('audit', 'skipped', 'the registry does not offer advisories (405)');
 
 test.each([
-  ['counts what passed, unchanged or not', [types, format], '2 checks passed'],
+  ['counts the checks that passed, also the unchanged ones', [types, format], '2 checks passed'],
   [
     'says why a check was skipped',
     [types, audit, format],
     '2 checks passed, audit skipped: the registry does not offer advisories (405)',
   ],
   [
-    'names what failed, and what was skipped too',
+    'names the checks that failed and those that were skipped',
     [result('types', 'failed', 'error TS2322'), format, audit, result('lint', 'failed', 'no-console'), format],
     '2 checks passed, 2 failed (types, lint), audit skipped: the registry does not offer advisories (405)',
   ],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { AdaptiveConcurrency } from '../../../services/cli/batch/adaptive-concurrency.ts';
 
-test('captures at a time grow by one, halve on refusals, and wait for the time that is named', () => {
+test('concurrency grows by one per full round, halves on a refusal, and pauses for the time in Retry-After', () => {
   let now = 1000;
   const concurrency = new AdaptiveConcurrency(6, () => now);
   const succeed = (count: number) => Array.from({ length: count }, () => concurrency.onSuccess());
@@ -13,7 +13,7 @@ test('captures at a time grow by one, halve on refusals, and wait for the time t
 
   concurrency.onRefusal(900, 12_000);
   expect([concurrency.limit, concurrency.pauseMs]).toEqual([3, 12_000]);
-  // Those that were under way beside it are refused, too.
+  // Captures that were sent before the refusal are refused, too.
   now = 1010;
   concurrency.onRefusal(950, 12_000);
   expect([concurrency.limit, concurrency.pauseMs]).toEqual([3, 12_000]);

@@ -10,15 +10,15 @@ const filesOf = (text: string, earlier = new Map<string, string>()) => [
   ...chooseFiles(entriesOf(text), earlier).values(),
 ];
 
-describe('a list', () => {
-  test('can be addresses, with comments', () => {
+describe('a list of captures', () => {
+  test('can be plain addresses with comments', () => {
     expect(requests('\uFEFFhttps://a.test/\r\n\n# no\n  https://b.test/,c  \n')).toEqual([
       { url: 'https://a.test/' },
       { url: 'https://b.test/,c' },
     ]);
   });
 
-  test('can be CSV, with options by field or by flag', () => {
+  test('can be CSV, with options as fields or flags', () => {
     const text =
       'URL;viewport.width;full-page;hide;file\n"https://a.test/;x";800;true;"[""a"",""b""]";home\nhttps://b.test/;;;;\n';
     expect(readList(text)).toEqual([
@@ -32,7 +32,7 @@ describe('a list', () => {
     expect(requests('url\nhttps://a.test/,b\n')).toEqual([{ url: 'https://a.test/,b' }]);
   });
 
-  test('can be JSON lines, whose options go over those for all', () => {
+  test('can be JSON lines, whose options override those for all entries', () => {
     const [first, second] = entriesOf('{"url":"https://a.test/","viewport":{"width":800}}\n"https://b.test/"', {
       viewport: { width: 100, height: 600 },
     });
@@ -40,7 +40,7 @@ describe('a list', () => {
     expect(second?.request).toEqual({ url: 'https://b.test/', viewport: { width: 100, height: 600 } });
   });
 
-  test('names an entry by its request, so that lines can be added and moved', () => {
+  test('derives the id of an entry from its request, so that lines can be added and moved', () => {
     const ids = (text: string) => entriesOf(text).map(({ id }) => id);
     const [a, b] = ids('https://a.test/\nhttps://b.test/');
     expect(ids('https://c.test/\nhttps://b.test/\nhttps://a.test/').slice(1)).toEqual([b, a]);
@@ -58,13 +58,13 @@ describe('a list', () => {
     ['url,format\nhttps://a.test/,png,x', 'The list is not CSV'],
     ['https://a.test/\njavascript:alert(1)', 'line 2: "javascript:alert(1)" is not an http or https URL'],
     ['', 'The list has no entries'],
-  ])('%j is refused', (text, message) => {
+  ])('is refused with a message: %j', (text, message) => {
     expect(() => entriesOf(text)).toThrow(message);
   });
 });
 
-describe('files', () => {
-  test('have names of their addresses that differ on every file system', () => {
+describe('the files of a batch', () => {
+  test('are named after the addresses, and differ on every file system', () => {
     const text = [
       'https://user:secret@a.test/Blog/?q=1#x',
       'https://a.test/blog',
@@ -88,13 +88,13 @@ describe('files', () => {
     expect(files[7]).toHaveLength(124);
   });
 
-  test('keep their names from run to run', () => {
+  test('have the same names in each run', () => {
     const [entry] = entriesOf('https://a.test/');
     expect(filesOf('https://b.test/\nhttps://a.test/', new Map([[entry?.id ?? '', 'b.test.png']]))).toEqual([
       'b.test.png',
       'b.test-2.png',
     ]);
-    // The same page with other options is another entry.
+    // The same page with other options is a different entry.
     const other = '{"url":"https://a.test/","isFullPage":true}';
     expect(filesOf(other, new Map([[entry?.id ?? '', 'a.test.png']]))).toEqual(['a.test-2.png']);
   });
@@ -108,11 +108,11 @@ describe('files', () => {
     ['.webcapture-batch.jsonl', 'begins or ends with a dot'],
     ['x'.repeat(200), 'more than 120 bytes'],
     [`a/${'x'.repeat(121)}`, 'more than 120 bytes'],
-  ])('named %j are refused', (file, message) => {
+  ])('are refused with the name %j', (file, message) => {
     expect(() => filesOf(JSON.stringify({ url: 'https://a.test/', file }))).toThrow(message);
   });
 
-  test('of two entries with one name are refused', () => {
+  test('are refused if two entries have the same name', () => {
     const line = (url: string, file: string) => JSON.stringify({ url, file });
     const text = `${line('https://a.test/', 'x')}\n${line('https://b.test/', 'X.png')}`;
     expect(() => filesOf(text)).toThrow('line 2: the file X.png is that of another entry');
@@ -129,7 +129,7 @@ describe('a sitemap', () => {
     }));
   };
 
-  test('of a name space, with entities, leaves out what is no page', async () => {
+  test('with a name space and entities leaves out addresses that are not web pages', async () => {
     const locations = [
       'https://a.test/?a=1&amp;b=2',
       'https://a.test/&#x3c;',
@@ -143,7 +143,7 @@ describe('a sitemap', () => {
     });
   });
 
-  test('leaves out sitemaps that are no web addresses', async () => {
+  test('leaves out sitemaps whose address is not http or https', async () => {
     const text = '<sitemapindex><sitemap><loc>file:///etc/passwd</loc></sitemap></sitemapindex>';
     expect(await read(text)).toEqual({
       urls: [],
@@ -159,7 +159,7 @@ describe('a sitemap', () => {
     '10.0.0.1',
     'metadata.localhost',
     'no-such.invalid',
-  ])('in a file does not choose the address %s', async (host) => {
+  ])('in a file cannot make the client fetch %s', async (host) => {
     const text = `<sitemapindex><sitemap><loc>http://${host}/a.xml</loc></sitemap></sitemapindex>`;
     const { urls, warnings } = await read(text);
     expect(urls).toEqual([]);
@@ -170,13 +170,13 @@ describe('a sitemap', () => {
 
   test.each([
     ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'has a document type'],
-    ['<html></html>', 'is not a sitemap'],
+    ['is refused: %s', 'is not a sitemap'],
   ])('%s is refused', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });
 });
 
-test('the page of a batch shows hostile titles and addresses as text', () => {
+test('the index page of a batch shows hostile titles and addresses as text', () => {
   const entries = entriesOf('https://a.test/"><script>alert(1)</script>\u202egnp');
   const [{ id } = { id: '' }] = entries;
   const captured = {
@@ -196,7 +196,7 @@ test('the page of a batch shows hostile titles and addresses as text', () => {
   expect(page).toContain('href="https://a.test/%22%3E%3Cscript%3Ealert(1)%3C/script%3E%E2%80%AEgnp"');
 });
 
-test('the page of a batch counts what failed and what is missing, and names what failed', () => {
+test('the index page of a batch counts failed and missing captures, and shows the messages of failures', () => {
   const entries = entriesOf(['https://a.test/', 'https://b.test/', 'https://c.test/', 'https://d.test/'].join('\n'));
   const [a, b] = entries.map(({ id }) => id);
   const failed = { code: 'NAVIGATION_FAILED', message: 'There is no such host.' };

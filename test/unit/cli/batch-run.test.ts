@@ -29,7 +29,7 @@ function runBatch({ names, capture, signal = new AbortController().signal, onEve
   return new BatchRun(options, new Set()).run();
 }
 
-/** Two captures that fail one shortly after the other: the first for itself, the second for all. */
+/** Two captures that fail shortly after each other: the first error concerns its entry, the second ends the batch. */
 function runWithTwoErrors(stepsBetween: number): Promise<void> {
   const bothSent = Promise.withResolvers<void>();
   const capture = async ({ url }: { url?: string }) => {
@@ -44,13 +44,13 @@ function runWithTwoErrors(stepsBetween: number): Promise<void> {
   return runBatch({ names: ['first', 'second'], capture });
 }
 
-test('an error that ends a batch is not lost beside that of another entry', async () => {
+test('an error that ends the batch is thrown even if another entry fails just before it', async () => {
   for (let steps = 0; steps < 40; steps++) {
     await expect(runWithTwoErrors(steps), `${steps} steps`).rejects.toThrow('The quota is used up.');
   }
 });
 
-test('a long wait that the service asks for is told before it begins', async () => {
+test('a retry event announces the delay that the service requests before the delay begins', async () => {
   const stop = new AbortController();
   const events: BatchEvent[] = [];
   const run = runBatch({

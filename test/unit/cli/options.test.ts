@@ -10,7 +10,7 @@ import {
   setOption,
 } from '../../../services/cli/capture/options.ts';
 
-/** A request of flags, as the command line reads them. */
+/** Builds a request from flags, as the command line does. */
 function requestOf(flags: Readonly<Record<string, string | readonly string[]>>): Record<string, unknown> {
   const request: Record<string, unknown> = {};
   for (const [flag, texts] of Object.entries(flags)) {
@@ -22,13 +22,13 @@ function requestOf(flags: Readonly<Record<string, string | readonly string[]>>):
 }
 
 describe('the flags of a capture', () => {
-  test('are distinct, and each stands in a group', () => {
+  test('are distinct, and each belongs to a named group', () => {
     const flags = captureOptions.map(({ flag }) => flag);
     expect(new Set(flags).size).toBe(flags.length);
     expect(captureOptions.filter(({ group }) => group === 'Other options')).toEqual([]);
   });
 
-  test('become the request that the API takes', () => {
+  test('become the request body of the API', () => {
     const request = requestOf({
       '--viewport-width': '800',
       '--full-page': 'true',
@@ -56,7 +56,7 @@ describe('the flags of a capture', () => {
     expect(findProblems({ url: 'https://example.com', ...request }, byFlag)).toEqual([]);
   });
 
-  test('say defaults and ranges in their help', () => {
+  test('show defaults and ranges in their help', () => {
     const help = (flag: string) => helpOf(captureOptions.find((each) => each.flag === flag) ?? expect.fail());
     expect(help('--quality')).toMatch(/\(1 to 100; default: 80\)$/);
     expect(help('--cdn-ttl')).toMatch(/\(more than 60, at most 2592000; default: 86400\)$/);
@@ -64,7 +64,7 @@ describe('the flags of a capture', () => {
   });
 });
 
-describe('what is wrong with a request', () => {
+describe('problems of a request', () => {
   test.each([
     [{ '--quality': '200' }, '--quality must be an integer from 1 to 100, not 200'],
     [{ '--viewport-width': 'wide' }, '--viewport-width must be an integer from 16 to 7680, not "wide"'],
@@ -81,16 +81,16 @@ describe('what is wrong with a request', () => {
       '--pdf-encryption-user-password must be a string of 1 to 127 characters',
     ],
     [{ '--pdf-metadata-title': '' }, '--pdf-metadata-title must be a string of 1 to 512 characters, not ""'],
-  ])('%j', (flags, problem) => {
+  ])('are reported by flag: %j', (flags, problem) => {
     expect(findProblems(requestOf(flags), byFlag)).toEqual([problem]);
   });
 
-  test('an unknown field is named with its path', () => {
+  test('include an unknown field with its path', () => {
     expect(findProblems({ viewport: { widht: 4 } }, byField)).toEqual(['viewport.widht is not an option of a capture']);
   });
 });
 
-test('options of an entry go over those for all, objects field by field', () => {
+test('options of an entry override those for all entries, objects field by field', () => {
   const merged = mergeOptions(
     { viewport: { width: 1, height: 2 }, hide: ['a'] },
     { viewport: { width: 3 }, hide: ['b'] },

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { WebcaptureError } from '../../../services/client/errors.ts';
 import { dataOfEvents, EventParser, readEvents } from '../../../services/client/event-stream.ts';
 
-describe('the format', () => {
+describe('the parser of event streams', () => {
   const text =
     ': hello\r\n\r\nevent: capture\r\ndata: {"a":\ndata:1}\n\nid: 7\ndata: two\r\rdata\n\nevent: none\n\ndata: cut';
   const events = [
@@ -11,17 +11,17 @@ describe('the format', () => {
     { event: 'message', data: '' },
   ];
 
-  test('is read at once', () => {
+  test('parses a whole stream at once', () => {
     expect(new EventParser().push(text)).toEqual(events);
   });
 
-  test('is read character by character', () => {
+  test('parses a stream character by character', () => {
     const parser = new EventParser();
     expect(Array.from(text).flatMap((character) => parser.push(character))).toEqual(events);
   });
 });
 
-describe('what is read', () => {
+describe('dataOfEvents', () => {
   /** Reads the events `capture` of a stream to its end. */
   async function read(text: string): Promise<unknown[]> {
     const headers = { 'content-type': 'text/event-stream' };
@@ -32,24 +32,24 @@ describe('what is read', () => {
     return all;
   }
 
-  test('are the objects of the events of one name', async () => {
+  test('yields the objects of the events with one name', async () => {
     const text = 'event: capture\ndata: {"uuid":"a"}\n\nevent: later\ndata: no JSON\n\n';
     expect(await read(text)).toEqual([{ uuid: 'a' }]);
   });
 
   test.each([
-    ['is cut', 'event: capture\ndata: {"uuid":"a\n\n', '"{\\"uuid\\":\\"a"'],
-    ['is no object', 'event: capture\ndata: null\n\n', '"null"'],
-    ['is a page of a proxy', 'event: error\ndata: <html>\n\n', '"<html>"'],
+    ['is cut off', 'event: capture\ndata: {"uuid":"a\n\n', '"{\\"uuid\\":\\"a"'],
+    ['is not an object', 'event: capture\ndata: null\n\n', '"null"'],
+    ['is the HTML page of a proxy', 'event: error\ndata: <html>\n\n', '"<html>"'],
     ['is an error without a code', 'event: error\ndata: {"message":"x"}\n\n', '"{\\"message\\":\\"x\\"}"'],
-  ])('data that %s ends the stream with an error of the client', async (_, text, shown) => {
+  ])('throws UNEXPECTED_RESPONSE for data that %s', async (_, text, shown) => {
     const error: unknown = await read(text).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(WebcaptureError);
     expect(error).toMatchObject({ code: 'UNEXPECTED_RESPONSE', retryable: false });
     expect((error as Error).message).toContain(`not from a webcapture service: ${shown}.`);
   });
 
-  test('an error of the service is one of its class', async () => {
+  test('throws the error class of an error event', async () => {
     const text = 'event: error\ndata: {"code":"FORBIDDEN","message":"No."}\n\n';
     await expect(read(text)).rejects.toMatchObject({ name: 'PermissionError', code: 'FORBIDDEN', message: 'No.' });
   });

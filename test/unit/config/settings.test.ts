@@ -10,22 +10,22 @@ const front = (environment: Environment) => readFrontConfig(environment);
 const renderer = (environment: Environment) => readRendererConfig({ WEBCAPTURE_SLOTS: '2', ...environment });
 const controller = (environment: Environment) => readControllerConfig(environment);
 
-/** Fronts and controllers must read the same of these. */
+/** Fronts and controllers must read the same limits from these variables. */
 const limitsOf = (environment: Environment) => {
   const { defaultLimits } = front(environment);
   expect(controller(environment).defaultLimits).toEqual(defaultLimits);
   return defaultLimits;
 };
 
-test('0 turns the comparison of files and records off', () => {
+test('WEBCAPTURE_RECONCILE_INTERVAL=0 turns the comparison of files and records off', () => {
   expect(controller({ WEBCAPTURE_RECONCILE_INTERVAL: '0' }).reconcileIntervalMs).toBe(0);
 });
 
-test('the burst of an account follows its rate', () => {
+test('the burst of an account defaults to its rate', () => {
   expect(limitsOf({ WEBCAPTURE_DEFAULT_RATE_PER_MINUTE: '7' })).toMatchObject({ ratePerMinute: 7, burst: 7 });
 });
 
-test('what a browser may hold grows by the same with each slot', () => {
+test('the memory limit of a browser grows linearly with the number of slots', () => {
   const bytes = (slots: number) => renderer({ WEBCAPTURE_SLOTS: `${slots}` }).browserMemoryBytes;
   expect(bytes(2)).toBeGreaterThan(bytes(1));
   expect(bytes(10) - bytes(1)).toBe(9 * (bytes(2) - bytes(1)));
@@ -36,14 +36,14 @@ test.each([
   ['WEBCAPTURE_RECONCILE_INTERVAL', controller, '3599'],
   ['WEBCAPTURE_NATS_REPLICAS', controller, '2'],
   ['WEBCAPTURE_SLOTS', renderer, 'many'],
-] as const)('%s beyond its bounds stops the start', (variable, read, text) => {
+] as const)('%s outside its range stops the start', (variable, read, text) => {
   expect(() => read({ [variable]: text })).toThrow(`${variable} must be`);
 });
 
 describe('links of a private bucket', () => {
   const bucket = { WEBCAPTURE_GCS_BUCKET: 'my-captures' };
 
-  test('are streamed by the front unless it is told to sign them', () => {
+  test('are served by the front unless it is configured to sign them', () => {
     expect(front({}).signedLinks).toBe(false);
     expect(front(bucket).signedLinks).toBe(false);
     expect(front({ ...bucket, WEBCAPTURE_GCS_LINKS: 'stream' }).signedLinks).toBe(false);
@@ -62,7 +62,7 @@ describe('links of a private bucket', () => {
   });
 });
 
-describe('the most that a stream may hold', () => {
+describe('the size limits of streams', () => {
   const streams = {
     WEBCAPTURE_DB_MAX_BYTES: 'KV_db',
     WEBCAPTURE_LIVE_MAX_BYTES: 'KV_live',
@@ -79,7 +79,7 @@ describe('the most that a stream may hold', () => {
       streamConfigs(controller(environment).streams).map(({ name, max_bytes: bytes }) => [name, bytes]),
     );
 
-  test.each(Object.entries(streams))('%s is that of its stream alone', (variable, stream) => {
+  test.each(Object.entries(streams))('%s sets the limit of one stream', (variable, stream) => {
     const others = bytesOf({});
     expect(bytesOf({ [variable]: '1048576' })).toEqual({ ...others, [stream]: 1_048_576 });
     expect(bytesOf({ [variable]: '-1' })).toEqual({ ...others, [stream]: -1 });

@@ -16,7 +16,7 @@ describe('the reports of the clusters of a fleet', () => {
     return found === null ? null : [found.wanted, found.pods.map(({ name }) => name), found.silentForMs];
   };
 
-  test('is added up; one that falls silent is known for five minutes, remembered for fifteen, and told all the time', () => {
+  test('are added up; the pods of a silent cluster stay known for 5 minutes, its renderer count for 15, its silence until then', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
     expect(reported(clusters)).toBeNull();
@@ -29,7 +29,7 @@ describe('the reports of the clusters of a fleet', () => {
     expect(reported(clusters)).toEqual([5, ['a1', 'b1'], null]);
     now = 6000;
     expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
-    // Neither its expiry nor the same word once more is news.
+    // Neither the expiry of the report nor its repetition counts as a new report.
     clusters.receive('cluster.b', null);
     clusters.receive('cluster.b', report(1, 3, ['b1']));
     expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
@@ -44,7 +44,7 @@ describe('the reports of the clusters of a fleet', () => {
     expect(reported(clusters)).toBeNull();
   });
 
-  test('a controller that has a cluster says so when none has ever spoken', () => {
+  test('a controller with a cluster reports the silence when no cluster has ever reported', () => {
     let now = 0;
     const clusters = new ClusterReports(true, () => now);
     now = 14_999;
@@ -64,7 +64,7 @@ describe('the reports of the clusters of a fleet', () => {
     cluster,
   });
 
-  test('a cluster that was built anew replaces its former self with its second report', () => {
+  test('a rebuilt cluster replaces its former entry with its second report', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
     clusters.receive('cluster.us-east.old', named('asia', 1, ['a1', 'a2']));
@@ -73,7 +73,7 @@ describe('the reports of the clusters of a fleet', () => {
     now = 20_000;
     clusters.receive('cluster.us-east.other', named('other', 2, ['o1']));
     clusters.receive('cluster.us-east.new', named('asia', 3, ['n1', 'n2']));
-    // The reports of two clusters of one name may alternate.
+    // The reports of two clusters with one name may alternate.
     expect(reported(clusters)).toEqual([5, ['o1', 'n1', 'n2'], 20_000]);
     now = 22_000;
     clusters.receive('cluster.us-east.new', named('asia', 4, ['n1', 'n2']));
@@ -84,7 +84,7 @@ describe('the reports of the clusters of a fleet', () => {
     ]);
   });
 
-  test('a watch that starts again brings a former self before the cluster that was built anew', () => {
+  test('a restarted watch may deliver the former entry before that of the rebuilt cluster', () => {
     const clusters = new ClusterReports(false, () => 0);
     clusters.receive('cluster.us-east.old', named('asia', 1, ['a1']));
     clusters.receive('cluster.us-east.new', named('asia', 2, ['n1']));
@@ -92,14 +92,14 @@ describe('the reports of the clusters of a fleet', () => {
     expect(reported(clusters)).toEqual([1, ['n1'], null]);
   });
 
-  test('a satellite whose first region has changed is the same cluster, by its Lease', () => {
+  test('a satellite whose first region changes stays the same cluster, by its Lease', () => {
     const clusters = new ClusterReports(false, () => 0);
     clusters.receive('cluster.us-east.a', named('n/r/us-east', 1, ['a1']));
     for (const at of [2, 3]) clusters.receive('cluster.eu-west.a', named('n/r/eu-west', at, ['a1']));
     expect(reported(clusters)).toEqual([1, ['a1'], null]);
   });
 
-  test('two clusters that report under one name at the same time both count, and both are told what to do', () => {
+  test('two clusters that report under one name at the same time both count, and both show how to resolve the conflict', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
     for (const at of [1, 2, 3]) {
@@ -112,14 +112,14 @@ describe('the reports of the clusters of a fleet', () => {
       'Lease 22222222); set another cluster.name (WEBCAPTURE_CLUSTER_NAME) in all but one of them';
     expect(clusters.of('us-east')?.conflicts).toEqual([conflict]);
     expect(clusters.list(['us-east'], '0.1.0').map(({ problems }) => problems)).toEqual([[conflict], [conflict]]);
-    // The link of one is cut: it is not taken for a former self of the other one.
+    // The connection of one is cut: it does not become a former entry of the other.
     now = 8000;
     clusters.receive('cluster.us-east.2222222222', named('asia', 4, ['b1']));
     expect(reported(clusters)).toEqual([2, ['b1'], 8000]);
     expect(clusters.of('us-east')).toMatchObject({ silentClusters: ['asia'], silentPods: ['a1'], conflicts: [] });
   });
 
-  test('what does not fit is named with its cluster, for as long as it reports', () => {
+  test('problems name their cluster, and last as long as it reports', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
     clusters.receive('cluster.a', { ...named('asia', 1, ['a1']), version: '0.0.9' });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readControllerConfig } from '../../../services/controller/config.ts';
 
-test('the defaults are those of a laptop', () => {
+test('the defaults suit a single machine', () => {
   const config = readControllerConfig({});
   expect(config).toMatchObject({
     ops: { port: 9092 },
@@ -15,7 +15,7 @@ test('the defaults are those of a laptop', () => {
   expect([config, config.streams, config.streams.maxBytes].every((part) => Object.isFrozen(part))).toBe(true);
 });
 
-test('every variable is read', () => {
+test('every variable sets its field', () => {
   const config = readControllerConfig({
     WEBCAPTURE_NATS_REPLICAS: '3',
     WEBCAPTURE_FILES_MAX_BYTES: '1073741824',
@@ -34,7 +34,7 @@ test('every variable is read', () => {
   ]);
 });
 
-test('every bad value is named at once', () => {
+test('one error names all invalid values', () => {
   const read = () =>
     readControllerConfig({
       WEBCAPTURE_NATS_REPLICAS: '2',
@@ -56,7 +56,7 @@ test('every bad value is named at once', () => {
   }
 });
 
-describe('Kubernetes', () => {
+describe('access to Kubernetes', () => {
   const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '6443', WEBCAPTURE_RELEASE: 'prod' };
   const inPod = {
     access: { host: '10.0.0.1', port: '6443', accountDir: '/var/run/secrets/kubernetes.io/serviceaccount' },
@@ -68,13 +68,13 @@ describe('Kubernetes', () => {
   const file = { KUBECONFIG: '/a:/b', WEBCAPTURE_RELEASE: 'prod' };
 
   test.each([
-    ['nowhere', {}, null],
-    ['in a pod of a release', pod, inPod],
-    ['in some other pod, as when `npm start` runs there', { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, null],
-    ['in a pod, switched off', { ...pod, WEBCAPTURE_KUBERNETES: 'off' }, null],
-    ['beside a kubeconfig that nobody asked for', file, null],
+    ['is off outside Kubernetes', {}, null],
+    ['is on in a pod of a release', pod, inPod],
+    ['is off in another pod, as when `npm start` runs there', { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, null],
+    ['is off in a pod with WEBCAPTURE_KUBERNETES=off', { ...pod, WEBCAPTURE_KUBERNETES: 'off' }, null],
+    ['is off with a kubeconfig that is not requested', file, null],
     [
-      'by a kubeconfig',
+      'is on with a kubeconfig that is requested',
       { ...file, WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_NAMESPACE: 'shots', WEBCAPTURE_LEASE: 'prod-controller' },
       {
         access: { kubeconfig: ['/a', '/b'] },
@@ -94,7 +94,7 @@ describe('Kubernetes', () => {
     [{ WEBCAPTURE_KUBERNETES: 'maybe' }, 'WEBCAPTURE_KUBERNETES must be one of auto, on, off'],
     [{ ...pod, WEBCAPTURE_LEASE: 'A b' }, 'WEBCAPTURE_LEASE must be a valid Kubernetes name, not "A b"'],
     [{ ...pod, WEBCAPTURE_NAMESPACE: '-x' }, 'WEBCAPTURE_NAMESPACE must be a valid Kubernetes name'],
-  ] as const)('refuses %j', (env, message) => {
+  ] as const)('is refused with %j', (env, message) => {
     expect(() => readControllerConfig(env)).toThrow(message);
   });
 });

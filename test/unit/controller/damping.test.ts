@@ -12,7 +12,7 @@ const letters: Record<string, StatusValue> = {
   m: 'major_outage',
 };
 
-/** Readings and what shows after each, one letter a tick. */
+/** Returns the status shown after each reading; both are one letter for each tick. */
 function shown(readings: string): string {
   let damped: Damped | null = null;
   let out = '';
@@ -23,7 +23,7 @@ function shown(readings: string): string {
   return out;
 }
 
-test('no more readings are kept than one can depend on', () => {
+test('keeps at most the three readings that it depends on', () => {
   const verdict = { status: 'operational', message: '' } as const;
   let damped = damp(null, verdict);
   for (let reading = 0; reading < 10; reading += 1) damped = damp(damped, verdict);
@@ -31,22 +31,22 @@ test('no more readings are kept than one can depend on', () => {
 });
 
 test.each([
-  ['the first reading shows at once', 'm', 'm'],
-  ['one bad reading alone changes nothing', 'oomoo', 'ooooo'],
-  ['a worse state shows after two', 'ooppp', 'ooopp'],
-  ['also when it gets worse by steps', 'odpm', 'oodp'],
-  ['and then in full', 'odpmm', 'oodpm'],
-  ['swinging between two bad states shows the milder', 'oomdmd', 'oooddd'],
-  ['flapping between good and bad shows good', 'ombomomo', 'oooooooo'],
-  ['a better state shows after three', 'mmooo', 'mmmmo'],
-  ['two good readings are not enough', 'mmoomoo', 'mmmmmmm'],
-  ['it gets as good as the worst of three', 'mmodo', 'mmmmd'],
-  ['and then in full', 'mmodooo', 'mmmmddo'],
-])('%s', (_, readings, expected) => {
+  ['shows the first reading at once', 'm', 'm'],
+  ['ignores a single bad reading', 'oomoo', 'ooooo'],
+  ['shows a worse state after two readings', 'ooppp', 'ooopp'],
+  ['shows a state that gets worse in steps after two readings', 'odpm', 'oodp'],
+  ['shows the worst state after its second reading', 'odpmm', 'oodpm'],
+  ['shows the milder of two alternating bad states', 'oomdmd', 'oooddd'],
+  ['shows good when good and bad readings alternate', 'ombomomo', 'oooooooo'],
+  ['shows a better state after three readings', 'mmooo', 'mmmmo'],
+  ['does not show a better state after two good readings', 'mmoomoo', 'mmmmmmm'],
+  ['shows the worst of the last three readings when a state improves', 'mmodo', 'mmmmd'],
+  ['shows the best state after three readings of it', 'mmodooo', 'mmmmddo'],
+])('damping %s', (_, readings, expected) => {
   expect(shown(readings)).toBe(expected);
 });
 
-test('a state that stays shows its latest reason', () => {
+test('a state that lasts shows its latest message', () => {
   const first = damp(null, { status: 'operational', message: '2 of 2', responseTimeMs: 100 });
   const second = damp(first, { status: 'operational', message: '3 of 3', responseTimeMs: 90 });
   expect(second.shown).toEqual({ status: 'operational', message: '3 of 3', responseTimeMs: 90 });
@@ -63,7 +63,7 @@ const facts = (at: number, fields: Partial<Facts> = {}): Facts => ({
   ...fields,
 });
 
-test('a report holds every component with the time of its reading', () => {
+test('a report contains every component with the time of its reading', () => {
   const waiting = { ...idle, interactive: 2, background: 3 };
   const decider = new Decider();
   expect(decider.next(facts(1000, { regions: [region({ waiting }), region({ region: 'eu-west' })] }))).toEqual({
@@ -82,14 +82,14 @@ test('a report holds every component with the time of its reading', () => {
   });
 });
 
-test('there is no report before everything was read once', () => {
+test('there is no report until every component has been read once', () => {
   expect(new Decider().next(facts(0, { storage: null }))).toBeNull();
   const decider = new Decider();
   expect(decider.next(facts(1, { regions: [region({ fleetKnown: false, pods: [] })] }))).toBeNull();
   expect(decider.next(facts(2))).not.toBeNull();
 });
 
-test('the engine follows its damped regions at once, and the overall state is the worst component', () => {
+test('the engine follows its damped regions without a delay, and the overall status is that of the worst component', () => {
   const decider = new Decider();
   const down = region({ region: 'eu-west', pods: [] });
   decider.next(facts(0));
@@ -103,7 +103,7 @@ test('the engine follows its damped regions at once, and the overall state is th
   ]);
 });
 
-test('the engine names the problems of clusters once each, three at the most', () => {
+test('the engine names the problems of clusters once each, at most three', () => {
   const cluster = (problem: string) =>
     ({ name: 'c', namespace: 'n', version: '0.2.0', regions: [], silentForMs: null, problems: [problem] }) as const;
   const engine = (problems: readonly string[]) =>
@@ -114,14 +114,14 @@ test('the engine names the problems of clusters once each, three at the most', (
   expect(engine(['a', 'b', 'c', 'd'])).toBe('2 of 2 regions operational; a; b; c');
 });
 
-test('where nothing was measured no time is told, and what waits is not counted where it is not known', () => {
+test('a reading without a measurement has no response time, and an unknown queue counts as empty', () => {
   const unreachable = { kind: 'unreachable', why: 'no answer' } as const;
   const report = new Decider().next(facts(0, { queue: unreachable, regions: [region({ waiting: null })] }));
   expect(report?.components[0]).not.toHaveProperty('responseTimeMs');
   expect(report?.queued).toEqual({ 'us-east': 0 });
 });
 
-test('what is not known for a while keeps its last state and the time of it', () => {
+test('a component that is unknown for a while keeps its last status and the time of that reading', () => {
   const decider = new Decider();
   decider.next(facts(1000));
   const unknown = { fleetKnown: false, pods: [] };

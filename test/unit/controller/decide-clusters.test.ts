@@ -9,7 +9,7 @@ import { healthy, heartbeat, region } from '../../integration/controller/support
 
 const pod = (name: string, fields: Partial<RegionPod> = {}): RegionPod => ({ name, state: 'ready', ...fields });
 
-/** So many Ready pods, with the names of as many healthy heartbeats. */
+/** This number of Ready pods, named like the same number of healthy heartbeats. */
 const pods = (count: number) => Array.from({ length: count }, (_, index) => pod(`us-east-${index}`));
 
 const clusters = (fields: Partial<RegionInClusters> = {}): RegionInClusters => ({
@@ -32,17 +32,22 @@ const silentFor = (silentForMs: number, ...silentPods: readonly string[]) => ({
 
 const minutes = 60_000;
 
-describe('a region as Kubernetes and its heartbeats tell it', () => {
+describe('the status of a region from Kubernetes and heartbeats', () => {
   test.each([
-    ['all well', { pods: healthy(2), clusters: clusters() }, 'operational', '2 of 2 renderers healthy'],
     [
-      'a quarter may be missing',
+      'all renderers are healthy',
+      { pods: healthy(2), clusters: clusters() },
+      'operational',
+      '2 of 2 renderers healthy',
+    ],
+    [
+      'a quarter of the renderers may be missing',
       { pods: healthy(3), clusters: clusters({ wanted: 4, pods: pods(3) }) },
       'operational',
       '3 of 4 renderers healthy: 1 not running',
     ],
     [
-      'a pod that crashes, by the reason that Kubernetes gives',
+      'a pod crashes: the message has the reason from Kubernetes',
       {
         pods: healthy(1),
         clusters: clusters({ pods: [...pods(1), pod('b', { state: 'unready', why: 'CrashLoopBackOff' })] }),
@@ -51,19 +56,19 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '1 of 2 renderers healthy: b is not Ready (CrashLoopBackOff)',
     ],
     [
-      'Ready, but silent from the start',
+      'a pod is Ready, but has never sent a heartbeat',
       { pods: healthy(1), clusters: clusters({ pods: [...pods(1), pod('b')] }) },
       'degraded_performance',
       '1 of 2 renderers healthy: b is Ready, but sends no heartbeat',
     ],
     [
-      'Ready, and fallen silent',
+      'a pod is Ready, but no longer sends heartbeats',
       { pods: healthy(1), silent: [{ pod: 'b', forMs: 7000 }], clusters: clusters({ pods: [...pods(1), pod('b')] }) },
       'degraded_performance',
       '1 of 2 renderers healthy: b has not been heard for 7 s',
     ],
     [
-      'Ready, heard, without a browser',
+      'a pod is Ready and sends heartbeats, but has no browser',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
         clusters: clusters({ pods: [...pods(1), pod('b')] }),
@@ -72,49 +77,49 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '1 of 2 renderers healthy: b has no working browser',
     ],
     [
-      'heard, but not Ready: it is not counted',
+      'a pod that sends heartbeats but is not Ready does not count',
       { pods: healthy(2), clusters: clusters({ pods: [pod('us-east-0'), pod('us-east-1', { state: 'unready' })] }) },
       'degraded_performance',
       '1 of 2 renderers healthy: us-east-1 is not Ready',
     ],
     [
-      'heard, but its pod is gone',
+      'a renderer sends heartbeats, but its pod is gone',
       { pods: healthy(2), clusters: clusters({ pods: pods(1) }) },
       'degraded_performance',
       '1 of 2 renderers healthy: 1 not running, us-east-1 sends heartbeats and is no pod of the cluster',
     ],
     [
-      'all that is wanted, and one that is no pod',
+      'all wanted renderers and one that is not a pod of the cluster',
       { pods: healthy(3), clusters: clusters() },
       'operational',
       '2 of 2 renderers healthy: us-east-2 sends heartbeats and is no pod of the cluster',
     ],
     [
-      'three that are no pods',
+      'three renderers that are not pods of the cluster',
       { pods: healthy(5), clusters: clusters() },
       'operational',
       '2 of 2 renderers healthy: us-east-2, us-east-3, us-east-4 send heartbeats and are no pod of the cluster',
     ],
     [
-      'four that are no pods, and one that leaves',
+      'four renderers that are not pods of the cluster, and one that drains',
       { pods: [...healthy(6), heartbeat('old', { draining: true })], clusters: clusters() },
       'operational',
       '2 of 2 renderers healthy: us-east-2, us-east-3, us-east-4 and 1 more send heartbeats and are no pod of the cluster',
     ],
     [
-      'a pod that leaves in order is no reason',
+      'a pod that terminates is not a reason',
       { pods: [], clusters: clusters({ wanted: 1, pods: [pod('old', { state: 'ending' })] }) },
       'major_outage',
       '0 of 1 renderers healthy: 1 not running',
     ],
     [
-      'no pod at all',
+      'there is no pod',
       { pods: [], clusters: clusters({ pods: [] }) },
       'major_outage',
       '0 of 2 renderers healthy: there is no pod',
     ],
     [
-      'many reasons: three are named',
+      'the message names at most three reasons',
       {
         pods: [],
         silent: ['us-east-0', 'us-east-1', 'us-east-2', 'us-east-3'].map((name) => ({ pod: name, forMs: 6000 })),
@@ -125,7 +130,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'us-east-2 has not been heard for 6 s, 3 more missing',
     ],
     [
-      'a rolling update: the successor is Ready, the old pod drains',
+      'a rolling update: the new pod is Ready, the old one drains',
       {
         pods: [...healthy(2), heartbeat('old', { draining: true })],
         clusters: clusters({ pods: [...pods(2), pod('old', { state: 'ending' })] }),
@@ -143,7 +148,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
       '3 renderers healthy, 2 wanted',
     ],
     [
-      'a renderer that died long ago is no pod of the cluster, and a live one has no browser',
+      'a renderer that died long ago is not a pod of the cluster, and a running one has no browser',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
         silent: [{ pod: 'old', forMs: 9 * minutes }],
@@ -154,7 +159,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'a silent cluster: those that its last report lists may be missing, and those that were heard after it',
+      'a silent cluster: the missing renderers are those of its last report and those heard after it',
       {
         pods: healthy(1),
         silent: [
@@ -169,7 +174,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'a silent cluster that no longer says how many are wanted: the same',
+      'a silent cluster without a wanted count: the configured count applies',
       {
         wanted: 2,
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
@@ -181,50 +186,50 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'the cluster asia has not been heard for 7 min, so heartbeats alone are counted',
     ],
     [
-      'two clusters of one name: no outage, and both count',
+      'two clusters with one name: no outage, and both count',
       { pods: healthy(2), clusters: clusters({ conflicts: ['2 clusters report under the name asia'] }) },
       'operational',
       '2 of 2 renderers healthy; 2 clusters report under the name asia',
     ],
     [
-      'scaled to zero on purpose, whatever the configuration says',
+      'scaled to zero, although the configuration wants renderers',
       { wanted: 1, pods: [], clusters: clusters({ wanted: 0, pods: [] }) },
       'operational',
       'scaled to zero',
     ],
     [
-      'coming up from zero',
+      'scaling up from zero',
       { pods: healthy(1), clusters: clusters({ wanted: 0, pods: pods(1) }) },
       'operational',
       '1 renderers healthy, scaled to zero within the last minutes',
     ],
     [
-      'pods that Kubernetes refuses to create',
+      'Kubernetes refuses to create pods',
       { pods: healthy(1), clusters: clusters({ wanted: 2, pods: pods(1), refused: ['exceeded quota: small'] }) },
       'degraded_performance',
       '1 of 2 renderers healthy: 1 not running; Kubernetes refuses to create pods: exceeded quota: small',
     ],
     [
-      'a Deployment that is not there: as many as configured are wanted',
+      'a Deployment is missing: the configured count is wanted',
       { wanted: 1, pods: [], clusters: clusters({ wanted: null, pods: [], missing: ['r-us-east'] }) },
       'major_outage',
       '0 of 1 renderers healthy: none is running; the Deployment r-us-east does not exist',
     ],
     [
-      'Kubernetes is away: what was wanted stays wanted, and heartbeats count',
+      'Kubernetes is unavailable: the last wanted count stays, and heartbeats count',
       { pods: healthy(2), clusters: clusters({ pods: [], ...silentFor(20_000) }) },
       'operational',
       '2 of 2 renderers healthy; the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'Kubernetes is away, and a renderer dies',
+      'Kubernetes is unavailable, and a renderer dies',
       { pods: healthy(1), silent: [{ pod: 'b', forMs: 9000 }], clusters: clusters({ pods: [], ...silentFor(20_000) }) },
       'degraded_performance',
       '1 of 2 renderers healthy: b has not been heard for 9 s; ' +
         'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'Kubernetes is away, and a renderer that it does not list has no browser',
+      'Kubernetes is unavailable, and a renderer that is missing from its last list has no browser',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
         clusters: clusters({ pods: pods(1), ...silentFor(20_000) }),
@@ -234,7 +239,7 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'Kubernetes is away, and a renderer that it lists has no browser, which is told once',
+      'Kubernetes is unavailable, and a renderer in its last list has no browser: it is named once',
       {
         pods: [...healthy(1), heartbeat('b', { browser: 'down' })],
         clusters: clusters({ wanted: 3, pods: [...pods(1), pod('b')], ...silentFor(20_000) }),
@@ -244,13 +249,13 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
         'the cluster asia has not been heard for 20 s, so heartbeats alone are counted',
     ],
     [
-      'Kubernetes is away for long: the configuration says what is wanted',
+      'Kubernetes is unavailable for a long time: the configured count is wanted',
       { wanted: 1, pods: healthy(1), clusters: clusters({ wanted: null, pods: [], ...silentFor(7 * minutes) }) },
       'operational',
       '1 of 1 renderers healthy; the cluster asia has not been heard for 7 min, so heartbeats alone are counted',
     ],
     [
-      'one of two clusters is away: its renderers count by their heartbeats',
+      'one of two clusters is unavailable: its renderers count by their heartbeats',
       { pods: healthy(3), clusters: clusters({ wanted: 4, pods: pods(2), ...silentFor(8000) }) },
       'operational',
       '3 of 4 renderers healthy: 1 not running; ' +
@@ -260,12 +265,12 @@ describe('a region as Kubernetes and its heartbeats tell it', () => {
     expect(decideRegion(region(fields))).toEqual({ status, message });
   });
 
-  test('nothing is said of what is missing while heartbeats cannot be heard', () => {
+  test('is unknown while heartbeats cannot be received', () => {
     expect(decideRegion(region({ fleetKnown: false, pods: [], clusters: clusters() }))).toBeNull();
   });
 });
 
-describe('the least that was asked for in five minutes', () => {
+describe('the lowest number of wanted renderers within five minutes', () => {
   const at = (steps: readonly (readonly [minute: number, replicas: number])[]) => {
     let now = 0;
     const least = new LeastWanted(() => now);
@@ -276,7 +281,7 @@ describe('the least that was asked for in five minutes', () => {
   };
   test.each([
     [[[0, 3]], [3]],
-    // Scaling up counts when five minutes are over, scaling down at once.
+    // Scaling up counts after five minutes, scaling down at once.
     [
       [
         [0, 2],
@@ -294,7 +299,7 @@ describe('the least that was asked for in five minutes', () => {
       ],
       [10, 4, 4],
     ],
-    // A dip is the least until it has left the window.
+    // A dip is the minimum until it leaves the window.
     [
       [
         [0, 5],
@@ -314,7 +319,7 @@ describe('the least that was asked for in five minutes', () => {
       ],
       [0, 0, 0, 1],
     ],
-    // What was asked for before the window began, and still then, counts.
+    // A number that was set before the window counts while it still applied at the start of the window.
     [
       [
         [0, 3],
@@ -324,11 +329,11 @@ describe('the least that was asked for in five minutes', () => {
       ],
       [3, 3, 3, 9],
     ],
-  ] as const)('%j', (steps, least) => {
+  ] as const)('follows the steps %j', (steps, least) => {
     expect(at(steps)).toEqual(least);
   });
 
-  test('a controller that starts goes on from what the last one found', () => {
+  test('continues from the value of the previous controller', () => {
     let now = 0;
     const least = new LeastWanted(() => now);
     least.remember('us-east', 2, minutes);

@@ -10,7 +10,7 @@ const verdict = (status: StatusValue | undefined, responseTimeMs?: number) => ({
   ...(responseTimeMs === undefined ? {} : { responseTimeMs }),
 });
 
-describe('engine', () => {
+describe('the status of the engine', () => {
   test.each([
     [op, op, op],
     [deg, op, deg],
@@ -22,16 +22,16 @@ describe('engine', () => {
     [major, deg, part],
     [major, part, part],
     [major, major, major],
-  ])('%s and %s make it %s', (a, b, engine) => {
+  ])('of regions that are %s and %s is %s', (a, b, engine) => {
     expect(decideEngine({ 'us-east': verdict(a), 'eu-west': verdict(b) }).status).toBe(engine);
     expect(decideEngine({ 'us-east': verdict(b), 'eu-west': verdict(a) }).status).toBe(engine);
   });
 
-  test.each([op, deg, part, major])('a single region that is %s makes it the same', (status) => {
+  test.each([op, deg, part, major])('with a single region is that of the region: %s', (status) => {
     expect(decideEngine({ 'us-east': verdict(status) }).status).toBe(status);
   });
 
-  test('names the regions that are not in order, and the slowest answers for it', () => {
+  test('names the regions that are not operational, and has the longest response time', () => {
     const regions = { 'us-east': verdict(op, 120), 'us-west': verdict(deg, 340), 'eu-west': verdict(major) };
     expect(decideEngine(regions)).toEqual({
       status: part,
@@ -42,7 +42,7 @@ describe('engine', () => {
   });
 });
 
-describe('queue', () => {
+describe('the status of the queue', () => {
   test.each([
     [answered(), op, 'NATS responds', 2],
     [answered({ roundTripMs: 1000 }), op, 'NATS responds', 1000],
@@ -53,7 +53,7 @@ describe('queue', () => {
     [{ kind: 'unreachable', why: 'no connection' }, major, 'there is no connection to NATS', undefined],
     [{ kind: 'unreachable', why: 'no answer' }, major, 'NATS does not respond in time', undefined],
     [{ kind: 'unreachable', why: 'no JetStream' }, major, 'JetStream is not available on the NATS server', undefined],
-  ] as const)('%o', (facts, status, message, responseTimeMs) => {
+  ] as const)('follows from %o', (facts, status, message, responseTimeMs) => {
     expect(decideQueue(facts)).toEqual({
       status,
       message,
@@ -62,7 +62,7 @@ describe('queue', () => {
   });
 });
 
-describe('storage', () => {
+describe('the status of the storage', () => {
   const fails = { kind: 'fails', at: 0, late: false } as const;
   test.each([
     [{ kind: 'works', at: 0, ms: 4 }, op, 'files are written and read', 4],
@@ -72,12 +72,12 @@ describe('storage', () => {
     [{ ...fails, step: 'write', failures: 2 }, major, 'writing a test file fails', undefined],
     [{ ...fails, step: 'read', failures: 2, late: true }, major, 'reading a test file back takes too long', undefined],
     [{ ...fails, step: 'remove', failures: 9 }, deg, 'removing a test file fails', undefined],
-  ] as const)('%o', (facts, status, message, responseTimeMs) => {
+  ] as const)('follows from %o', (facts, status, message, responseTimeMs) => {
     const expected = { status, message, ...(responseTimeMs === undefined ? {} : { responseTimeMs }) };
     expect(decideStorage(facts)).toEqual(expected);
   });
 
-  test('says nothing before it was tried', () => {
+  test('is unknown before the first test file', () => {
     expect(decideStorage(null)).toBeNull();
   });
 });

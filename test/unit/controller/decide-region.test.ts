@@ -5,7 +5,7 @@ import { duration } from '../../../services/controller/health/verdict.ts';
 import { minCaptures, decideRegion } from '../../../services/controller/health/decider.ts';
 import { healthy, heartbeat, idle, region } from '../../integration/controller/support/facts.ts';
 
-describe('the table: healthy out of wanted', () => {
+describe('the status by healthy and wanted renderers', () => {
   test.each([
     [1, 1, 'operational'],
     [2, 1, 'operational'],
@@ -23,13 +23,13 @@ describe('the table: healthy out of wanted', () => {
     [1, 100, 'partial_outage'],
     [0, 1, 'major_outage'],
     [0, 100, 'major_outage'],
-  ] as const)('%i of %i is %s', (alive, wanted, status) => {
+  ] as const)('with %i of %i healthy is %s', (alive, wanted, status) => {
     expect(byShare(alive, wanted)).toBe(status);
     expect(decideRegion(region({ wanted, pods: healthy(alive) }))?.status).toBe(status);
   });
 });
 
-describe('who is healthy, and what the message says of the others', () => {
+describe('the message about renderers that are not healthy', () => {
   const wanted = 2;
   const pods = healthy(1);
   test.each([
@@ -67,7 +67,7 @@ describe('who is healthy, and what the message says of the others', () => {
       '0 of 9 renderers healthy: a has not been heard for 6 s, b has not been heard for 7 s, ' +
         'c has not been heard for 8 s, 6 more missing',
     ],
-    // A pod that was replaced long ago is no news while all that are wanted are there.
+    // A pod that was replaced long ago is not mentioned while all wanted renderers run.
     [{ wanted, pods: healthy(2), silent: [{ pod: 'old', forMs: 600_000 }] }, 'operational', '2 of 2 renderers healthy'],
     [
       { wanted: 4, pods: healthy(3), silent: [{ pod: 'd', forMs: 6000 }] },
@@ -81,18 +81,18 @@ describe('who is healthy, and what the message says of the others', () => {
 
 describe('a region that may scale to zero', () => {
   test.each([
-    ['none alive', [], 'operational', 'scaled to zero'],
-    ['one starts', [heartbeat('a', { browser: 'starting' })], 'operational', 'scaled to zero'],
-    ['one leaves', [heartbeat('a', { draining: true })], 'operational', 'scaled to zero'],
-    ['one alive', healthy(1), 'operational', '1 of 1 renderers healthy'],
+    ['no renderer', [], 'operational', 'scaled to zero'],
+    ['one renderer starts', [heartbeat('a', { browser: 'starting' })], 'operational', 'scaled to zero'],
+    ['one renderer drains', [heartbeat('a', { draining: true })], 'operational', 'scaled to zero'],
+    ['one renderer is healthy', healthy(1), 'operational', '1 of 1 renderers healthy'],
     [
-      'one broken',
+      'one renderer is broken',
       [heartbeat('a', { browser: 'down' })],
       'major_outage',
       '0 of 1 renderers healthy: a has no working browser',
     ],
     [
-      'one of two broken',
+      'one of two renderers is broken',
       [...healthy(1), heartbeat('b', { browser: 'down' })],
       'degraded_performance',
       '1 of 2 renderers healthy: b has no working browser',
@@ -101,7 +101,7 @@ describe('a region that may scale to zero', () => {
     expect(decideRegion(region({ wanted: 0, pods }))).toEqual({ status, message });
   });
 
-  test('is degraded when a capture waits there for too long', () => {
+  test('is degraded when a capture waits too long', () => {
     const waiting = { ...idle, interactive: 1, oldestInteractiveMs: 15_000 };
     expect(decideRegion(region({ wanted: 0, pods: [], waiting }))).toEqual({
       status: 'degraded_performance',
@@ -110,17 +110,17 @@ describe('a region that may scale to zero', () => {
   });
 });
 
-describe('captures that fail for our own reasons', () => {
+describe('internal failures of captures', () => {
   test.each([
     [minCaptures, 2, 'operational'],
     [minCaptures, 3, 'degraded_performance'],
-    // Too few to tell: one failure of two is no outage.
+    // Two captures are too few: one failure is no outage.
     [2, 1, 'operational'],
     [minCaptures - 1, minCaptures - 1, 'operational'],
     [1000, 200, 'operational'],
     [1000, 201, 'degraded_performance'],
     [1000, 1000, 'degraded_performance'],
-  ] as const)('of %i ended, %i failed: %s', (ended, failedByUs, status) => {
+  ] as const)('with %i captures ended and %i failed the status is %s', (ended, failedByUs, status) => {
     const pods = [heartbeat('a', { recent: { ended, failedByUs, queueWaitP95Ms: 0 } })];
     expect(decideRegion(region({ pods }))?.status).toBe(status);
   });
@@ -141,25 +141,28 @@ describe('the queue wait', () => {
     [minCaptures - 1, 60_000, null, 'operational'],
     [0, 0, 10_000, 'operational'],
     [0, 0, 10_001, 'degraded_performance'],
-  ] as const)('%i captures with a p95 of %i ms, the oldest waiting %s ms: %s', (ended, p95, oldest, status) => {
-    const pods = healthy(1, { recent: { ended, failedByUs: 0, queueWaitP95Ms: p95 } });
-    const waiting = { ...idle, oldestInteractiveMs: oldest };
-    expect(decideRegion(region({ pods, waiting }))?.status).toBe(status);
-  });
+  ] as const)(
+    'with %i captures, a p95 of %i ms and the oldest waiting %s ms the status is %s',
+    (ended, p95, oldest, status) => {
+      const pods = healthy(1, { recent: { ended, failedByUs: 0, queueWaitP95Ms: p95 } });
+      const waiting = { ...idle, oldestInteractiveMs: oldest };
+      expect(decideRegion(region({ pods, waiting }))?.status).toBe(status);
+    },
+  );
 
-  test('is weighted by captures', () => {
+  test('is weighted by the number of captures', () => {
     const slow = heartbeat('a', { recent: { ended: 1, failedByUs: 0, queueWaitP95Ms: 60_000 } });
     const fast = heartbeat('b', { recent: { ended: 99, failedByUs: 0, queueWaitP95Ms: 100 } });
     expect(decideRegion(region({ wanted: 2, pods: [slow, fast] }))?.status).toBe('operational');
   });
 
-  test('is not that of background captures', () => {
+  test('ignores background captures', () => {
     const waiting = { ...idle, background: 10_000 };
     expect(decideRegion(region({ waiting }))?.status).toBe('operational');
   });
 });
 
-describe('canaries', () => {
+describe('the canary of a region', () => {
   const canary = (fields: Partial<CanaryFacts>): CanaryFacts => ({ last: 'completed', failures: 0, at: 0, ...fields });
   test.each([
     ['completed', canary({ ms: 140 }), 'operational', '1 of 1 renderers healthy'],
@@ -171,13 +174,13 @@ describe('canaries', () => {
       'the last 2 test captures failed (It broke)',
     ],
     [
-      'two failures, nobody knows why',
+      'two failures without a reason',
       canary({ last: 'failed', failures: 2 }),
       'partial_outage',
       'the last 2 test captures failed',
     ],
     [
-      'two failures, for a reason of two sentences',
+      'two failures with a reason of two sentences',
       canary({ last: 'failed', failures: 2, reason: 'It broke. Twice.' }),
       'partial_outage',
       'the last 2 test captures failed (It broke. Twice)',
@@ -192,13 +195,13 @@ describe('canaries', () => {
     });
   });
 
-  test('say nothing new of a region without renderers', () => {
+  test('is not mentioned for a region without renderers', () => {
     const verdict = decideRegion(region({ pods: [], canary: canary({ last: 'failed', failures: 3, ms: 9 }) }));
     expect(verdict).toEqual({ status: 'major_outage', message: '0 of 1 renderers healthy: none is running' });
   });
 });
 
-test('the worst fact decides, and every reason is told, the worst first', () => {
+test('the worst fact decides the status, and the message lists all reasons, the worst first', () => {
   const recent = { ended: 100, failedByUs: 50, queueWaitP95Ms: 20_000 };
   const verdict = decideRegion(
     region({ wanted: 3, pods: [heartbeat('a', { recent })], silent: [{ pod: 'b', forMs: 8000 }] }),
@@ -211,7 +214,7 @@ test('the worst fact decides, and every reason is told, the worst first', () => 
   });
 });
 
-test('of those that are silent the one that was heard last is named first', () => {
+test('the silent renderer that was heard last is named first', () => {
   const silent = [
     { pod: 'b', forMs: 90_000 },
     { pod: 'c', forMs: 8000 },
@@ -224,17 +227,17 @@ test('of those that are silent the one that was heard last is named first', () =
 test.each([
   [119_999, '120 s'],
   [120_000, '2 min'],
-])('%d ms are %s', (ms, text) => {
+])('a duration of %d ms is shown as %s', (ms, text) => {
   expect(duration(ms)).toBe(text);
 });
 
-test('a region that no cluster reports says so where something is missing', () => {
+test('a region that no cluster reports shows this when a renderer is missing', () => {
   const message = (fields: object) => decideRegion(region({ wanted: 2, unreportedForMs: 300_000, ...fields }))?.message;
   expect(message({})).toBe('1 of 2 renderers healthy: 1 not running; no cluster has reported it for 5 min');
   expect(message({ pods: healthy(2) })).toBe('2 of 2 renderers healthy');
 });
 
-test('of renderers that cannot have been heard nothing is said, of those that were heard it is', () => {
+test('the status is unknown if heartbeats cannot be received, except for renderers that were heard', () => {
   expect(decideRegion(region({ fleetKnown: false, pods: [] }))).toBeNull();
   expect(decideRegion(region({ fleetKnown: false, wanted: 2 }))).toBeNull();
   expect(decideRegion(region({ fleetKnown: false }))?.status).toBe('operational');

@@ -21,7 +21,7 @@ const span = (status: StatusValue, from: number, to: number, message: string = s
   from: noon + from,
   to: noon + to,
 });
-/** States one after the other, each until the minute that it names. */
+/** Consecutive states, each up to the given minute. */
 const spans = (...states: readonly (readonly [StatusValue, number])[]): Span[] =>
   states.map(([status, until], index) => span(status, (states[index - 1]?.[1] ?? 0) * minute, until * minute));
 
@@ -38,10 +38,10 @@ const times = ({ incidents }: ComponentHistory) =>
     endedAt === null ? null : (endedAt - noon) / minute,
   ]);
 
-describe('days', () => {
-  test('are those of UTC, whatever the time zone of the process is', () => {
+describe('the days of a history', () => {
+  test('are days in UTC, independent of the time zone of the process', () => {
     const late = { from: Date.parse('2026-03-28T23:59:00Z'), to: Date.parse('2026-03-30T00:01:00Z') };
-    // The clocks of Europe go forward in between.
+    // Daylight saving time begins in Europe in between.
     expect(addTime([], slow, late)).toEqual([
       { date: '2026-03-28', ms: [0, minute, 0, 0] },
       { date: '2026-03-29', ms: [0, dayMs, 0, 0] },
@@ -49,12 +49,12 @@ describe('days', () => {
     ]);
   });
 
-  test('count each state; a short silence counts as what was before it, a long one not at all', () => {
+  test('sum the time of each state; a short gap counts as the state before it, a long gap does not count', () => {
     const all = [span(up, 0, 10 * minute), span(down, 10.5 * minute, 20 * minute), span(up, 60 * minute, 61 * minute)];
     expect(seconds(recorded(all))).toEqual([['2026-03-10', 690, 0, 0, 570]]);
   });
 
-  test('are kept for 90 of them, and so are incidents', () => {
+  test('are kept for 90 days, like the incidents', () => {
     const first = recorded(spans([up, 1], [down, 2], [up, 3]));
     const day = (days: number) => span(up, days * dayMs, days * dayMs + minute);
     const kept = recorded([day(89)], first);
@@ -65,7 +65,7 @@ describe('days', () => {
 });
 
 describe('an incident', () => {
-  test('has a start, an end, the worst state and what was said of it', () => {
+  test('has a start, an end, the worst status, and the message of that status', () => {
     const all = [
       span(up, 0, minute),
       span(slow, minute, 2 * minute, 'slow: 1.2 s'),
@@ -90,14 +90,14 @@ describe('an incident', () => {
     expect(times(recorded([span(up, 6 * minute, 7 * minute)], open))).toEqual([[1, 6]]);
   });
 
-  test('goes on over a time in which nobody looked, and ends when the component is seen operational', () => {
+  test('continues over a gap in the data, and ends when the component is operational', () => {
     const open = recorded(spans([up, 1], [down, 2]));
     const still = recorded([span(down, 60 * minute, 61 * minute)], open);
     expect(times(still)).toEqual([[1, null]]);
     expect(times(recorded([span(up, 300 * minute, 301 * minute)], still))).toEqual([[1, 300]]);
   });
 
-  test('is one with those that follow it closely', () => {
+  test('includes those that follow it within a few minutes', () => {
     const history = recorded(spans([up, 1], [down, 2], [up, 3], [slow, 4], [up, 10], [down, 11], [up, 12]));
     expect(times(history)).toEqual([
       [10, 11],
@@ -106,32 +106,32 @@ describe('an incident', () => {
     expect(history.incidents.map(({ interruptions }) => interruptions)).toEqual([0, 1]);
   });
 
-  test('is not what is found at the first look of all, unless it lasts', () => {
+  test('does not begin with the first reading of all, unless the state lasts', () => {
     expect(addSpans(null, 'queue', spans([down, 1]))).toBeNull();
     const started = recorded(spans([down, 1], [up, 2]));
     expect([started.incidents, seconds(started)]).toEqual([[], [['2026-03-10', 60, 0, 0, 0]]]);
     expect(times(recorded(spans([down, 1], [partly, 3])))).toEqual([[0, null]]);
   });
 
-  test('nor what is found at the first look after a silence', () => {
+  test('does not begin with the first reading after a gap, unless the state lasts', () => {
     const before = recorded(spans([up, 1]));
     const early = [span(down, 10 * minute, 11 * minute)];
     expect(addSpans(before, 'queue', early)).toBe(before);
     const history = recorded([...early, span(up, 11 * minute, 12 * minute)], before);
     expect([history.incidents, seconds(history)]).toEqual([[], [['2026-03-10', 120, 0, 0, 0]]]);
-    // The silence may be between what one controller has seen.
+    // The gap may be within the spans of one controller.
     expect(recorded([...spans([up, 1]), ...early, span(up, 11 * minute, 12 * minute)]).incidents).toEqual([]);
   });
 });
 
-describe('the same spans again', () => {
-  test('change nothing', () => {
+describe('adding the same spans again', () => {
+  test('changes nothing', () => {
     const all = spans([up, 1], [down, 2], [up, 3]);
     const once = recorded(all);
     expect(addSpans(once, 'queue', all)).toBe(once);
   });
 
-  test('add what is missing, in however many writes', () => {
+  test('adds what is missing, in any number of writes', () => {
     const state = fc.constantFrom(...statusValues);
     const step = fc.record({ status: state, seconds: fc.integer({ min: 1, max: 4000 }) });
     fc.assert(
@@ -161,14 +161,14 @@ describe('a component that flaps', () => {
       }),
     );
 
-  test('has a few incidents a day, of which the last tells how often', () => {
+  test('has a few incidents per day, of which the last counts the interruptions', () => {
     const { incidents } = recorded(flapping(11 * 60, 2));
     expect(incidents.length).toBe(maxIncidentsPerDay);
     expect(incidents[0]?.interruptions).toBeGreaterThan(70);
     expect(incidents.slice(1).map(({ interruptions }) => interruptions)).toEqual([0, 0, 0, 0]);
   });
 
-  test('takes no more room after months, whatever is said of it', () => {
+  test('takes a bounded amount of space for months of long messages', () => {
     const message = '"\\\u202e\n'.repeat(1000);
     const weeks = flapping(14 * 24 * 60, 60).map((each) => ({ ...each, message }));
     const history = recorded([...weeks, span(up, 14 * dayMs, 89 * dayMs)]);
@@ -178,7 +178,7 @@ describe('a component that flaps', () => {
   });
 });
 
-test('a message is one short line without characters that steer what is around it', () => {
+test('the message of an incident is one short line without control and bidi characters', () => {
   const said = (message: string) => recorded([span(up, 0, 1), span(down, 1, 2, message)]).incidents[0]?.message;
   expect(said('a\u202eb\u0000c\r\nd\u2028e \ud800')).toBe('a b c d e \ufffd');
   expect(said('<script>alert(1)</script>')).toBe('<script>alert(1)</script>');
@@ -187,7 +187,7 @@ test('a message is one short line without characters that steer what is around i
 });
 
 describe('a clock that jumps', () => {
-  test('forward leaves a time without data', () => {
+  test('forward leaves days without data', () => {
     const history = recorded([...spans([up, 1]), span(up, 30 * dayMs, 30 * dayMs + minute)]);
     expect(seconds(history)).toEqual([
       ['2026-03-10', 60, 0, 0, 0],
@@ -195,12 +195,12 @@ describe('a clock that jumps', () => {
     ]);
   });
 
-  test('back by little is waited for', () => {
+  test('back by a minute adds nothing until time catches up', () => {
     const before = recorded(spans([up, 5]));
     expect(addSpans(before, 'queue', spans([up, 4]))).toBe(before);
   });
 
-  test('back by much forgets the days that are still to come', () => {
+  test('back by a day removes the days and incidents in the future', () => {
     const ahead = recorded([
       span(up, dayMs, dayMs + minute),
       span(down, dayMs + minute, dayMs + 2 * minute),
@@ -214,15 +214,15 @@ describe('a clock that jumps', () => {
   });
 });
 
-test('what a leader has seen since its last write is known from the status that it published', () => {
+test('the time since the last write of a leader counts as the status that it published', () => {
   const history = recorded(spans([slow, 3]));
   expect(seconds(observedTo(history, noon + 7 * minute))).toEqual([['2026-03-10', 0, 420, 0, 0]]);
   expect(observedTo(history, noon)).toBe(history);
-  // A status of long after, or of a clock that was wrong.
+  // A status from long after the last write, or from a wrong clock.
   expect(observedTo(history, noon + 60 * minute)).toBe(history);
 });
 
-test('a region that is removed ends what it has open, keeps its history for 90 days, and then goes', () => {
+test('removing a region ends its open incident and keeps its history for 90 days', () => {
   const history = recorded(spans([up, 1], [down, 5]));
   const retired = retire(history, noon + dayMs);
   expect(retired && times(retired)).toEqual([[1, 5]]);
@@ -230,7 +230,7 @@ test('a region that is removed ends what it has open, keeps its history for 90 d
   expect(retired && retire(retired, noon + 91 * dayMs)).toBeNull();
 });
 
-test('a region that is removed keeps the days that are young enough, also without incidents', () => {
+test('removing a region keeps the days of the last 90 days, also without incidents', () => {
   const history = recorded([span(up, 0, minute), span(up, 10 * dayMs, 10 * dayMs + minute)]);
   expect(history.incidents).toEqual([]);
   expect(retire(history, noon + 95 * dayMs)?.days.map(({ date }) => date)).toEqual(['2026-03-20']);

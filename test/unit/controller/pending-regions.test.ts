@@ -9,7 +9,7 @@ describe('a region that is not installed yet', () => {
   const next = (...regions: readonly RegionFacts[]) =>
     new Decider().next({ at: 0, queue: answered(), storage: { kind: 'works', at: 0, ms: 1 }, clusters: [], regions });
 
-  test('is outside of the status, and named by the engine', () => {
+  test('does not affect the overall status, and is named by the engine', () => {
     const report = next(region(), asia());
     expect(report?.overall).toBe('operational');
     expect(report?.components.map(({ name, message }) => [name, message]).slice(2)).toEqual([
@@ -21,7 +21,7 @@ describe('a region that is not installed yet', () => {
     ]);
   });
 
-  test('is an outage where there is no other region', () => {
+  test('is an outage if it is the only region', () => {
     const report = next(asia());
     expect(report?.overall).toBe('major_outage');
     expect(report?.components.find(({ name }) => name === 'engine')?.message).toBe(
@@ -29,7 +29,7 @@ describe('a region that is not installed yet', () => {
     );
   });
 
-  test('delays no status while nothing is known of its renderers', () => {
+  test('does not delay the status while its renderers are unknown', () => {
     expect(next(region(), asia({ fleetKnown: false }))?.overall).toBe('operational');
   });
 
@@ -43,13 +43,13 @@ describe('a region that is not installed yet', () => {
     conflicts: [],
   };
   test.each<[string, Partial<RegionFacts>, boolean]>([
-    ['has no renderer', {}, false],
-    ['has a renderer without a browser', { pods: [heartbeat('asia-1', { browser: 'down' })] }, false],
-    ['has a renderer', { pods: healthy(1) }, true],
-    ['had joined before', { pods: healthy(1), isPending: false }, false],
-    ['may scale to zero, and no cluster reports it', { wanted: 0 }, false],
-    ['may scale to zero in a cluster that reports it', { wanted: 0, clusters: reported }, true],
-  ])('joins or not: it %s', (_, fields, joins) => {
+    ['no renderer', {}, false],
+    ['a renderer without a browser', { pods: [heartbeat('asia-1', { browser: 'down' })] }, false],
+    ['a healthy renderer', { pods: healthy(1) }, true],
+    ['a healthy renderer, but has joined before', { pods: healthy(1), isPending: false }, false],
+    ['no cluster that reports it, and may scale to zero', { wanted: 0 }, false],
+    ['a cluster that reports it, and may scale to zero', { wanted: 0, clusters: reported }, true],
+  ])('decides whether a region with %s has joined', (_, fields, joins) => {
     const found = asia(fields);
     const report = next(region(), found);
     expect(report !== null && hasJoined(found, report)).toBe(joins);

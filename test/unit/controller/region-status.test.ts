@@ -55,7 +55,7 @@ const statusAt = (
   });
 
 describe('the status of a RenderRegion', () => {
-  test('says what /status says, and the numbers behind it', () => {
+  test('has the status and message of /status, and the numbers behind them', () => {
     const pods = healthy(2).map(({ pod }) => ({ name: pod, state: 'ready' as const }));
     expect(statusAt(0, undefined, { facts: { clusters: { ...clusters, pods } }, queued: 4 })).toEqual({
       status: 'operational',
@@ -98,7 +98,7 @@ describe('the status of a RenderRegion', () => {
     });
   });
 
-  test('a condition keeps its time until it flips, whatever its reason does', () => {
+  test('a condition keeps its transition time until its status flips, also when its reason changes', () => {
     const times = (status: RenderRegionStatus) =>
       status.conditions
         .filter(({ type }) => type !== 'Ready')
@@ -116,7 +116,7 @@ describe('the status of a RenderRegion', () => {
     ]);
   });
 
-  test('is Ready while captures are rendered, and says else what is in the way', () => {
+  test('is Ready while captures are rendered, and otherwise has a reason', () => {
     const ready = (status: ComponentStatus['status'], more: object = {}) => {
       const shown = statusAt(0, undefined, { component: { status }, facts: { clusters: { ...clusters, ...more } } });
       const { status: is, reason } = shown.conditions.find(({ type }) => type === 'Ready') ?? {};
@@ -129,25 +129,25 @@ describe('the status of a RenderRegion', () => {
     expect(ready('major_outage', { refused: ['exceeded quota'] })).toEqual(['False', 'PodsRefused']);
   });
 
-  test('shows how many are asked for now beside the least of the last minutes', () => {
+  test('shows the replicas that are wanted now, and the lowest number of the last minutes', () => {
     const { wanted, expected } = statusAt(0, undefined, { facts: { clusters: { ...clusters, asked: 8 } } });
     expect([wanted, expected]).toEqual([8, 2]);
   });
 
   test.each([
-    ['nothing was written yet', 0, null, true],
+    ['there is no status yet', 0, null, true],
     ['nothing changed', 9000, {}, false],
-    ['nothing changed, but it is old', 60_000, {}, true],
+    ['nothing changed for a minute', 60_000, {}, true],
     ['the clock was set back by an hour', -3_600_000, {}, true],
-    ['the state changed', 500, { component: { status: 'major_outage' } }, true],
-    ['the number of healthy ones changed', 500, { facts: { pods: healthy(1) } }, true],
-    ['what is wanted changed', 500, { facts: { clusters: { ...clusters, wanted: 3 } } }, true],
-    ['what runs changed', 9999, { facts: { pods: healthy(2, { busy: 0 }) } }, false],
-    ['what runs changed, and it is time', 10_000, { facts: { pods: healthy(2, { busy: 0 }) } }, true],
-    ['what waits changed, and it is time', 10_000, { queued: 1 }, true],
-    ['the words changed', 2000, { component: { message: 'b has not been heard for 8 s' } }, false],
-    ['the words changed, and it is time', 11_000, { component: { message: 'b has not been heard for 8 s' } }, true],
-  ] as const)('is written when %s', (_, ms, fields, expected) => {
+    ['the status changed', 500, { component: { status: 'major_outage' } }, true],
+    ['the number of healthy renderers changed', 500, { facts: { pods: healthy(1) } }, true],
+    ['the number of wanted renderers changed', 500, { facts: { clusters: { ...clusters, wanted: 3 } } }, true],
+    ['the number of busy slots changed within 10 s', 9999, { facts: { pods: healthy(2, { busy: 0 }) } }, false],
+    ['the number of busy slots changed after 10 s', 10_000, { facts: { pods: healthy(2, { busy: 0 }) } }, true],
+    ['the number of queued captures changed after 10 s', 10_000, { queued: 1 }, true],
+    ['the message changed within 10 s', 2000, { component: { message: 'b has not been heard for 8 s' } }, false],
+    ['the message changed after 10 s', 11_000, { component: { message: 'b has not been heard for 8 s' } }, true],
+  ] as const)('decides whether to write it when %s', (_, ms, fields, expected) => {
     const loose = { ...facts, clusters: { ...clusters, silentForMs: 1 } };
     const before = fields === null ? undefined : statusAt(0, undefined, { facts: loose });
     const next = statusAt(ms, before, {
@@ -157,7 +157,7 @@ describe('the status of a RenderRegion', () => {
     expect(isWorthWriting(before, next, start + ms)).toBe(expected);
   });
 
-  test('long messages are cut, and what is not known is left out', () => {
+  test('long messages are truncated, and unknown fields are omitted', () => {
     const status = regionStatus({
       resource: {
         metadata: { name: 'us-east', namespace: 'n', uid: 'u', resourceVersion: '1' },
@@ -177,7 +177,7 @@ describe('the status of a RenderRegion', () => {
     for (const each of status.conditions) expect(each).not.toHaveProperty('observedGeneration');
   });
 
-  test('a satellite that has no fleet is not Ready, and says why, whatever it last was', () => {
+  test('a satellite without a connection to its fleet is not Ready, with the reason, whatever its last status was', () => {
     const problem = { reason: 'FleetUnreachable', message: 'the hub is silent' } as const;
     const { conditions } = statusAt(0, undefined, { problem });
     expect(conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
@@ -187,7 +187,7 @@ describe('the status of a RenderRegion', () => {
     ]);
   });
 
-  test('a Deployment that is not there is named', () => {
+  test('a missing Deployment is named', () => {
     const missing = { ...clusters, missing: ['r-us-east'] };
     expect(statusAt(0, undefined, { facts: { clusters: missing } }).conditions[1]).toMatchObject({
       type: 'DeploymentFound',
@@ -201,16 +201,21 @@ describe('the status of a RenderRegion', () => {
     ['a condition has another reason', (each: { reason: string }) => ({ ...each, reason: 'Other' }), 500, true],
     ['a condition flipped', (each: object) => ({ ...each, status: 'False' }), 500, true],
     ['a condition is of another generation', (each: object) => ({ ...each, observedGeneration: 4 }), 500, true],
-    ['a condition has other words', (each: object) => ({ ...each, message: 'other' }), 500, false],
-    ['a condition has other words, and it is time', (each: object) => ({ ...each, message: 'other' }), 10_000, true],
-    ['a condition has changed long ago', (each: object) => ({ ...each, lastTransitionTime: '' }), 10_000, false],
-  ] as const)('where %s', (_, change, ms, expected) => {
+    ['the message of a condition differs, within 10 s', (each: object) => ({ ...each, message: 'other' }), 500, false],
+    ['the message of a condition differs, after 10 s', (each: object) => ({ ...each, message: 'other' }), 10_000, true],
+    [
+      'only the transition time of a condition differs',
+      (each: object) => ({ ...each, lastTransitionTime: '' }),
+      10_000,
+      false,
+    ],
+  ] as const)('decides whether to write it when %s', (_, change, ms, expected) => {
     const before = statusAt(0);
     const next = { ...before, conditions: before.conditions.map((each) => change(each) as typeof each) };
     expect(isWorthWriting(before, next, start + ms)).toBe(expected);
   });
 
-  test('is written where it was never checked, and when its response time changed, in its time', () => {
+  test('is written when it was never checked, and 10 s after its response time changed', () => {
     const before = statusAt(0);
     const { lastCheckedAt: _never, ...unchecked } = before;
     expect(isWorthWriting(unchecked, before, start)).toBe(true);
@@ -218,7 +223,7 @@ describe('the status of a RenderRegion', () => {
     expect(isWorthWriting(before, { ...before, responseTimeMs: 121 }, start + 10_000)).toBe(true);
   });
 
-  test('reasons are written as the API writes them', () => {
+  test('reasons are in CamelCase, as in the Kubernetes API', () => {
     expect(
       ['operational', 'degraded_performance', 'partial_outage', 'major_outage'].map((status) =>
         reasonOf(status as never),
@@ -227,7 +232,7 @@ describe('the status of a RenderRegion', () => {
   });
 });
 
-/** Heartbeats count by themselves here, so that the pods need no list. */
+/** Makes heartbeats count alone, so that the pods need no list. */
 function keepSilent(fields: Partial<RegionFacts>): Partial<RegionFacts> {
   return fields.clusters ? { ...fields, clusters: { ...fields.clusters, silentForMs: 1 } } : fields;
 }
@@ -236,7 +241,7 @@ describe('deletion costs', () => {
   const pod = (name: string, deletionCost: number | null = null) => ({ name, deletionCost });
   const busy = (name: string, count: number) => heartbeat(name, { busy: count });
 
-  test('idle ones go first, and what is unchanged is not told', () => {
+  test('idle pods have the lowest cost, and an unchanged cost is not patched again', () => {
     const costs = new DeletionCosts(() => 0);
     const pods = [pod('full'), pod('half'), pod('idle'), pod('told', 100)];
     const beats = [busy('full', 2), busy('half', 1), busy('idle', 0), busy('told', 2)];
@@ -244,12 +249,12 @@ describe('deletion costs', () => {
       { name: 'half', cost: 50 },
       { name: 'full', cost: 100 },
     ]);
-    // Until its patch is seen, it is told again.
+    // The change is repeated until the watch shows its patch.
     expect(costs.changes(pods, beats)).toHaveLength(2);
     expect(costs.changes([pod('full', 100), pod('half', 50), pod('idle')], beats)).toEqual([]);
   });
 
-  test('a cost rises at once and falls when a pod has been idle for a while', () => {
+  test('a cost rises at once and falls when the pod has been idle for 20 s', () => {
     let now = 0;
     const costs = new DeletionCosts(() => now);
     const at = (ms: number, carried: number, count: number) => {
@@ -264,7 +269,7 @@ describe('deletion costs', () => {
     expect(at(35_000, 50, 0)).toBe(0);
   });
 
-  test('a pod whose browser is down counts as one that nobody hears, and one that is gone is forgotten', () => {
+  test('a pod without a browser counts as silent, and a removed pod is forgotten', () => {
     let now = 0;
     const costs = new DeletionCosts(() => now);
     const down = [heartbeat('a', { browser: 'down' })];
@@ -272,11 +277,11 @@ describe('deletion costs', () => {
     now = 15_000;
     expect(costs.changes([pod('a', 0)], down)).toEqual([{ name: 'a', cost: -10 }]);
     costs.changes([], []);
-    // A pod of the same name may be starting.
+    // A new pod with the same name may be starting.
     expect(costs.changes([pod('a', 0)], down)).toEqual([]);
   });
 
-  test('a pod that nobody hears goes before idle ones, but not while it may be starting', () => {
+  test('a silent pod costs less than idle ones, after the 15 s in which it may be starting', () => {
     let now = 0;
     const costs = new DeletionCosts(() => now);
     const at = (ms: number, heard: boolean, carried = 0) => {
@@ -303,21 +308,21 @@ describe('the scale endpoint', () => {
     ['idle', { pods: healthy(2) }, 0],
     ['half full', { pods: healthy(2, { busy: 1 }) }, 0.5],
     ['full', { pods: healthy(2, { busy: 2 }) }, 1],
-    ['full, and some wait', { pods: healthy(2, { busy: 2 }), waiting: waiting(3, 1) }, 2],
-    ['without slots, and nothing waits', { pods: [] }, 0],
-    ['without slots, and some wait', { pods: [], waiting: waiting(3) }, 3],
-    ['one that drains has no slots to give', { pods: [...healthy(1), heartbeat('b', { draining: true, busy: 2 })] }, 0],
-  ] as const)('%s', (_, fields, value) => {
+    ['full, with captures waiting', { pods: healthy(2, { busy: 2 }), waiting: waiting(3, 1) }, 2],
+    ['no slots and no captures waiting', { pods: [] }, 0],
+    ['no slots and captures waiting', { pods: [], waiting: waiting(3) }, 3],
+    ['a draining renderer has no slots', { pods: [...healthy(1), heartbeat('b', { draining: true, busy: 2 })] }, 0],
+  ] as const)('returns the load: %s', (_, fields, value) => {
     expect(answerScale('/scale/us-east', latest(fields))).toEqual({ status: 200, body: { value } });
   });
 
-  test('of what runs, only what is known to be in the background counts against its slots', () => {
+  test('only slots that hold background captures count against the background slots', () => {
     const load = (backgroundHeld: number) =>
       answerScale(
         '/scale/us-east',
         latest({ pods: healthy(2, { busy: 2 }), waiting: { ...idle, backgroundHeld }, backgroundSlots: 1 }),
       )?.body;
-    // Four run in four slots: a renderer that has died may still hold some of them.
+    // Four captures run in four slots: a renderer that has died may still hold some of the background slots.
     expect([load(0), load(1), load(2), load(9)]).toEqual([
       { value: 1 },
       { value: 1 },
@@ -326,8 +331,8 @@ describe('the scale endpoint', () => {
     ]);
   });
 
-  test('background captures ask for as many renderers as they are granted, and for no more once they fill them', () => {
-    // As an autoscaler does it, until nothing changes any more: 1,000 wait, renderers of two slots, 75% are aimed at.
+  test('background captures scale a region to their granted renderers and no further', () => {
+    // Simulates an autoscaler until it is stable: 1,000 captures wait, renderers have two slots, the target is 75%.
     const settle = (interactive: number, backgroundSlots: number | undefined) => {
       let renderers = 1;
       for (let step = 0; step < 20; step++) {
@@ -341,11 +346,11 @@ describe('the scale endpoint', () => {
     };
     expect([1, 2, 5].map((granted) => settle(0, granted * 2 * 0.75))).toEqual([1, 2, 5]);
     expect(settle(0, undefined)).toBe(40);
-    // What somebody waits for is not held back by them.
+    // Background captures do not limit the renderers for interactive ones.
     expect(settle(9, 2 * 2 * 0.75)).toBe(8);
   });
 
-  test('says what is wrong', () => {
+  test('returns 404 for an unknown region and 503 while the load is unknown', () => {
     expect(answerScale('/scale/eu-west', latest({}))).toEqual({
       status: 404,
       body: { message: 'no region eu-west is installed; there are: us-east' },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { repeat, skipped } from '../../../services/controller/loops.ts';
 import { type LogLine, recordingLog } from '../../integration/controller/support/recording-log.ts';
 
-test('a recovery is logged after a success, and not after work that was skipped', async () => {
+test('a recovery is logged after a success, but not after skipped work', async () => {
   const lines: LogLine[] = [];
   const stop = new AbortController();
   const outcomes = ['fails', 'skipped', 'fails', 'skipped', 'works', 'works'];

@@ -23,7 +23,7 @@ const statusOf = (...regions: string[]): SatelliteView['status'] => {
   return { report: { components, queued: {}, overall: 'major_outage', at: 0 } satisfies StatusReport, ageMs: 0 };
 };
 
-/** Of a satellite with the region eu-west that has joined. */
+/** A satellite with the region eu-west that has joined. */
 const joined: SatelliteView = {
   connection: null,
   isConnected: true,
@@ -40,7 +40,7 @@ const read = (view: SatelliteView) =>
   readSatellite({ regions: [{ region: 'eu-west', minRenderers: 1 }], storage: { bucket: undefined } }, view, 0);
 
 describe('a satellite', () => {
-  test('has joined when the hub shows any status of its region', () => {
+  test('has joined when the hub shows a status of its region', () => {
     expect(notJoined(read(joined))).toBeNull();
   });
 
@@ -49,11 +49,15 @@ describe('a satellite', () => {
     ['is connecting', { isConnected: false, fleetConfig: undefined, status: null }, waiting],
     ['has not read the configuration of the hub yet', { fleetConfig: undefined, status: null }, waiting],
     ['has read no status yet', { status: null }, waiting],
-    ['has read a status of before the hub got the region', { status: statusOf('us-east') }, waiting],
-    ['has a region that the hub lacks', { fleetConfig: hubWith('us-east:1') }, /does not have the region eu-west/],
-    ['keeps files elsewhere', { fleetConfig: hubWith('eu-west:1', 'gs://theirs/') }, /keeps files in nats/],
+    ['has read a status from before the hub had the region', { status: statusOf('us-east') }, waiting],
     [
-      'is refused',
+      'has a region that the hub does not have',
+      { fleetConfig: hubWith('us-east:1') },
+      /does not have the region eu-west/,
+    ],
+    ['keeps files in another store', { fleetConfig: hubWith('eu-west:1', 'gs://theirs/') }, /keeps files in nats/],
+    [
+      'is refused by NATS',
       { connection: { reason: 'AuthenticationFailed', message: 'NATS refuses satellite' } },
       /NATS refuses/,
     ],
@@ -64,25 +68,25 @@ describe('a satellite', () => {
   const old = { ...joined.status, ageMs: 112_000 } as NonNullable<SatelliteView['status']>;
   test.each<[string, Partial<SatelliteView>, string]>([
     [
-      'its hub, when it reads the same status again and again',
+      'the hub, if its status does not change',
       { status: old },
       'this satellite is connected to NATS, but the hub webcapture/wc has written no status for 112 s; check the controllers of the hub',
     ],
     [
-      'NATS, when it gets no answer',
+      'NATS, if it does not answer',
       { status: old, unreadForMs: 111_000 },
       'this satellite is connected to NATS, but NATS has not answered it for 111 s',
     ],
     [
-      'its own connection, when that was lost',
+      'its own connection, if that is lost',
       { status: old, unreadForMs: 111_000, connection: { reason: 'FleetUnreachable', message: 'the connection' } },
       'the connection',
     ],
-  ])('names the side that is cut off: %s', (_, changes, message) => {
+  ])('names the side that is unreachable: %s', (_, changes, message) => {
     expect(read({ ...joined, ...changes }).problems.get('eu-west')).toEqual({ reason: 'FleetUnreachable', message });
   });
 
-  test('shows what the hub says of a region that is not installed yet', () => {
+  test('shows the status of the hub for a region that is not installed yet', () => {
     const component = {
       name: 'engine.eu-west',
       status: 'major_outage' as const,

@@ -7,7 +7,7 @@ interface Reading extends PromiseWithResolvers<CapturePage> {
   readonly signal: AbortSignal;
 }
 
-/** A store whose pages come when a test says so. */
+/** A store whose pages arrive when the test resolves them. */
 function storeOf(): { store: CaptureStore; readings: Reading[] } {
   const readings: Reading[] = [];
   const page = (_: string | undefined, signal: AbortSignal) => {
@@ -15,7 +15,7 @@ function storeOf(): { store: CaptureStore; readings: Reading[] } {
     readings.push(reading);
     return reading.promise;
   };
-  const one = () => Promise.reject(new Error('nobody asks for one'));
+  const one = () => Promise.reject(new Error('unexpected request for one capture'));
   return { store: new CaptureStore({ page, one }, undefined), readings };
 }
 
@@ -25,7 +25,7 @@ const pageOf = (...uuids: string[]): CapturePage => ({
 });
 const uuids = (store: CaptureStore) => store.list.value.items.map(({ uuid }) => uuid);
 
-test('of two readings of the newest captures the later one counts, whichever ends first', async () => {
+test('when two requests for the newest captures overlap, the result of the later one is shown', async () => {
   const { store, readings } = storeOf();
   const [first, second] = [store.loadNewest(), store.loadNewest()];
   expect(readings.map(({ signal }) => signal.aborted)).toEqual([true, false]);
@@ -45,7 +45,7 @@ test('of two readings of the newest captures the later one counts, whichever end
   expect(uuids(store)).toEqual(['c']);
 });
 
-test('what fails after the store was stopped is not tried again; it can be started anew', async () => {
+test('a failure after the store was stopped is ignored, and the store can be started again', async () => {
   const { store, readings } = storeOf();
   const loading = store.loadNewest();
   store.stop();

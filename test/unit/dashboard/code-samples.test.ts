@@ -38,7 +38,7 @@ function codeOf(title: string, of: object = request): string {
   return sample?.code() ?? '';
 }
 
-/** The arguments that a program gets from a shell. */
+/** The arguments that a program receives from a shell. */
 async function argumentsIn(code: string, program: string, variables = ''): Promise<{ args: string[]; stdin: string }> {
   const script = `${program}() { printf '%s\\0' "$@"; [ -t 0 ] || { printf '\\n--stdin--\\n'; cat; }; }\n${variables}\n${code}`;
   const promise = promisify(execFile)('bash', ['-c', script], { timeout: 20_000 });
@@ -47,7 +47,7 @@ async function argumentsIn(code: string, program: string, variables = ''): Promi
   return { args: args.split('\0').slice(0, -1), stdin };
 }
 
-describe('the request to copy means the same in every language', () => {
+describe('the code sample has the same request in every language', () => {
   test('curl', async () => {
     const { args } = await argumentsIn(codeOf('curl'), 'curl', 'WEBCAPTURE_API_KEY=the-key');
     expect(args).toContain(`${base}/capture`);
@@ -103,7 +103,7 @@ describe('the request to copy means the same in every language', () => {
     );
   });
 
-  test('HTML comes by standard input, whatever is in it', async () => {
+  test('the command line reads any HTML from standard input', async () => {
     const html = `<p>${nasty}</p>\nHTML\nHTML_\n$PATH`;
     const { args, stdin } = await argumentsIn(codeOf('Command line', { html }), 'webcapture');
     expect(args).toEqual(['capture', '-', '-o', 'capture.png']);
@@ -111,7 +111,7 @@ describe('the request to copy means the same in every language', () => {
   });
 });
 
-describe('as it is run', () => {
+describe('a code sample that runs', () => {
   const received: Record<string, unknown>[] = [];
   const answer = async (incoming: IncomingMessage, response: ServerResponse) => {
     if (incoming.url === '/files/a') return response.end('the file');
@@ -131,7 +131,7 @@ describe('as it is run', () => {
   });
   afterAll(() => void server.close());
 
-  /** What the service receives from a sample, and the file that it writes. */
+  /** The request body that the service receives from a sample, and the file that the sample writes. */
   async function runOf(title: string, of: object): Promise<{ body: unknown; file: string | undefined }> {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'samples-'));
     const sample = samplesOf(url, of as typeof request, schema).find((each) => each.title === title);
@@ -162,7 +162,7 @@ describe('as it is run', () => {
     ['curl', asFile],
     ['TypeScript', asFile],
     ['Command line', { ...request, responseType: 'json' }],
-  ])('%s sends the request, and writes the file', async (title, body) => {
+  ])('in %s sends the request and writes the file', async (title, body) => {
     expect(await runOf(title, request)).toEqual({ body, file: 'the file' });
   });
 
@@ -170,19 +170,19 @@ describe('as it is run', () => {
   test.each([
     ['HTML', html, html],
     ['HTML in base64', Buffer.from(html).toString('base64'), html],
-    ['text in base64, of an address', Buffer.from('just ¿text?').toString('base64url'), 'just ¿text?'],
-  ])('the command line is given %s as what it is', async (_, given, page) => {
+    ['base64 of a text that is not HTML', Buffer.from('just ¿text?').toString('base64url'), 'just ¿text?'],
+  ])('in the command line sends %s unchanged', async (_, given, page) => {
     const { body } = await runOf('Command line', { html: given });
     const sent = (body as { html: string }).html;
     expect(sent.includes('<') ? sent : Buffer.from(sent, 'base64').toString()).toBe(`${page}\n`);
   });
 
-  test('the command line leaves in the background what is asked for so', async () => {
+  test('in the command line does not wait for a background capture', async () => {
     const asked = { url: 'https://example.com/', background: true, webhook: { url: 'https://example.com/hook' } };
     expect(await runOf('Command line', asked)).toEqual({ body: { ...asked, responseType: 'json' }, file: undefined });
   });
 
-  test('curl takes a page that is too long for an argument', async () => {
+  test('in curl sends a page that is too long for an argument', async () => {
     const long = { html: `<p>${'ü'.repeat(100_000)}</p>` };
     expect(await runOf('curl', long)).toEqual({ body: { ...long, responseType: 'file' }, file: 'the file' });
   });

@@ -25,7 +25,7 @@ test('equal pictures do not differ', () => {
   expect(differenceOf(picture(10, 10), picture(10, 10), 0.1)).toMatchObject({ changedPixels: 0, changedShare: 0 });
 });
 
-test('a changed square is counted and painted where it is', () => {
+test('a changed square is counted, and painted at its place', () => {
   const square = (x: number, y: number) => (x >= 4 && x < 12 && y >= 4 && y < 12 ? black : white);
   const { picture: painted, changedPixels } = differenceOf(picture(20, 20), picture(20, 20, square), 0.1);
   expect(changedPixels).toBe(64);
@@ -33,13 +33,13 @@ test('a changed square is counted and painted where it is', () => {
   expect(pixel(painted, 1, 1)).not.toEqual([214, 0, 80]);
 });
 
-test('the threshold decides about slight changes', () => {
+test('the threshold ignores slight changes of colour', () => {
   const slightly = picture(10, 10, () => [240, 240, 240]);
   expect(differenceOf(picture(10, 10), slightly, 0.01).changedPixels).toBe(100);
   expect(differenceOf(picture(10, 10), slightly, 0.2).changedPixels).toBe(0);
 });
 
-test('what only one of them covers is changed, whatever its colour', () => {
+test('an area that only one picture covers is changed, independent of its colour', () => {
   const { picture: painted, changedPixels, changedShare } = differenceOf(picture(10, 20), picture(20, 10), 0.1);
   expect([painted.width, painted.height, changedPixels, changedShare]).toEqual([20, 20, 300, 0.75]);
   expect(pixel(painted, 15, 5)).toEqual([214, 0, 80]);
@@ -54,7 +54,7 @@ test.each([
   expect(comparisonScale(sizes)).toBe(scale);
 });
 
-test('both pictures together fit the limit', () => {
+test('both pictures together fit the maximum number of pixels', () => {
   const scale = comparisonScale([
     { width: 7680, height: 100 },
     { width: 100, height: 7680 },

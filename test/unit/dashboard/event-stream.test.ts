@@ -3,7 +3,7 @@ import { type ErrorCode, type EventsOptions, WebcaptureError } from '@webcapture
 import { readEvents, type ServerEvent } from '../../../services/client/event-stream.ts';
 import { followEvents, type StreamState } from '../../../services/dashboard/shell/event-stream.ts';
 
-/** A stream of these pieces that then closes, fails, or stays open and silent. */
+/** A stream of these chunks that then closes, fails, or stays open and silent. */
 function streamOf(pieces: readonly string[], end: 'close' | 'fail' | 'silence', signal?: AbortSignal) {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
@@ -24,7 +24,7 @@ const refusal = (code: ErrorCode | 'UNEXPECTED_RESPONSE', retryAfterMs?: number)
 
 type Connect = (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>;
 
-/** As the client reads what `connect` opens. */
+/** Reads the stream that `connect` opens as the client does. */
 const readerOf = (connect: Connect, silenceMs?: number) => (options: EventsOptions) => {
   const open = async (signal: AbortSignal) => {
     const response = new Response(await connect(signal), { headers: { 'content-type': 'text/event-stream' } });
@@ -33,7 +33,7 @@ const readerOf = (connect: Connect, silenceMs?: number) => (options: EventsOptio
   return readEvents(open, { ...options, silenceMs });
 };
 
-/** Follows a server that answers in turn, until the answers are used up or the stream ends. */
+/** Follows a server that gives these answers in order, until the answers are used up or the stream ends. */
 async function follow(answers: readonly ((signal: AbortSignal) => ReadableStream<Uint8Array>)[], silenceMs?: number) {
   const ending = new AbortController();
   const events: ServerEvent[] = [];
@@ -59,7 +59,7 @@ async function follow(answers: readonly ((signal: AbortSignal) => ReadableStream
 }
 
 describe('a stream', () => {
-  test('that is cut is opened again, with more and more time between', async () => {
+  test('that is interrupted is opened again, with growing delays', async () => {
     const { events, kinds, failures } = await follow([
       () => streamOf(['data: 1\n\nda'], 'fail'),
       () => streamOf(['data: 2\n\n'], 'close'),
@@ -72,7 +72,7 @@ describe('a stream', () => {
     expect(failures).toEqual([0, 1, 2]);
   });
 
-  test('that falls silent is opened again', async () => {
+  test('that is silent for too long is opened again', async () => {
     const { events } = await follow(
       [(signal) => streamOf(['data: 1\n\n'], 'silence', signal), () => streamOf(['data: 2\n\n'], 'close')],
       30,
@@ -81,17 +81,17 @@ describe('a stream', () => {
   });
 
   test.each([
-    ['as a response', refusal('API_KEY_REVOKED')],
+    ['by a response', refusal('API_KEY_REVOKED')],
     [
-      'within the stream',
+      'by an event in the stream',
       () => streamOf(['event: error\ndata: {"code":"API_KEY_REVOKED","message":"No."}\n\n'], 'silence'),
     ],
-  ])('ends when the key no longer holds, said %s', async (_, answer) => {
+  ])('ends when the key is refused %s', async (_, answer) => {
     const { states } = await follow([answer, () => streamOf(['data: never\n\n'], 'close')]);
     expect(states.at(-1)).toEqual({ kind: 'ended', problem: { code: 'API_KEY_REVOKED', message: 'No.' } });
   });
 
-  test('goes on when the service is unavailable, and waits for as long as it says', async () => {
+  test('is opened again while the service is unavailable, after the delay that the service requests', async () => {
     const unavailable = 'event: error\ndata: {"code":"INTERNAL_ERROR","message":"NATS is unavailable."}\n\n';
     const { events, states } = await follow([
       () => streamOf([unavailable], 'silence'),
@@ -110,7 +110,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('that nobody follows any more is closed', async () => {
+  test('is closed when its follower aborts', async () => {
     const ending = new AbortController();
     let isClosed = false;
     const following = followEvents({

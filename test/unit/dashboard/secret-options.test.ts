@@ -14,12 +14,12 @@ test.each<[object, object]>([
     { url, hide: ['.a'] },
   ],
   [{ pdf: { ...pdf, encryption: { userPassword: 'a' } } }, { pdf }],
-  // The service has not checked a request that is being written.
+  // The service has not validated a request that is being edited.
   [
     { pdf: null, viewport: 'a', block: 1 },
     { pdf: null, viewport: 'a', block: 1 },
   ],
-])('of %j a preset keeps %j', (request, kept) => {
+])('a preset of %j contains %j', (request, kept) => {
   expect(withoutSecrets({ ...request }, schema)).toEqual(kept);
 });
 
@@ -27,6 +27,6 @@ test.each<[object, readonly string[]]>([
   [{ url, format: 'pdf', pdf: { outline: true, metadata: { title: 'a' } } }, []],
   [{ html: 'a', pdf: { encryption: { userPassword: 'a' } } }, ['html', 'pdf.encryption']],
   [{ url, auth: {}, encryption: {}, pdf: 'encryption' }, ['auth']],
-])('the options of %j that no link has are %j', (request, names) => {
+])('the options of %j that a link cannot contain are %j', (request, names) => {
   expect(optionsWithoutLink({ ...request })).toEqual(names);
 });

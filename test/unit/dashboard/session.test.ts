@@ -6,7 +6,7 @@ const refusal = encoder.encode(
   JSON.stringify({ error: { code: 'API_KEY_REVOKED', message: 'The API key was revoked.' } }),
 );
 
-/** Answers of the service: the head at once, the body when told. */
+/** Responses of the service: the head arrives at once, the body when the test sends it. */
 let bodies: ReadableStreamDefaultController<Uint8Array>[];
 let session: typeof Session;
 
@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-/** A request whose head has come; its body has not. */
+/** Sends a request whose head has arrived and whose body has not. */
 async function asked(
   signal?: AbortSignal,
 ): Promise<{ answer: Promise<unknown>; body: ReadableStreamDefaultController }> {
@@ -51,8 +51,8 @@ function refuse(body: ReadableStreamDefaultController): void {
   body.close();
 }
 
-describe('signed out', () => {
-  test('by an answer, with its reason', async () => {
+describe('the session of the dashboard', () => {
+  test('is signed out by a refused request, with the reason', async () => {
     const { answer, body } = await asked();
     refuse(body);
     await answer;
@@ -60,7 +60,7 @@ describe('signed out', () => {
     expect(session.signInNotices.key.value).toBe('You were signed out. The API key was revoked.');
   });
 
-  test('by the event stream, while the answer to a page is read that then goes away', async () => {
+  test('shows the reason of the event stream when the page that sent a request is left', async () => {
     const leaving = new AbortController();
     const { answer } = await asked(leaving.signal);
     session.signOut('key', 'The API key was revoked.');
@@ -69,7 +69,7 @@ describe('signed out', () => {
     expect(session.signInNotices.key.value).toBe('You were signed out. The API key was revoked.');
   });
 
-  test('not, when the page that asked went away before it knew why: who asks next learns it', async () => {
+  test('stays signed in when the page that sent a request is left before the body arrives', async () => {
     const leaving = new AbortController();
     const { answer } = await asked(leaving.signal);
     leaving.abort();
@@ -77,7 +77,7 @@ describe('signed out', () => {
     expect(session.sessions.key.value).toBeDefined();
   });
 
-  test('not, when another key has signed in meanwhile', async () => {
+  test('stays signed in when another key signed in before the refusal arrived', async () => {
     const { answer, body } = await asked();
     session.keepSecret('key', 'wc_second');
     refuse(body);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ThumbnailCache } from '../../../services/dashboard/pages/captures/thumbnail-cache.ts';
 
-/** A cache whose loads end when the test says so. */
+/** A cache whose loads end when the test resolves them. */
 function setUp(maxIdle = 1) {
   const loads: { uuid: string; end: (blob: Blob | null) => void; fail: () => void; signal: AbortSignal }[] = [];
   const live = new Set<string>();
@@ -26,7 +26,7 @@ function setUp(maxIdle = 1) {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('two at a time, in turn, and none of what has scrolled by', async () => {
+test('loads two thumbnails concurrently, in order, and skips those that are no longer shown', async () => {
   const { cache, loads, asked } = setUp();
   const seen: (string | null)[] = [];
   for (const uuid of 'ab') cache.show(uuid, '1', (url) => seen.push(url));
@@ -42,13 +42,13 @@ test('two at a time, in turn, and none of what has scrolled by', async () => {
   expect([asked(), seen]).toEqual(['abde', ['blob:1', null]]);
 });
 
-test('a load that nobody waits for any more is aborted', () => {
+test('aborts the load of a thumbnail that is no longer shown', () => {
   const { cache, loads } = setUp();
   cache.show('a', '1', () => {})();
   expect(loads[0]?.signal.aborted).toBe(true);
 });
 
-test('what is not shown is kept up to a number, then revoked; what is shown stays', async () => {
+test('keeps a number of hidden thumbnails, revokes older ones, and never revokes a thumbnail that is shown', async () => {
   const { cache, loads, live } = setUp(1);
   const hides: (() => void)[] = [];
   for (const [index, uuid] of Array.from('abc').entries()) {
@@ -65,7 +65,7 @@ test('what is not shown is kept up to a number, then revoked; what is shown stay
   expect(live.size).toBe(0);
 });
 
-test('another version is another picture, and a failure is asked for again while it is shown', async () => {
+test('loads another version separately, and retries a failed load while it is shown', async () => {
   const { cache, loads, asked } = setUp();
   const seen: (string | null)[] = [];
   cache.show('a', '1', (url) => seen.push(url))();

@@ -12,7 +12,7 @@ const via = {
 const advisory = { id: 'GHSA-aaaa-bbbb-cccc', package: 'leaky', severity: 'high', title: 'Leaks', range: '<2.0.0' };
 const judgement = { id: advisory.id, package: 'leaky', reason: 'only our own input gets there', until: '2027-01-31' };
 
-test('of what npm audit reports, each cause stands once, whoever depends on it', () => {
+test('parseReport lists each advisory once, independent of the packages that depend on it', () => {
   const vulnerabilities = { leaky: { via: [via] }, above: { via: ['leaky'] }, beside: { via: [via] } };
   expect(parseReport(JSON.stringify({ vulnerabilities }))).toEqual({ advisories: [advisory] });
   expect(parseReport(JSON.stringify({ vulnerabilities: {} }))).toEqual({ advisories: [] });
@@ -27,17 +27,17 @@ test.each([
     'the registry cannot be reached (EAI_AGAIN)',
   ],
   ['something else at https://registry.test/', 'the registry cannot be reached'],
-])('a registry without an answer is no finding, and the reason does not name it: %s', (message, skipped) => {
+])('an unavailable registry skips the audit, with a reason that does not name the registry: %s', (message, skipped) => {
   expect(parseReport(JSON.stringify({ message, error: { summary: '', detail: '' } }))).toEqual({ skipped });
 });
 
-test('an audit that npm cannot make is a finding', () => {
+test('a report without results fails the audit', () => {
   expect(parseReport(JSON.stringify({ error: { code: 'ENOLOCK', summary: 'no lockfile' } }))).toBe(null);
   expect(parseReport('')).toBe(null);
 });
 
-describe('what was judged', () => {
-  test('is no problem until its day', () => {
+describe('an advisory with an exception', () => {
+  test('is no problem until the exception expires', () => {
     expect(compare([advisory], [judgement], '2027-01-31')).toEqual([]);
     expect(compare([advisory], [judgement], '2027-02-01')).toEqual([
       expect.stringMatching(
@@ -48,7 +48,7 @@ describe('what was judged', () => {
     expect(compare([advisory], [{ ...judgement, package: 'other' }], '2027-01-01')).toHaveLength(2);
   });
 
-  test('goes from the list when no package needs it', () => {
+  test('is reported for removal when no package has the advisory', () => {
     expect(compare([], [judgement], '2027-01-01')).toEqual([expect.stringContaining('remove it')]);
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { help } from '../../../deploy/local/help.ts';
 
-test('the help of npm start has the variables that matter, in lines that fit a terminal', () => {
+test('the help of npm start lists the main variables, in lines that fit a terminal', () => {
   const text = help();
   for (const name of [
     'PORT',

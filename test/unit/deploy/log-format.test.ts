@@ -9,13 +9,13 @@ const entry = (fields: object) =>
   JSON.stringify({ level: 'info', time, service: 'front', pod: 'front', msg: 'hi', ...fields });
 
 describe('log format', () => {
-  test('a JSON line becomes readable', () => {
+  test('formats a JSON line for a person', () => {
     expect(plain.output('front', entry({ uuid: 'u-1', ms: 12, nested: { a: [1] } }))).toBe(
       'front        03:04:05.006 info  hi uuid=u-1 ms=12 nested={ a: [ 1 ] }',
     );
   });
 
-  test('an error shows its message, and its stack when it is serious', () => {
+  test('shows the message of an error, and its stack at the level error', () => {
     const err = { type: 'Error', message: 'broken', stack: 'Error: broken\n    at x' };
     expect(plain.output('front', entry({ level: 'warn', err }))).toBe('front        03:04:05.006 warn  hi (broken)');
     expect(plain.output('front', entry({ level: 'error', err })).split('\n')).toEqual([
@@ -25,17 +25,17 @@ describe('log format', () => {
     ]);
   });
 
-  test('few fields, and none of them long', () => {
+  test('shows at most six fields, and truncates long values', () => {
     const line = plain.output('front', entry({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 'x'.repeat(500), g: 7 }));
     expect(line).toContain(`f=${'x'.repeat(120)}…`);
     expect(line).not.toContain('g=7');
   });
 
-  test.each(['plain text', '{"not":"a log line"}', '{broken', '[1]', ''])('"%s" passes as it is', (line) => {
+  test.each(['plain text', '{"not":"a log line"}', '{broken', '[1]', ''])('leaves "%s" unchanged', (line) => {
     expect(plain.output('us-east', line)).toBe(`us-east      ${line}`);
   });
 
-  test('each name has its colour, and none without colours', () => {
+  test('gives each name its own colour, unless colours are off', () => {
     const colourful = createLogFormat(true);
     const [front, renderer] = ['front', 'us-east'].map((name) => colourful.output(name, 'text'));
     expect(front?.startsWith(`${escape}[36mfront`)).toBe(true);
@@ -43,7 +43,7 @@ describe('log format', () => {
     expect(plain.output('front', entry({ level: 'fatal' }))).not.toContain(escape);
   });
 
-  test('colours are for terminals that want them', () => {
+  test('uses colours for terminals that want them', () => {
     expect(wantsColours({ isTTY: true }, {})).toBe(true);
     expect(wantsColours({ isTTY: false }, {})).toBe(false);
     expect(wantsColours({}, {})).toBe(false);
@@ -51,7 +51,7 @@ describe('log format', () => {
     expect(wantsColours({ isTTY: false }, { FORCE_COLOR: '1' })).toBe(true);
   });
 
-  test("nats-server's chatter is left out, its warnings are not", () => {
+  test('omits informational lines of nats-server, and keeps its warnings', () => {
     expect(natsLogEntry('[12] 2026/01/02 03:04:05.006001 [INF] Server is ready')).toBeUndefined();
     const warning = natsLogEntry('[12] 2026/01/02 03:04:05.006001 [WRN] Disk is slow') ?? '';
     expect(plain.output('nats', warning)).toBe('nats         03:04:05.006 warn  Disk is slow');

@@ -4,7 +4,7 @@ import { readSettings } from '../../../deploy/local/settings.ts';
 const read = (env: Record<string, string>) => readSettings(env, '/repo');
 
 describe('readSettings', () => {
-  test('defaults', () => {
+  test('returns the defaults for an empty environment', () => {
     expect(read({})).toEqual({
       port: 3000,
       host: '127.0.0.1',
@@ -23,7 +23,7 @@ describe('readSettings', () => {
     expect(Object.isFrozen(read({}))).toBe(true);
   });
 
-  test('every variable is honoured', () => {
+  test('reads every variable', () => {
     expect(
       read({
         PORT: '0',
@@ -54,7 +54,7 @@ describe('readSettings', () => {
     });
   });
 
-  test('an empty egress list opens nothing', () => {
+  test('allows no range for an empty WEBCAPTURE_EGRESS_ALLOW', () => {
     expect(read({ WEBCAPTURE_EGRESS_ALLOW: '' }).egressAllow).toBe('');
   });
 
@@ -73,7 +73,7 @@ describe('readSettings', () => {
     ['WEBCAPTURE_CHROMIUM_SANDBOX', 'yes', 'WEBCAPTURE_CHROMIUM_SANDBOX must be one of on, off, not "yes"'],
     ['WEBCAPTURE_LOG_LEVEL', 'loud', 'WEBCAPTURE_LOG_LEVEL must be one of'],
     ['WEBCAPTURE_PUBLIC_URL', 'shots', 'WEBCAPTURE_PUBLIC_URL must be an absolute http or https address'],
-  ])('%s=%s is refused in one line', (name, value, message) => {
+  ])('refuses %s=%s with a message of one line', (name, value, message) => {
     expect(() => read({ [name]: value })).toThrow(message);
     expect(() => read({ [name]: value })).not.toThrow(/\n/);
   });

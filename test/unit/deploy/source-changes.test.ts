@@ -20,7 +20,7 @@ describe('affectedBy', () => {
     expect(affected(path)).toEqual(expected);
   });
 
-  test('several files affect all that each of them does', () => {
+  test('several files affect the union of their services', () => {
     expect(affected('renderer/main.ts', 'front/main.ts', 'dashboard/app.tsx')).toEqual([
       'front',
       'renderer',
@@ -42,7 +42,7 @@ describe('affectedBy', () => {
   });
 });
 
-test('an edit is described by its first source and the number of the others', () => {
+test('an edit is described by its first source and the number of other sources', () => {
   expect(describeEdit(['front/.a.swp', 'front/a.ts'])).toBe('services/front/a.ts');
   expect(describeEdit(['front/a.ts', 'front/b.ts', 'shared/c.ts'])).toBe('services/front/a.ts and 2 more');
 });

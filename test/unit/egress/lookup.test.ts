@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const addressesOf = async (name: string) => (await lookup(name, never)).map(({ address }) => address);
 
-it('asks for both families and puts IPv4 first', async () => {
+it('looks up both families and puts IPv4 first', async () => {
   expect(await lookup('both.example', never)).toEqual([
     { address: '93.184.0.1', family: 4 },
     { address: '93.184.0.2', family: 4 },
@@ -54,25 +54,25 @@ it('asks for both families and puts IPv4 first', async () => {
   ]);
 });
 
-it('is content with one family', async () => {
+it('accepts a single family', async () => {
   expect(await addressesOf('four.example')).toEqual(['93.184.0.3']);
   expect(await lookup('six.example', never)).toEqual([
     { address: '2606:2800:21f:cb07:6820:80da:af6b:8b2c', family: 6 },
   ]);
 });
 
-it('does not wait long for a name server that drops questions for IPv6', async () => {
+it('does not wait long for a name server that drops queries for IPv6', async () => {
   const look = async () => expect(await addressesOf('deaf.example')).toEqual(['93.184.0.4']);
   expect(await timeOf(look)).toBeLessThan(4000);
 });
 
-it('looks into the hosts file first', async () => {
+it('reads the hosts file first', async () => {
   expect(await addressesOf('inner.example')).toEqual(['10.0.0.9', '::1']);
   expect(await addressesOf('inner')).toEqual(['10.0.0.9']);
   expect(dns.asked.some((question) => question.startsWith('inner'))).toBe(false);
 });
 
-it('completes short names from the search list, after the name itself when it has a dot', async () => {
+it('completes short names from the search list, after the name itself if it contains a dot', async () => {
   expect(await addressesOf('short')).toEqual(['10.96.0.8']);
   expect(dns.asked.some((question) => question.startsWith('short '))).toBe(false);
   expect(await addressesOf('web.shop')).toEqual(['10.96.0.7']);
@@ -86,7 +86,7 @@ it('rejects for names without an address', async () => {
   await expect(lookup('none.example', never)).rejects.toMatchObject({ code: 'ENODATA' });
 });
 
-it('serves the policy, which has every address checked and a deadline', async () => {
+it('works with the egress policy, which checks every address and has a deadline', async () => {
   const policy = createEgressPolicy({ allow: [], lookup });
   expect(await policy.resolve('both.example')).toHaveLength(3);
   for (const name of ['mixed.example', 'mixed6.example', 'inner.example', 'short']) {

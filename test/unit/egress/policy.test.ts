@@ -4,14 +4,14 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { notationsOf, openAddresses, refusedAddresses, refusedHosts } from '../../integration/egress/refused-hosts.ts';
 
-/** Answers every name with a public address: a host that is taken for a name by mistake is let through. */
-const gullible: Lookup = async () => [{ address: '8.8.8.8', family: 4 }];
+/** Resolves every name to a public address, so that a host that is mistaken for a name is allowed. */
+const publicLookup: Lookup = async () => [{ address: '8.8.8.8', family: 4 }];
 
 const answering = (...addresses: string[]): Lookup => {
   return async () => addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 };
 
-const policy = createEgressPolicy({ allow: [], lookup: gullible });
+const policy = createEgressPolicy({ allow: [], lookup: publicLookup });
 const all = Object.values(refusedAddresses).flat();
 const fours = all.filter((address) => !address.includes(':'));
 const hosts = [
@@ -22,24 +22,24 @@ const codeOf = (error: unknown) => (error instanceof ServiceError ? error.code :
 
 const blocked = { name: 'ServiceError', code: 'URL_BLOCKED' };
 
-describe('refused hosts', () => {
-  it('are many', () => {
+describe('the egress policy refuses', () => {
+  it('more than 1,500 notations of hosts in these tests', () => {
     expect(hosts.length).toBeGreaterThan(1500);
   });
 
-  it.each(Object.entries(refusedAddresses))('%s', (_, addresses) => {
+  it.each(Object.entries(refusedAddresses))('all addresses that are %s', (_, addresses) => {
     const open = addresses.filter((address) => policy.checkAddress(address).allowed);
     expect(open).toEqual([]);
   });
 
-  it('in every notation, where a name is resolved', async () => {
+  it('every notation of these hosts when a name is resolved', async () => {
     const verdicts = await Promise.all(hosts.map((host) => policy.resolve(host).then(() => 'open', codeOf)));
     expect(hosts.filter((_, index) => verdicts[index] !== 'URL_BLOCKED')).toEqual([]);
   });
 
-  it.each(['http', 'https'])('in every notation that is a %s URL', (scheme) => {
+  it.each(['http', 'https'])('every notation of these hosts that is a valid %s URL', (scheme) => {
     const urls = hosts.map((host) => `${scheme}://${host}/`).filter((url) => URL.canParse(url));
-    // Among what is no host are texts that the URL parser reads as a public one with a path or port.
+    // The URL parser reads some of the invalid hosts as a public host with a path or port.
     const aside = urls.filter((url) => !/^https?:\/\/(example\.com[:/#?\\]|http:|\[2606:)/.test(url));
     expect(aside.length).toBeGreaterThan(1000);
     const verdictOn = (url: string) => {
@@ -53,7 +53,7 @@ describe('refused hosts', () => {
     expect(aside.filter((url) => verdictOn(url) !== 'URL_BLOCKED')).toEqual([]);
   });
 
-  it('are refused as what a name resolves to, alone and beside a public address', async () => {
+  it('a name that resolves to a refused address, alone or with a public address', async () => {
     const answers = all.flatMap((address) => [[address], ['8.8.8.8', address], [address, '2606:4700::1111']]);
     const verdicts = await Promise.all(
       answers.map((addresses) => {
@@ -64,8 +64,8 @@ describe('refused hosts', () => {
   });
 });
 
-describe('open hosts', () => {
-  it.each(openAddresses)('%s', async (address) => {
+describe('the egress policy allows', () => {
+  it.each(openAddresses)('the address %s', async (address) => {
     expect(policy.checkAddress(address)).toEqual({ allowed: true });
     policy.checkLiteral(new URL(`http://${address.includes(':') ? `[${address}]` : address}/`));
     expect(await policy.resolve(address)).toHaveLength(1);
@@ -91,19 +91,16 @@ describe('open hosts', () => {
     expect(await policy.resolve(name)).toEqual([{ address: '8.8.8.8', family: 4 }]);
   });
 
-  it.each([`${'a'.repeat(64)}.example`, `${'a.'.repeat(127)}b`])(
-    'but not the name %s, which is too long',
-    async (name) => {
-      await expect(policy.resolve(name)).rejects.toMatchObject(blocked);
-    },
-  );
+  it.each([`${'a'.repeat(64)}.example`, `${'a.'.repeat(127)}b`])('no name that is too long: %s', async (name) => {
+    await expect(policy.resolve(name)).rejects.toMatchObject(blocked);
+  });
 
-  it('an address is resolved to itself, of its family', async () => {
+  it('an address, which it resolves to itself and its family', async () => {
     expect(await policy.resolve('8.8.8.8')).toEqual([{ address: '8.8.8.8', family: 4 }]);
     expect(await policy.resolve('[2606:4700::1111]')).toEqual([{ address: '2606:4700::1111', family: 6 }]);
   });
 
-  it('hands the resolver the canonical name', async () => {
+  it('any spelling of a name, and resolves its canonical form', async () => {
     const asked: string[] = [];
     const lookup: Lookup = async (name) => {
       asked.push(name);
@@ -132,22 +129,22 @@ describe('checkLiteral', () => {
     expect(policy.allowsPort(port)).toBe(false);
   });
 
-  it.each([80, 443, 3000, 8080, 8443, 9200])('lets port %i pass', (port) => {
+  it.each([80, 443, 3000, 8080, 8443, 9200])('allows port %i', (port) => {
     policy.checkLiteral(new URL(`http://example.com:${port}/`));
     expect(policy.allowsPort(port)).toBe(true);
   });
 
-  it('says what is wrong', () => {
+  it('names the address and the reason in its message', () => {
     expect(() => policy.checkLiteral(new URL('http://0x7f.1/'))).toThrowError(/127\.0\.0\.1 .*\(loopback\)/);
     expect(() => policy.checkLiteral(new URL('http://localhost/'))).toThrowError(/"localhost" is the machine/);
     expect(() => policy.checkLiteral(new URL('http://169.254.169.254/'))).toThrowError(/metadata/);
   });
 });
 
-describe('ranges opened by the operator', () => {
+describe('ranges that the operator allows', () => {
   const opened = createEgressPolicy({
     allow: ['127.0.0.2/32', '10.1.0.0/16', 'fd12::/16', '64:ff9b::/96', '::ffff:192.168.7.0/120'],
-    lookup: gullible,
+    lookup: publicLookup,
   });
 
   it.each([
@@ -159,7 +156,7 @@ describe('ranges opened by the operator', () => {
     '192.168.7.9',
     '64:ff9b::8.8.8.8',
     '64:ff9b::10.1.0.9',
-  ])('open %s', (address) => expect(opened.checkAddress(address)).toEqual({ allowed: true }));
+  ])('allow %s', (address) => expect(opened.checkAddress(address)).toEqual({ allowed: true }));
 
   it.each([
     '127.0.0.1',
@@ -171,18 +168,18 @@ describe('ranges opened by the operator', () => {
     '64:ff9b::10.2.0.1',
     '64:ff9b::127.0.0.1',
     '64:ff9b:1::8.8.8.8',
-  ])('leave %s closed', (address) => expect(opened.checkAddress(address).allowed).toBe(false));
+  ])('do not allow %s', (address) => expect(opened.checkAddress(address).allowed).toBe(false));
 
-  it('open local names with loopback only, and to the open addresses only', async () => {
+  it('allow local names with loopback only, and to the allowed addresses only', async () => {
     await expect(opened.resolve('localhost')).rejects.toMatchObject(blocked);
-    const four = createEgressPolicy({ allow: ['127.0.0.0/8'], lookup: gullible });
+    const four = createEgressPolicy({ allow: ['127.0.0.0/8'], lookup: publicLookup });
     expect(await four.resolve('App.Localhost.')).toEqual([{ address: '127.0.0.1', family: 4 }]);
     four.checkLiteral(new URL('http://localhost:3000/'));
-    const both = createEgressPolicy({ allow: ['127.0.0.0/8', '::1'], lookup: gullible });
+    const both = createEgressPolicy({ allow: ['127.0.0.0/8', '::1'], lookup: publicLookup });
     expect(await both.resolve('localhost')).toHaveLength(2);
   });
 
-  it('open a metadata address only by a block of one', () => {
+  it('allow a metadata address only as a range of one address', () => {
     const wide = createEgressPolicy({ allow: ['0.0.0.0/0', '::/0'] });
     expect(wide.checkAddress('10.0.0.1').allowed).toBe(true);
     expect(wide.checkAddress('fd00::1').allowed).toBe(true);
@@ -193,16 +190,16 @@ describe('ranges opened by the operator', () => {
     expect(createEgressPolicy({ allow: ['169.254.169.254/32'] }).checkAddress('169.254.169.254').allowed).toBe(true);
   });
 
-  it('open local-use NAT64 where it can be read', () => {
+  it('allow local-use NAT64 if the IPv4 address in it can be read', () => {
     const translated = createEgressPolicy({ allow: ['64:ff9b:1::/48'] });
     expect(translated.checkAddress('64:ff9b:1::8.8.8.8').allowed).toBe(true);
     expect(translated.checkAddress('64:ff9b:1:7::8.8.8.8').allowed).toBe(true);
-    // 10.2.0.1 under a prefix of 48, 56 and 64 bits; 10.2.0.8 under one of 64.
+    // 10.2.0.1 with a prefix of 48, 56 and 64 bits, and 10.2.0.8 with a prefix of 64 bits.
     const short = ['64:ff9b:1:a02:0:100::', '64:ff9b:1:a:2:1::', '64:ff9b:1:0:a:200:100:0', '64:ff9b:1:0:a:200:800:0'];
     expect(short.filter((address) => translated.checkAddress(address).allowed)).toEqual([]);
   });
 
-  it('yield to closed ones', () => {
+  it('have a lower precedence than denied ranges', () => {
     const both = createEgressPolicy({ allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16', '93.184.0.0/16'] });
     expect(both.checkAddress('10.8.0.1').allowed).toBe(true);
     expect(both.checkAddress('10.9.0.1').allowed).toBe(false);
@@ -223,40 +220,40 @@ describe('ranges opened by the operator', () => {
     '',
     '10.0.0.0-10.0.0.9',
     'fe80::1%lo',
-  ])('are refused with their name when wrong: "%s"', (entry) => {
+  ])('are refused by name if they are invalid: "%s"', (entry) => {
     expect(() => createEgressPolicy({ allow: ['10.0.0.0/8', entry] })).toThrowError(`"${entry}"`);
     expect(() => createEgressPolicy({ allow: [], deny: [entry] })).toThrowError(`"${entry}"`);
   });
 });
 
-describe('resolve', () => {
+describe('resolving a name', () => {
   const failed = { name: 'ServiceError', code: 'NAVIGATION_FAILED' };
 
-  it('says that a name has no address', async () => {
+  it('fails if the name has no address', async () => {
     const lookup: Lookup = async () => Promise.reject(new Error('ENOTFOUND'));
     await expect(policy.resolve('nowhere.example', { lookup })).rejects.toMatchObject(failed);
     await expect(policy.resolve('empty.example', { lookup: answering() })).rejects.toMatchObject(failed);
   });
 
-  it('gives up at the deadline, and tells the resolver', async () => {
-    let told = false;
+  it('fails at its deadline, and aborts the lookup', async () => {
+    let aborted = false;
     const lookup: Lookup = (_, signal) =>
-      new Promise(() => signal.addEventListener('abort', () => (told = true), { once: true }));
+      new Promise(() => signal.addEventListener('abort', () => (aborted = true), { once: true }));
     const started = performance.now();
     await expect(policy.resolve('slow.example', { lookup, timeoutMs: 50 })).rejects.toMatchObject(failed);
-    // By default it is five seconds.
+    // The default is 5 s.
     expect(performance.now() - started).toBeLessThan(4500);
-    expect(told).toBe(true);
+    expect(aborted).toBe(true);
   });
 
-  it('gives up with its caller', async () => {
+  it('fails when its caller aborts', async () => {
     const lookup: Lookup = () => new Promise(() => undefined);
     const signal = AbortSignal.timeout(20);
     await expect(policy.resolve('slow.example', { lookup, signal })).rejects.toMatchObject(failed);
     await expect(policy.resolve('slow.example', { lookup, signal })).rejects.toMatchObject(failed);
   });
 
-  it('keeps what it found out about the inside to itself', async () => {
+  it('does not reveal an internal address in the message', async () => {
     const refused = policy.resolve('intranet.example', { lookup: answering('10.20.30.40') });
     await expect(refused).rejects.toSatisfy((error: Error) => {
       return (

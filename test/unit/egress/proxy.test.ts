@@ -10,8 +10,8 @@ import { lookup, networkError, useSessions } from '../../integration/egress/use-
 
 const { site, tcp, openProxy, openSession } = useSessions();
 
-describe('plain http', () => {
-  it('passes requests and responses on as they are', async () => {
+describe('a plain HTTP request', () => {
+  it('is forwarded unchanged, except for hop-by-hop headers', async () => {
     let seen: { method?: string; url?: string; headers: readonly string[]; body: string } | undefined;
     const { port } = await site(publicAddress, (request, response) => {
       request.setEncoding('utf8');
@@ -57,12 +57,12 @@ describe('plain http', () => {
     expect(answer.rawHeaders.join()).not.toMatch(/x-hop|date/i);
     const { bytesReceived, ...stats } = session.stats();
     expect(stats).toMatchObject({ connections: 1, blockedRequests: 0 });
-    // The body, and a head of some sixty.
+    // A body of 3 bytes, and a head of about 60.
     expect(bytesReceived).toBeGreaterThan(3 + 30);
     expect(bytesReceived).toBeLessThan(3 + 120);
   });
 
-  it('keeps connections, and sends a request again when a kept one turns out to be closed', async () => {
+  it('reuses a connection, and is sent again if the reused connection turns out to be closed', async () => {
     const served = new WeakSet<net.Socket>();
     const { port, connections } = await site(publicAddress, (request, response) => {
       if (request.url === '/again' && served.has(request.socket)) return request.socket.destroy();
@@ -75,13 +75,13 @@ describe('plain http', () => {
     expect(connections()).toBe(1);
     expect((await plain(session.server, `http://a.example:${port}/again`)).body).toBe('/again');
     expect(connections()).toBe(2);
-    // What may have had an effect is not sent twice.
+    // A request that is not idempotent is not sent twice.
     await expect(
       plain(session.server, `http://a.example:${port}/again`, { method: 'POST', body: 'x' }),
     ).rejects.toThrow(networkError);
   });
 
-  it('lets the browser see a broken response as broken', async () => {
+  it('with a truncated response is aborted for the browser, too', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
@@ -92,7 +92,7 @@ describe('plain http', () => {
     await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
   });
 
-  it('ends without an answer where the network has none', async () => {
+  it('is aborted without a response if the host cannot be resolved or reached', async () => {
     const port = await freePort();
     const session = await openSession();
     await expect(plain(session.server, 'http://nowhere.example/')).rejects.toThrow(networkError);
@@ -110,31 +110,31 @@ describe('plain http', () => {
     'http://user@a.example/',
     'ftp://a.example/',
     'http://a..b/',
-  ])('answers 400 to %s', async (target) => {
+  ])('with the invalid target %s returns 400', async (target) => {
     const session = await openSession();
     expect(await plain(session.server, target)).toMatchObject({ status: 400 });
   });
 });
 
-describe('what a server may try', () => {
+describe('a hostile server', () => {
   it.each([
     [
-      'another protocol, which nobody asked for',
+      'an upgrade that the client did not request',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
     ],
-    ['interim answers without an end', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1000)],
-  ])('ends in time: %s', async (_, answer) => {
+    ['interim responses without an end', 'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n'.repeat(1000)],
+  ])('is cut off in time: %s', async (_, answer) => {
     const { port } = await tcp(publicAddress, (socket) => socket.once('data', () => socket.write(answer)));
     const session = await openSession();
     const ask = () => expect(plain(session.server, `http://site.example:${port}/`)).rejects.toThrow(networkError);
-    // The session itself would give up after ten seconds.
+    // The session itself times out after 10 s.
     expect(await timeOf(ask)).toBeLessThan(8000);
     expect(session.stats()).toMatchObject({ failedRequests: 1, openConnections: 0 });
   });
 });
 
 describe('tunnels', () => {
-  it('carry bytes both ways, and outlive the end of one', async () => {
+  it('carry bytes in both directions, and stay open when one side ends', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       let text = '';
       socket.on('data', (chunk) => (text += chunk.toString()));
@@ -162,7 +162,7 @@ describe('tunnels', () => {
     expect(await read(socket)).toMatch(/^HTTP\/1.1 101 .*frames$/s);
   });
 
-  it('say why they do not stand', async () => {
+  it('return the reason when they cannot be opened', async () => {
     const port = await freePort();
     const session = await openSession();
     expect(await openTunnel(session.server, 'nowhere.example:443')).toMatchObject({
@@ -179,8 +179,8 @@ describe('tunnels', () => {
   });
 });
 
-describe('closing a session', () => {
-  it('destroys all that is under way, and touches no other session', async () => {
+describe('closing a proxy session', () => {
+  it('destroys its connections and no connection of another session', async () => {
     const { port } = await site(publicAddress, (_, response) => void response.write('begun'));
     let pending = 0;
     const never: Lookup = (name) => {
@@ -200,7 +200,7 @@ describe('closing a session', () => {
     const settled = Promise.allSettled(cut);
     await until('everything to be under way', () => session.stats().openConnections === 2 && pending === 2);
 
-    // It waits for none of them: they would never end.
+    // Closing does not wait for the requests: they would never end.
     await session.close();
     expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(await read(tunnelled.socket)).toBe('');

@@ -24,7 +24,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Lets time pass during which the process runs and every timer is on time. */
+/** Lets time pass while the process runs and every timer is on time. */
 function pass(ms: number): void {
   for (const end = now + ms; now < end;) {
     now += 1;
@@ -32,17 +32,17 @@ function pass(ms: number): void {
   }
 }
 
-/** Lets time pass during which the process stands still; the next timer finds out. */
-function standStill(ms: number): void {
+/** Lets time pass while the process is blocked; the next timer is late. */
+function blockProcess(ms: number): void {
   now += ms;
 }
 
 describe('a ticker', () => {
-  it('tells by how much each tick is late', () => {
+  it('passes the delay of each tick to its callback', () => {
     const ticks: [now: number, lateMs: number][] = [];
     const stop = startTicker(100, (...tick) => void ticks.push(tick));
     pass(200);
-    standStill(500);
+    blockProcess(500);
     pass(200);
     stop();
     pass(200);
@@ -55,7 +55,7 @@ describe('a ticker', () => {
   });
 });
 
-describe('a connection whose server owes an answer', () => {
+describe('a connection that waits for a response', () => {
   let connections: SessionConnections;
   let connection: Connection;
 
@@ -68,14 +68,14 @@ describe('a connection whose server owes an answer', () => {
     connection.awaitingSince = 0;
   });
 
-  it('is cut when the time-out is up', () => {
+  it('is closed after the timeout', () => {
     connections.cutStalled(999, 0);
     expect(connection.socket.destroyed).toBe(false);
     connections.cutStalled(1000, 0);
     expect(connection.socket.destroyed).toBe(true);
   });
 
-  it('has the time in addition for which the process stood still', () => {
+  it('gets additional time for the time in which the process was blocked', () => {
     connections.cutStalled(1500, 600);
     connections.cutStalled(1599, 0);
     expect(connection.socket.destroyed).toBe(false);
@@ -83,7 +83,7 @@ describe('a connection whose server owes an answer', () => {
     expect(connection.socket.destroyed).toBe(true);
   });
 
-  it('has no more than the whole time-out after the process stood still', () => {
+  it('gets at most the whole timeout after the process was blocked', () => {
     connection.awaitingSince = 1400;
     connections.cutStalled(1500, 5000);
     connections.cutStalled(2499, 0);
@@ -93,7 +93,7 @@ describe('a connection whose server owes an answer', () => {
   });
 });
 
-describe('a script whose response does not begin', () => {
+describe('a script whose response does not start', () => {
   let connection: Connection;
   let stalls: ReturnType<typeof watchStalls>;
 
@@ -119,30 +119,30 @@ describe('a script whose response does not begin', () => {
 
   afterEach(() => stalls.stop());
 
-  it('is cut when the time-out is up', () => {
+  it('is closed after the timeout', () => {
     pass(990);
     expect([stalls.gaveUp, connection.socket.destroyed]).toEqual([false, false]);
     pass(135);
     expect([stalls.gaveUp, connection.socket.destroyed]).toEqual([true, true]);
   });
 
-  it('has the time in addition for which the process stood still', () => {
+  it('gets additional time for the time in which the process was blocked', () => {
     pass(250);
-    standStill(3000);
+    blockProcess(3000);
     pass(740);
     expect(connection.socket.destroyed).toBe(false);
     pass(135);
     expect(connection.socket.destroyed).toBe(true);
   });
 
-  it('is not cut while other responses on its connection may have come as the process stood still', () => {
-    /** Bytes of other responses keep coming. */
+  it('stays open while other responses on its connection may have arrived in a blocked process', () => {
+    /** Lets time pass while bytes of other responses arrive. */
     const flow = (ms: number) => {
       for (const end = now + ms; now < end; connection.lastByteAt = now) pass(1);
     };
-    // The next tick is due 1 ms later, and finds that the last byte came before the process stood still.
+    // The next tick is due 1 ms later, when the last byte arrived before the process was blocked.
     flow(1499);
-    standStill(3000);
+    blockProcess(3000);
     flow(1000);
     expect([stalls.gaveUp, connection.socket.destroyed]).toEqual([false, false]);
     pass(500);

@@ -12,12 +12,12 @@ test.each<[string | null | undefined, number | undefined]>([
   ['2026-06-01T00:00:00.001Z', now + 1],
   ['2026-06-01T02:00+01:00', now + 3_600_000],
   ['2030-01-31T00:00:00Z', Date.UTC(2030, 0, 31)],
-])('expiresAt %s', (text, time) => {
+])('parseExpiry reads expiresAt %s', (text, time) => {
   expect(parseExpiry(text, now)).toBe(time);
 });
 
 test.each(['', 'tomorrow', '2030-01-31', '2030-13-01T00:00:00Z', '2030-01-31T00:00:00', '2026-06-01T00:00:00Z'])(
-  'expiresAt %j is refused',
+  'parseExpiry refuses expiresAt %j',
   (text) => {
     expect(() => parseExpiry(text, now)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   },
@@ -30,7 +30,7 @@ test.each([
   [{ ...account, suspendedAt: 5 }, { suspended: true }, { ...account, suspendedAt: 5 }],
   [{ ...account, suspendedAt: 5 }, { burst: 1 }, { ...account, burst: 1, suspendedAt: 5 }],
   [{ ...account, suspendedAt: 5 }, { suspended: false }, account],
-])('%j changed by %j', (record, change, expected) => {
+])('the account %j is changed by %j', (record, change, expected) => {
   expect(changedAccount(record, change, now)).toEqual(expected);
 });
 
@@ -44,18 +44,18 @@ test.each([
   expect(keyView(record, now).status).toBe(status);
 });
 
-test('a TTL cache forgets what is not there, what failed, what is old, and what it is told to', async () => {
+test('a read cache does not keep missing, failed, expired or forgotten values', async () => {
   const start = 1000;
   let time = 0;
-  const memory = new ReadCache<string | null>({ maxAgeMs: 100, now: () => start + time });
-  const reading = (value: string | null) => memory.get('k', async () => value);
+  const cache = new ReadCache<string | null>({ maxAgeMs: 100, now: () => start + time });
+  const reading = (value: string | null) => cache.get('k', async () => value);
   expect(await reading(null)).toBe(null);
-  await expect(memory.get('k', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+  await expect(cache.get('k', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
   expect(await reading('one')).toBe('one');
   time = 99;
   expect(await reading('two')).toBe('one');
   time = 101;
   expect(await reading('two')).toBe('two');
-  memory.forget('k');
+  cache.forget('k');
   expect(await reading('three')).toBe('three');
 });

@@ -11,7 +11,7 @@ const html = (text: string) => ({ kind: 'html', html: text }) as const;
 const page = url('https://example.com/');
 const name = (changes: Partial<RenderOptions> = {}) => cacheName(page, { ...base, ...changes }, 'auto');
 
-test('equal captures have equal names, whatever the order of their fields', () => {
+test('equal captures have equal cache keys, independent of the order of their fields', () => {
   const { format, viewport, ...rest } = base;
   const turned = { ...rest, viewport: { deviceScaleFactor: 1, height: 720, width: viewport.width }, format };
   expect(cacheName(page, turned, 'auto')).toBe(name());
@@ -59,7 +59,7 @@ test.each<Partial<RenderOptions>>([
   { isMobile: true },
   { screen: { width: 393, height: 852 } },
   { headersFor: ['https://cdn.example.com'] },
-])('%j makes another name', (changes) => {
+])('the cache key depends on %j', (changes) => {
   expect(name(changes)).not.toBe(name());
 });
 
@@ -83,11 +83,11 @@ test.each<Partial<RenderOptions['pdf']>>([
   { metadata: { title: 'a' } },
   { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Data' }] },
   { attachments: [{ name: 'a', content: 'YQ==', mimeType: 'a/b', relationship: 'Source' }] },
-])('with format pdf, %j makes another name', (changes) => {
+])('with the format pdf, the cache key depends on %j', (changes) => {
   expect(pdf(changes)).not.toBe(pdf({}));
 });
 
-test('entries of requests with no more than these options are found under the names that they have always had', () => {
+test('the cache keys of basic requests never change, so that existing entries are found', () => {
   expect(name({ format: 'png' })).toBe('e6b0f8211d63e120112761a0e8875ffdbfe9700c53736e07fd66a5c6fd43b41a');
   expect(name()).toBe('6160a3bb5a1fa51976298e17182b7217d6f336f1c20e3b60b4f40570ac2fc86a');
   const request = { landscape: false, margin: 10, printBackground: true, scale: 1 } as const;
@@ -100,7 +100,7 @@ test('entries of requests with no more than these options are found under the na
   }
 });
 
-test('options that the format has no use for make no other name', () => {
+test('the cache key does not depend on options that the format does not use', () => {
   expect(name({ format: 'png', quality: 1 })).toBe(name({ format: 'png' }));
   expect(name({ format: 'pdf', quality: 1 })).toBe(name({ format: 'pdf' }));
   expect(name({ pdf: { ...base.pdf, paper: 'A0' } })).toBe(name());
@@ -108,14 +108,14 @@ test('options that the format has no use for make no other name', () => {
   expect(pdf({ scale: 2 }, true)).not.toBe(pdf({}, true));
 });
 
-test('secrets are told by their names and a keyed hash', () => {
+test('the cache key contains the names of secrets and their keyed hash', () => {
   const options = { ...base, secrets: { headers: ['x-a'] } };
   const of = (secretsHash?: string) => cacheName(page, options, 'auto', { secretsHash });
   expect(new Set([of('a'), of('b'), of(), name()]).size).toBe(4);
   expect(of('a')).toBe(of('a'));
 });
 
-test('addresses meet as they are parsed, the fragment included', () => {
+test('the cache key contains the parsed address, with its fragment', () => {
   const of = (text: string) => cacheName(url(text), base, 'auto');
   expect(of('HTTPS://EXAMPLE.com:443')).toBe(of('https://example.com/'));
   expect(of('https://example.com/a/../b')).toBe(of('https://example.com/b'));
@@ -123,7 +123,7 @@ test('addresses meet as they are parsed, the fragment included', () => {
   expect(new Set(['https://example.com/', ...others].map(of)).size).toBe(5);
 });
 
-test('html, addresses and regions make names of their own', () => {
+test('HTML, addresses and regions have different cache keys', () => {
   const names = [
     name(),
     cacheName(page, base, 'us-east'),
@@ -135,7 +135,7 @@ test('html, addresses and regions make names of their own', () => {
   expect(new Set(names).size).toBe(names.length);
 });
 
-test('a capture that is kept is not equal to one that is not, or that is refreshed at another interval', () => {
+test('the cache key depends on whether a capture is kept, and on its refresh interval', () => {
   const kept = [undefined, 0, 3_600_000].map((refreshIntervalMs) =>
     cacheName(page, base, 'auto', refreshIntervalMs === undefined ? {} : { persistence: { refreshIntervalMs } }),
   );

@@ -20,66 +20,76 @@ const dead = { renderers: 0, slots: 0 };
 test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'pending' | 'no-queues' | 'no-renderer']>([
   ['a named region', 'eu-west', [load('us-east'), load('eu-west')], 'eu-west'],
   ['a named region that is full', 'eu-west', [load('us-east'), load('eu-west', { busy: 2, queued: 9 })], 'eu-west'],
-  ['a named region that is not installed', 'asia-east', [load('us-east')], 'not-installed'],
-  ['a named region without queues', 'eu-west', [load('us-east'), load('eu-west', { hasQueues: false })], 'no-queues'],
+  ['no named region that is not installed', 'asia-east', [load('us-east')], 'not-installed'],
+  ['no named region without queues', 'eu-west', [load('us-east'), load('eu-west', { hasQueues: false })], 'no-queues'],
   [
-    'auto passes over a home without queues',
+    'another region if the home region has no queues',
     'auto',
     [load('us-east', { hasQueues: false }), load('eu-west')],
     'eu-west',
   ],
   [
-    'auto passes over a region without queues that may be empty',
+    'no empty region without queues',
     'auto',
     [load('us-east', dead), load('eu-west', { ...dead, mayBeEmpty: true, hasQueues: false })],
     'no-renderer',
   ],
-  ['a named region without renderers', 'eu-west', [load('us-east'), load('eu-west', dead)], 'no-renderer'],
+  ['no named region without renderers', 'eu-west', [load('us-east'), load('eu-west', dead)], 'no-renderer'],
   [
-    'a named region that may be empty',
+    'a named region that may scale to zero',
     'eu-west',
     [load('us-east'), load('eu-west', { ...dead, mayBeEmpty: true })],
     'eu-west',
   ],
-  ['home while it has a free slot', 'auto', [load('eu-west', { slots: 9 }), load('us-east', { busy: 1 })], 'us-east'],
   [
-    'the most free slots when home is full',
+    'the home region while it has a free slot',
+    'auto',
+    [load('eu-west', { slots: 9 }), load('us-east', { busy: 1 })],
+    'us-east',
+  ],
+  [
+    'the region with the most free slots if the home region is full',
     'auto',
     [load('us-east', { busy: 2 }), load('eu-west'), load('us-west', { slots: 3 })],
     'us-west',
   ],
   [
-    'home is full by what this front has sent there',
+    'another region if the captures of this front fill the home region',
     'auto',
     [load('us-east', { inFlight: 2 }), load('eu-west')],
     'eu-west',
   ],
   [
-    'the greater of both counts, not their sum',
+    'the home region by the greater of both counts, not by their sum',
     'auto',
     [load('us-east', { busy: 1, inFlight: 1 }), load('eu-west')],
     'us-east',
   ],
   [
-    'the shortest queue when all are full',
+    'the region with the shortest queue if all are full',
     'auto',
     [load('us-east', { busy: 2, queued: 5 }), load('eu-west', { busy: 2, queued: 2 })],
     'eu-west',
   ],
   [
-    'queues with what this front has sent since',
+    'the shortest queue, including what this front has sent since',
     'auto',
     [load('us-east', { busy: 2, queued: 1, inFlight: 3 }), load('eu-west', { busy: 2, queued: 3 })],
     'eu-west',
   ],
-  ['home among equal queues', 'auto', [load('eu-west', { busy: 2 }), load('us-east', { busy: 2 })], 'us-east'],
   [
-    'the first among equals that are not home',
+    'the home region among equal queues',
+    'auto',
+    [load('eu-west', { busy: 2 }), load('us-east', { busy: 2 })],
+    'us-east',
+  ],
+  [
+    'the first of equal regions without the home region',
     'auto',
     [load('us-east', dead), load('us-west'), load('eu-west')],
     'us-west',
   ],
-  ['another region when home is dead', 'auto', [load('us-east', dead), load('eu-west')], 'eu-west'],
+  ['another region if the home region has no renderers', 'auto', [load('us-east', dead), load('eu-west')], 'eu-west'],
   [
     'a full region rather than an empty one',
     'auto',
@@ -87,49 +97,57 @@ test.each<[string, 'auto' | Region, RegionLoad[], Region | 'not-installed' | 'pe
     'eu-west',
   ],
   [
-    'an empty region when there is nothing else',
+    'an empty region if there is no other',
     'auto',
     [load('us-east', dead), load('eu-west', { ...dead, mayBeEmpty: true })],
     'eu-west',
   ],
   [
-    'home among empty regions',
+    'the home region among empty regions',
     'auto',
     [load('eu-west', { ...dead, mayBeEmpty: true }), load('us-east', { ...dead, mayBeEmpty: true })],
     'us-east',
   ],
-  ['a named region that has never worked', 'eu-west', [load('eu-west', { ...dead, isPending: true })], 'pending'],
+  ['no named region that was never operational', 'eu-west', [load('eu-west', { ...dead, isPending: true })], 'pending'],
   [
-    'a named region that has never worked, and may be empty',
+    'no named region that was never operational and may scale to zero',
     'eu-west',
     [load('eu-west', { ...dead, mayBeEmpty: true, isPending: true })],
     'pending',
   ],
-  ['a named region whose first renderer is there', 'eu-west', [load('eu-west', { isPending: true })], 'eu-west'],
+  ['a pending region with its first renderer', 'eu-west', [load('eu-west', { isPending: true })], 'eu-west'],
   [
-    'auto passes over a region that has never worked',
+    'no region that was never operational',
     'auto',
     [load('us-east', dead), load('eu-west', { ...dead, mayBeEmpty: true, isPending: true })],
     'no-renderer',
   ],
-  ['nothing when all are dead', 'auto', [load('us-east', dead), load('eu-west', dead)], 'no-renderer'],
-])('%s', (_name, asked, loads, expected) => {
+  ['no region if none has renderers', 'auto', [load('us-east', dead), load('eu-west', dead)], 'no-renderer'],
+])('chooseRegion chooses %s', (_name, asked, loads, expected) => {
   const choice = chooseRegion(asked, 'us-east', loads);
   expect(choice.region ?? choice.reason).toBe(expected);
 });
 
 test.each<[string, { upForMs: number; watchedForMs: number; waitedMs: number }, boolean]>([
-  ['heard for longer than a heartbeat takes', { upForMs: 60_000, watchedForMs: 3000, waitedMs: 0 }, true],
-  ['watched since a moment ago', { upForMs: 60_000, watchedForMs: 2900, waitedMs: 9000 }, false],
+  ['the watch is older than a heartbeat interval', { upForMs: 60_000, watchedForMs: 3000, waitedMs: 0 }, true],
+  ['the watch has just begun', { upForMs: 60_000, watchedForMs: 2900, waitedMs: 9000 }, false],
   [
-    'connected since a moment ago, with a watch that is to be set up again',
+    'the connection is new, and the watch must be set up again',
     { upForMs: 500, watchedForMs: 60_000, waitedMs: 500 },
     false,
   ],
-  ['no watch yet, of a server that reads its streams', { upForMs: 6000, watchedForMs: 0, waitedMs: 6000 }, false],
-  ['no watch for longer than a client should wait', { upForMs: 12_000, watchedForMs: 0, waitedMs: 10_000 }, true],
-  ['no connection', { upForMs: 0, watchedForMs: 0, waitedMs: 2900 }, false],
-  ['no connection for longer than one takes to come back', { upForMs: 0, watchedForMs: 0, waitedMs: 3000 }, true],
-])('renderers that are not heard are gone: %s', (_name, times, expected) => {
+  ['a server that is reading its streams has no watch yet', { upForMs: 6000, watchedForMs: 0, waitedMs: 6000 }, false],
+  [
+    'there has been no watch for longer than a client should wait',
+    { upForMs: 12_000, watchedForMs: 0, waitedMs: 10_000 },
+    true,
+  ],
+  ['there is no connection', { upForMs: 0, watchedForMs: 0, waitedMs: 2900 }, false],
+  [
+    'there has been no connection for longer than a reconnect takes',
+    { upForMs: 0, watchedForMs: 0, waitedMs: 3000 },
+    true,
+  ],
+])('whether silent renderers count as gone: %s', (_name, times, expected) => {
   expect(hasHeardAll(times)).toBe(expected);
 });

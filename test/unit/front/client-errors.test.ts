@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { answerClientError } from '../../../services/front/http/errors.ts';
 
-/** What a server that waits for headers for a tenth of a second answers to a client that sends this, and no more. */
+/** The response of a server with a header timeout of 100 ms to a client that sends only this text. */
 async function answerTo(sent: string): Promise<string> {
   const server = createServer({ headersTimeout: 100, connectionsCheckingInterval: 20 }, (_request, response) => {
     response.end('served');
@@ -20,15 +20,15 @@ async function answerTo(sent: string): Promise<string> {
   }
 }
 
-test('a connection that was opened ahead of need and not used is closed without an answer', async () => {
+test('a connection that sends nothing is closed without a response', async () => {
   expect(await answerTo('')).toBe('');
 });
 
-test('headers that never end are told so', async () => {
+test('incomplete headers get a 400 after the timeout', async () => {
   const answer = await answerTo('GET / HTTP/1.1\r\nHost: a\r\n');
   expect(answer).toMatch(/^HTTP\/1\.1 400 .*"the request took too long to arrive"/s);
 });
 
-test('what is no HTTP is told so', async () => {
+test('a request that is not HTTP gets a 400', async () => {
   expect(await answerTo('hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 .*"this is not a valid HTTP request"/s);
 });

@@ -16,11 +16,11 @@ test.each([
   ['1.2.3', 'unknown'],
   ['192.0.2.1:8080', 'unknown'],
   ['x:y', 'unknown'],
-])('the address %j is counted as %s', (ip, key) => {
+])('the address %j counts as %s', (ip, key) => {
   expect(addressKey(ip)).toBe(key);
 });
 
-test('a bucket fills up again, owes no more than it holds, and is one for each key', () => {
+test('a token bucket refills, has at most its capacity as debt, and is separate for each key', () => {
   let now = 0;
   const buckets = new TokenBuckets({ capacity: 10, perSecond: 2, now: () => now });
   buckets.spend('a', 4);
@@ -37,7 +37,7 @@ describe('large bodies of an account', () => {
   const mebibytes = 1024 * 1024;
   const present = new AbortController().signal;
 
-  test('wait for each other in turn, for as long as they take up at least, and for nobody else', async () => {
+  test('wait for each other in order, for at least their share of time, and not for other accounts', async () => {
     const shares = new BodyShares({ bytesPerSecond: 150 * mebibytes });
     const since = performance.now();
     const release = await shares.reserve('a', 30 * mebibytes, present);
@@ -54,7 +54,7 @@ describe('large bodies of an account', () => {
     expect(performance.now() - since).toBeGreaterThan(190);
   });
 
-  test('are given up when there is no room in time, or the client goes away', async () => {
+  test('are refused if there is no room within the maximum wait, or if the client disconnects', async () => {
     const shares = new BodyShares({ maxWaitMs: 50 });
     await shares.reserve('a', 32 * mebibytes, present);
     expect(await shares.reserve('a', 1, present)).toBeNull();

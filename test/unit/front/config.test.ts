@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readFrontConfig } from '../../../services/front/config.ts';
 
-test('everything has a default', () => {
+test('the front has a default for every variable', () => {
   expect(readFrontConfig({})).toMatchObject({
     host: '0.0.0.0',
     port: 3000,
@@ -20,7 +20,7 @@ test('everything has a default', () => {
   });
 });
 
-test('what is set counts', () => {
+test('the front reads every variable', () => {
   expect(
     readFrontConfig({
       PORT: '8080',
@@ -75,6 +75,6 @@ test.each([
   expect(() => readFrontConfig(environment)).toThrow(message);
 });
 
-test('no message shows a key', () => {
+test('an error message never contains a key', () => {
   expect(() => readFrontConfig({ WEBCAPTURE_API_KEY: 'secret', PORT: 'x' })).toThrow(/^(?!.*secret)/s);
 });

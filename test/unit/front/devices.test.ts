@@ -6,17 +6,17 @@ import { fillInDevice, visitorOf } from '../../../services/front/capture/visitor
 import { nearestNames } from '../../../services/front/validation/explain-errors.ts';
 import { deviceListModule } from '../../../deploy/docs/device-list.ts';
 
-test('the list is that of the installed Playwright (npm run docs writes it)', async () => {
+test('the list of devices is that of the installed Playwright (npm run docs writes it)', async () => {
   const file = new URL('../../../services/shared/api/device-list.ts', import.meta.url);
   expect(await readFile(file, 'utf8')).toBe(deviceListModule());
   expect([...devices.keys()]).toEqual(Object.keys(installed));
 });
 
-test('what is touched is mobile, and the reverse: the list has one word for both', () => {
+test('in the list of Playwright a device has touch exactly if it is mobile', () => {
   for (const { isMobile, hasTouch } of Object.values(installed)) expect(hasTouch).toBe(isMobile);
 });
 
-test('a device is as Playwright has it, but for scales that no request may have', () => {
+test('a device is as in Playwright, except for scales that a request may not have', () => {
   const { viewport, deviceScaleFactor, userAgent } = installed['iPhone 15'];
   expect(devices.get('iPhone 15')).toEqual({
     name: 'iPhone 15',
@@ -29,7 +29,7 @@ test('a device is as Playwright has it, but for scales that no request may have'
   expect(devices.get('Pixel 7 Pro')?.viewport.deviceScaleFactor).toBe(3);
 });
 
-test('a device stands for a viewport, a screen and a user agent; those of the request win', () => {
+test('a device sets viewport, screen and user agent, and fields of the request override them', () => {
   const body = { url: 'x', device: 'iPhone 15', viewport: { width: 500 } };
   fillInDevice(body);
   expect(body.viewport).toEqual({ width: 500, height: 659, deviceScaleFactor: 3 });
@@ -41,7 +41,7 @@ test('a device stands for a viewport, a screen and a user agent; those of the re
 });
 
 test.each([null, 'text', [], {}, { device: 7 }, { device: 'no such' }, { device: 'iPhone 15', viewport: null }])(
-  'the body %j stays as it is',
+  'fillInDevice leaves the body %j unchanged',
   (body) => {
     const copy = structuredClone(body);
     fillInDevice(copy);
@@ -54,11 +54,11 @@ test.each([
   ['Pixel 7a ', 'Pixel 7a'],
   ['ipad', 'iPad (gen 5)'],
   ['iphon 15', 'iPhone 15'],
-])('for %s, %s is among the nearest', (unknown, meant) => {
+])('the suggestions for the device %s include %s', (unknown, meant) => {
   expect(nearestNames([...devices.keys()], unknown)).toContain(meant);
 });
 
-test('nothing is near to what is nothing like a device', () => {
+test('there are no suggestions for a name that is unlike any device', () => {
   expect(nearestNames([...devices.keys()], 'toaster')).toEqual([]);
   expect(nearestNames([...devices.keys()], '')).toEqual([]);
 });

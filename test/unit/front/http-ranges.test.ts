@@ -21,14 +21,14 @@ test.each<[string | undefined, ReturnType<typeof byteRange>]>([
   ['bytes=a-b', null],
   ['items=0-1', null],
   ['bytes 0-1', null],
-])('%s of 100 bytes', (header, range) => {
+])('the range %s of 100 bytes', (header, range) => {
   expect(byteRange(header, 100)).toEqual(range);
 });
 
 const storedAt = Date.parse('2025-08-19T09:30:01.432Z');
 const file = { etag: 'abc', storedAt };
 
-describe('the client has it already', () => {
+describe('whether the client has the current version', () => {
   test.each<[Record<string, string>, boolean]>([
     [{}, false],
     [{ 'if-none-match': '"abc"' }, true],
@@ -53,6 +53,6 @@ test.each<[string | undefined, boolean]>([
   ['Tue, 19 Aug 2025 09:30:01 GMT', true],
   ['Tue, 19 Aug 2025 09:30:02 GMT', false],
   ['nonsense', false],
-])('the range is meant with If-Range %s', (header, meant) => {
+])('whether the range applies with If-Range %s', (header, meant) => {
   expect(isRangeMeant(header, file)).toBe(meant);
 });

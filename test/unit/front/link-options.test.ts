@@ -3,7 +3,7 @@ import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts'
 import type { LinkParameter } from '../../../services/front/auth/link-signature.ts';
 import { bodyOfLink, linkOptionSchemas } from '../../../services/front/capture/link-options.ts';
 
-/** What of the body the parameters say. */
+/** The body of a link with these parameters, without the fields that every link has. */
 function read(...parameters: readonly LinkParameter[]): object {
   const { responseType, responseCache, ...rest } = bodyOfLink(parameters);
   expect([responseType, responseCache]).toEqual(['file', { enabled: true }]);
@@ -29,7 +29,7 @@ test.each<readonly [readonly LinkParameter[], object]>([
   ],
   [[['isFullPage', '1']], { isFullPage: '1' }],
   [[['isFullPage', 'null']], { isFullPage: 'null' }],
-  // Text stays text, whatever it looks like.
+  // A text option stays a string, even if it looks like a number or JSON.
   [[['waitFor.text', '5']], { waitFor: { text: '5' } }],
   [[['waitFor.text', '"quoted"']], { waitFor: { text: '"quoted"' } }],
   [[['locale', '{}']], { locale: '{}' }],
@@ -68,15 +68,15 @@ test.each<readonly [readonly LinkParameter[], object]>([
     ],
     { pdf: { margin: { top: 5, left: '1cm' } } },
   ],
-  // What the schema does not know stays for the validation, one field each.
+  // A field that the schema does not contain is left to the validation, as a single field.
   [[['viewport.widht.x', '1']], { viewport: { 'widht.x': '1' } }],
   [[['quality.x', '1']], { quality: { x: '1' } }],
   [[['', '1']], { '': '1' }],
-])('%j stands for %j', (parameters, body) => {
+])('the parameters %j give %j', (parameters, body) => {
   expect(read(...parameters)).toEqual(body);
 });
 
-test('names of what every object has are fields like any other', () => {
+test('names of built-in properties are ordinary fields', () => {
   const body = read(['__proto__.polluted', '1'], ['viewport.__proto__', '1'], ['constructor', '1']);
   expect(Object.keys(body)).toEqual(['__proto__.polluted', 'viewport', 'constructor']);
   expect(Object.keys((body as { viewport: object }).viewport)).toEqual(['__proto__']);
@@ -117,18 +117,18 @@ test.each<readonly [readonly LinkParameter[], string]>([
   expect(() => bodyOfLink(parameters)).toThrow(message);
 });
 
-test('the cache is on, with the ttl of the link', () => {
+test('the cache is enabled, with the ttl of the link', () => {
   expect(bodyOfLink([['responseCache.ttl', '60']])['responseCache']).toEqual({ enabled: true, ttl: 60 });
   expect(bodyOfLink([['responseCache', '{"ttl": 60}']])['responseCache']).toEqual({ enabled: true, ttl: 60 });
   expect(bodyOfLink([['responseCache', 'on']])['responseCache']).toBe('on');
 });
 
-test('no option has the name of what makes a link', () => {
+test('no option has the name of a parameter of the signature', () => {
   const options = Object.keys(captureRequestSchema.properties);
   for (const name of ['key', 'expires', 'signature']) expect(options).not.toContain(name);
 });
 
-test('options are listed by their dotted names', () => {
+test('linkOptionSchemas lists options by their dotted names', () => {
   const schemas = linkOptionSchemas();
   expect(schemas['viewport.width']).toMatchObject({ type: 'integer', maximum: 7680 });
   expect(schemas['pdf.margin']).toHaveProperty('anyOf');

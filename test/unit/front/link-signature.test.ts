@@ -10,7 +10,7 @@ const text = fc.oneof(
 );
 const parameters = fc.array(fc.tuple(text, text), { maxLength: 12 });
 
-/** By the bytes themselves, in place of the encoder of the language. */
+/** Encodes by bytes, independent of encodeURIComponent. */
 function encode(value: string): string {
   const unreserved = /[A-Za-z0-9\-._~]/;
   return [...Buffer.from(value)]
@@ -21,7 +21,7 @@ function encode(value: string): string {
     .join('');
 }
 
-test('the signed text is the encoded pairs, by the bytes of their names and then of their values', () => {
+test('the signed text contains the encoded pairs, sorted by the bytes of their names, then of their values', () => {
   fc.assert(
     fc.property(parameters, (pairs) => {
       const encoded = pairs
@@ -36,20 +36,20 @@ test('the signed text is the encoded pairs, by the bytes of their names and then
   );
 });
 
-test('it says what the parameters are, whatever characters they have, and nothing of their order', () => {
+test('the signed text has all parameters with any characters, independent of their order', () => {
   fc.assert(
     fc.property(parameters, (pairs) => {
       const signed = pairs.filter(([name]) => name !== 'signature');
       const read = [...new URLSearchParams(canonicalLink(pairs).slice('GET /capture?'.length))];
       const inOrder = (list: readonly LinkParameter[]) => list.map((pair) => JSON.stringify(pair)).toSorted();
-      // An empty query has no pairs; a pair of two empty texts is none to a URL.
+      // A query of one pair with empty name and value has no pairs for URLSearchParams.
       expect(inOrder(read)).toEqual(inOrder(signed.length === 1 && signed[0]?.join('') === '' ? read : signed));
       expect(canonicalLink(pairs.toReversed())).toBe(canonicalLink(pairs));
     }),
   );
 });
 
-test('names come before values: one name that begins with another comes after it', () => {
+test('a name that starts with another name is sorted after it', () => {
   const pairs: LinkParameter[] = [
     ['a.b', '1'],
     ['a', '2'],
@@ -60,7 +60,7 @@ test('names come before values: one name that begins with another comes after it
   expect(canonicalLink(pairs)).toBe('GET /capture?A=3&a=10&a=2&a-b=4&a.b=1');
 });
 
-test('the example of the docs is right', async () => {
+test('the example in docs/capture-links.md is correct', async () => {
   const page = await readFile(new URL('../../../docs/capture-links.md', import.meta.url), 'utf8');
   const cells = (row: string) => {
     const line = page.split('\n').find((each) => each.startsWith(`| ${row} `)) ?? '';
@@ -75,7 +75,7 @@ test('the example of the docs is right', async () => {
   expect(isSignedWith(cells('secret'), pairs, cells('signature')[0] ?? '')).toBe(true);
 });
 
-test('a signature is that of one of the secrets, in lower-case hex', () => {
+test('a signature is valid if one of the secrets made it, in lower-case hex', () => {
   const pairs: LinkParameter[] = [
     ['url', 'https://example.com/'],
     ['key', 'k'],

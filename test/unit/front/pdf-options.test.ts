@@ -8,11 +8,11 @@ const all = (mm: number) => ({ top: mm, right: mm, bottom: mm, left: mm });
 const request = (margin: Margin) =>
   ({ paper: 'Letter', landscape: true, margin, printBackground: false, scale: 0.5 }) as const;
 
-test('has a default for everything', () => {
+test('every PDF option has a default', () => {
   expect(pdfOptions()).toEqual({ paper: 'A4', landscape: false, margin: all(10), printBackground: true, scale: 1 });
 });
 
-test('keeps what was asked for', () => {
+test('options of the request are kept', () => {
   expect(pdfOptions(request(0))).toEqual({
     paper: 'Letter',
     landscape: true,
@@ -35,7 +35,7 @@ test.each<[Margin, number]>([
   expect(pdfOptions(request(margin)).margin).toEqual(all(mm));
 });
 
-test('a side that is left out has the default', () => {
+test('a side without a margin has the default', () => {
   expect(pdfOptions(request({ top: '2cm', left: 0 })).margin).toEqual({ top: 20, right: 10, bottom: 10, left: 0 });
 });
 
@@ -50,7 +50,7 @@ test.each([
   [{ fixed: 'once' }, {}],
   [{ tagged: false }, { tagged: false }],
   [{ preferCssPageSize: false, outline: false, tagged: true, headerTemplate: '' }, {}],
-] as const)('%j is %j, and nothing else', (asked, changes) => {
+] as const)('%j becomes %j and sets no other option', (asked, changes) => {
   const { paper: _, ...rest } = request(10);
   expect(pdfOptions({ ...rest, ...asked })).toStrictEqual({ ...pdfOptions({ ...rest }), ...changes });
 });
@@ -61,11 +61,11 @@ test('fixed elements of supplied HTML are on every page by default', () => {
   expect(pdfOptions({ ...rest, fixed: 'once' }, true)).toStrictEqual({ ...pdfOptions(rest), fixed: 'once' });
 });
 
-test('margins of the page keep the default as the margin of pages without a rule', () => {
+test('margins of the page keep the default for pages without a rule', () => {
   expect(pdfOptions(request('css'))).toMatchObject({ margin: all(10), hasCssMargin: true });
 });
 
-test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('a margin of %j is too large', (margin) => {
+test.each<Margin>(['101cm', '9999in', { bottom: '1000.1mm' }])('the margin %j is too large', (margin) => {
   expect(() => pdfOptions(request(margin))).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
 });
 
@@ -78,9 +78,12 @@ test.each([
   ['A4', false, 10, 75, false],
   [{ width: 62, height: 40 }, false, 19.9, null, true],
   [{ width: 62, height: 40 }, false, 20, null, false],
-] as const)('%j, landscape %s, margin %d mm, single page of %s px: room %s', (paper, landscape, mm, px, room) => {
-  const margin = { top: mm, right: mm, bottom: mm, left: mm };
-  const check = () => assertRoom({ paper, landscape, margin, printBackground: true, scale: 1 }, px);
-  if (room) expect(check).not.toThrow();
-  else expect(check).toThrow(/pdf\.margin leaves no room/);
-});
+] as const)(
+  '%j, landscape %s, margin %d mm, single page of %s px: there is room: %s',
+  (paper, landscape, mm, px, room) => {
+    const margin = { top: mm, right: mm, bottom: mm, left: mm };
+    const check = () => assertRoom({ paper, landscape, margin, printBackground: true, scale: 1 }, px);
+    if (room) expect(check).not.toThrow();
+    else expect(check).toThrow(/pdf\.margin leaves no room/);
+  },
+);

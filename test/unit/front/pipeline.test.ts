@@ -15,18 +15,18 @@ import type { CacheTurn } from '../../../services/front/capture/response-cache.t
 import { silentLog } from '../../harness/nats-session.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
-/** As the schema lets a request through. */
+/** Validates and fills in defaults as the route does. */
 const withDefaults = new Ajv({ strict: false, useDefaults: true }).compile(captureRequestSchema);
 
-/** What the steps were asked for, in order. */
-let told: string[];
+/** The calls of the steps, in order. */
+let events: string[];
 let open: CaptureRecord;
 beforeEach(() => {
-  told = [];
+  events = [];
   open = newRecord({ account: 'a' });
 });
 
-const note = (event: string) => async () => void told.push(event);
+const note = (event: string) => async () => void events.push(event);
 const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
 const completed = (): AwaitedEnd => ({ record: { ...open, status: 'completed', outcome: newOutcome() }, bytes: null });
 
@@ -37,10 +37,10 @@ interface Steps {
   readonly end?: () => Promise<AwaitedEnd>;
 }
 
-/** A pipeline whose steps do as asked, on a request that is captured with a cache lease; its answer and its facts. */
+/** Runs the pipeline with these steps on a request with a cache lease; returns the answer and the facts. */
 async function capture(steps: Steps, { body = {}, gone = new AbortController() } = {}) {
-  const beyond = () => {
-    throw new Error('this step was not to be taken');
+  const unexpected = () => {
+    throw new Error('this step is unexpected');
   };
   const rateLimit = { limit: 1, remaining: 1, resetSeconds: 0 };
   const names = [...(steps.nameCapture ?? [])];
@@ -48,28 +48,29 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
   const cacheLease = {
     uuid: open.uuid,
     key,
-    extend: () => void told.push('extend cache lease'),
-    release: () => void told.push('release cache lease'),
+    extend: () => void events.push('extend cache lease'),
+    release: () => void events.push('release cache lease'),
   };
   const lease = {
     nameCapture: async ({ uuid = randomUUIDv7() } = {}) => {
       await names.shift()?.();
-      told.push('name');
+      events.push('name');
       return uuid;
     },
     complete: async (answer: object | null) =>
-      void told.push(answer === null ? 'complete without an answer' : 'complete'),
+      void events.push(answer === null ? 'complete without an answer' : 'complete'),
     release: note('release key'),
-    close: () => void told.push('close key lease'),
+    close: () => void events.push('close key lease'),
   };
   const dispatch = {
     record: open,
     publish: async () => {
-      told.push('publish');
+      events.push('publish');
       await steps.publish?.();
       return { wait: async () => steps.end?.() ?? completed() };
     },
-    close: (end: AwaitedEnd | undefined) => void told.push(`close dispatch ${end?.record.status ?? 'without an end'}`),
+    close: (end: AwaitedEnd | undefined) =>
+      void events.push(`close dispatch ${end?.record.status ?? 'without an end'}`),
   } as unknown as Dispatch;
   const deps: CapturePipelineDeps = {
     limits: { minRefreshSeconds: 3600, persistenceSeconds: 86_400 },
@@ -89,7 +90,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
         steps.admitted ?? {
           rateLimit,
           refusal: null,
-          reservation: { release: async (record) => void told.push(`release reservation ${record?.status}`) },
+          reservation: { release: async (record) => void events.push(`release reservation ${record?.status}`) },
         },
     },
     dispatcher: { prepare: async () => dispatch, deadlineOf: (_request, acceptedAt) => acceptedAt + 1000 },
@@ -97,10 +98,10 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
       enqueue: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     },
     regions: { estimatedWaitSeconds: () => 7 },
-    captures: { get: beyond, fail: beyond },
-    followUps: { arrange: beyond },
-    store: { stat: beyond, read: beyond },
-    statistics: { hit: beyond },
+    captures: { get: unexpected, fail: unexpected },
+    followUps: { arrange: unexpected },
+    store: { stat: unexpected, read: unexpected },
+    statistics: { hit: unexpected },
     now: Date.now,
     log: silentLog,
   };
@@ -117,10 +118,10 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
   return { facts, answer: await answer.catch((error: unknown) => error) };
 }
 
-test('the steps come in order, and all that was taken is released', async () => {
+test('a capture takes its steps in order, and releases what it reserved', async () => {
   const { answer, facts } = await capture({});
   expect(answer).toMatchObject({ uuid: open.uuid, data: { status: 'completed' } });
-  expect(told).toEqual([
+  expect(events).toEqual([
     'name',
     'name',
     'publish',
@@ -133,15 +134,15 @@ test('the steps come in order, and all that was taken is released', async () => 
   expect(facts).toMatchObject({ account: 'a', record: { uuid: open.uuid }, rateLimit: { remaining: 1 } });
 });
 
-describe('all is released', () => {
+describe('a capture releases its reservations', () => {
   test('when the limits refuse it', async () => {
     const refusal = new ServiceError('QUOTA_EXCEEDED');
     const { answer, facts } = await capture({
       admitted: { refusal, rateLimit: { limit: 1, remaining: 0, resetSeconds: 9 } },
     });
     expect(answer).toBe(refusal);
-    expect(told).toEqual(['name', 'release cache lease', 'release key', 'close key lease']);
-    // Its answer says how the account stands, but names no capture.
+    expect(events).toEqual(['name', 'release cache lease', 'release key', 'close key lease']);
+    // The response has the limits of the account, but names no capture.
     expect(facts).toMatchObject({ account: 'a', rateLimit: { resetSeconds: 9 } });
     expect(facts.record).toBeUndefined();
   });
@@ -151,8 +152,8 @@ describe('all is released', () => {
       publish: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
     });
     expect(answer).toMatchObject({ code: 'QUEUE_FULL' });
-    // It may lie in the queue all the same: the reservation is released when its record has ended.
-    expect(told.slice(2)).toEqual([
+    // The job may be in the queue nevertheless: the reservation is released when the record has ended.
+    expect(events.slice(2)).toEqual([
       'publish',
       'close dispatch without an end',
       'release reservation queued',
@@ -167,7 +168,7 @@ describe('all is released', () => {
     const end = async (): Promise<AwaitedEnd> => ({ record: { ...open, status: 'failed', failure }, bytes: null });
     const { answer } = await capture({ end });
     expect(answer).toMatchObject({ code: failure.code, message: failure.message, causedBy: 'page' });
-    expect(told.slice(4)).toEqual([
+    expect(events.slice(4)).toEqual([
       'close dispatch failed',
       'release reservation failed',
       'release cache lease',
@@ -176,7 +177,7 @@ describe('all is released', () => {
     ]);
   });
 
-  test('but the lease on equal requests, when only the client has gone', async () => {
+  test('except its cache lease, when the client disconnects', async () => {
     const gone = new AbortController();
     const end = async (): Promise<AwaitedEnd> => {
       gone.abort();
@@ -184,7 +185,7 @@ describe('all is released', () => {
     };
     const { answer } = await capture({ end }, { gone });
     expect(answer).toBeNull();
-    expect(told.slice(4)).toEqual([
+    expect(events.slice(4)).toEqual([
       'close dispatch rendering',
       'release reservation rendering',
       'complete without an answer',
@@ -192,28 +193,28 @@ describe('all is released', () => {
     ]);
   });
 
-  test('when the queue is full in the background, which says when to try again', async () => {
+  test('when the background queue is full, and returns the time of the next attempt', async () => {
     const { answer } = await capture({}, { body: { background: true } });
     expect(answer).toMatchObject({ code: 'QUEUE_FULL', retryAfterSeconds: 7 });
-    expect(told).toEqual(['name', 'release reservation undefined', 'release key', 'close key lease']);
+    expect(events).toEqual(['name', 'release reservation undefined', 'release key', 'close key lease']);
   });
 });
 
-test('who has lost the lease on the key right before the capture is queued begins anew, and queues nothing twice', async () => {
+test('a request that loses its key lease just before the capture is queued starts again, and queues one capture', async () => {
   const lost = () => Promise.reject(new LeaseLostError());
   const { answer } = await capture({ nameCapture: [async () => undefined, lost] });
   expect(answer).toMatchObject({ uuid: open.uuid });
-  expect(told.filter((event) => event === 'publish')).toHaveLength(1);
-  expect(told.slice(0, 4)).toEqual([
+  expect(events.filter((event) => event === 'publish')).toHaveLength(1);
+  expect(events.slice(0, 4)).toEqual([
     'name',
     'close dispatch without an end',
     'release reservation undefined',
     'release cache lease',
   ]);
-  expect(told).not.toContain('release key');
+  expect(events).not.toContain('release key');
 });
 
-test('a wait counts also when it ends with an error', async () => {
+test('the wait clock counts a wait that ends with an error', async () => {
   const clock = new WaitClock();
   const failing = new Promise<never>((_, reject) => setTimeout(reject, 30, new Error('over')));
   await expect(clock.during(failing)).rejects.toThrow('over');

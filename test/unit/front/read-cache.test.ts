@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { WatchedReadCache } from '../../../services/front/read-cache.ts';
 
-let hear: (subject: string) => void;
+let notifyWrite: (subject: string) => void;
 let connection: { up: boolean; id: number };
 let reads: number;
 let recent: WatchedReadCache<string | null>;
@@ -17,7 +17,7 @@ beforeEach(() => {
       return { server_id: 's', client_id: connection.id };
     },
     subscribe: (_: string, { callback }: { callback: (error: null, message: { subject: string }) => void }) => {
-      hear = (subject) => callback(null, { subject });
+      notifyWrite = (subject) => callback(null, { subject });
     },
   };
   const session = { nc, connected: () => connection.up } as unknown as NatsSession;
@@ -30,7 +30,7 @@ const get = (subject: string) =>
     return values[subject] ?? null;
   });
 
-test('what was read a moment ago is not read again', async () => {
+test('a value is read once, also by concurrent reads', async () => {
   expect([await get('a'), await get('a'), ...(await Promise.all([get('b'), get('b')]))]).toEqual([
     'one',
     'one',
@@ -40,21 +40,21 @@ test('what was read a moment ago is not read again', async () => {
   expect(reads).toBe(2);
 });
 
-test('a write that is heard ends it, also for a reading that is under way', async () => {
+test('a write discards the value, also that of a pending read', async () => {
   let bring: (value: string) => void = () => {};
   const before = recent.get('a', () => new Promise((resolve) => (bring = resolve)));
-  hear('a');
+  notifyWrite('a');
   values['a'] = 'new';
   expect(await get('a')).toBe('new');
   bring('old');
   expect(await before).toBe('old');
   expect(await get('a')).toBe('new');
-  hear('b');
+  notifyWrite('b');
   expect(await get('a')).toBe('new');
   expect(reads).toBe(1);
 });
 
-test('nothing is served from memory without the connection, or after another one', async () => {
+test('nothing is served from the cache without the connection, or after a reconnect', async () => {
   await get('a');
   connection.up = false;
   await get('a');
@@ -66,7 +66,7 @@ test('nothing is served from memory without the connection, or after another one
   expect(reads).toBe(3);
 });
 
-test('what is not worth keeping, and what failed, is read again', async () => {
+test('missing and failed values are not cached', async () => {
   values['a'] = null;
   expect([await get('a'), await get('a')]).toEqual([null, null]);
   expect(reads).toBe(2);
@@ -74,27 +74,27 @@ test('what is not worth keeping, and what failed, is read again', async () => {
   expect(await get('b')).toBe('two');
 });
 
-test('the oldest makes room', async () => {
+test('the least recently used value is evicted', async () => {
   for (const subject of ['a', 'b', 'c', 'b', 'c']) await get(subject);
   expect(reads).toBe(3);
   await get('a');
   expect(reads).toBe(4);
 });
 
-test('a value is read anew after its time', async () => {
+test('a value is read again after its maximum age', async () => {
   const session = { nc: { subscribe: () => undefined, info: {} }, connected: () => true } as unknown as NatsSession;
   let time = 1;
   const short = new WatchedReadCache<number>(session, '>', { maxAgeMs: 1, now: () => (time += 2) });
   expect([await short.get('a', async () => 1), await short.get('a', async () => 2)]).toEqual([1, 2]);
 });
 
-test('listeners hear of writes to their subject until they leave', () => {
+test('a listener is called for writes to its subject until it unsubscribes', () => {
   const heard: string[] = [];
   const leave = recent.onWrite('a', () => heard.push('first'));
   recent.onWrite('a', () => heard.push('second'));
-  hear('a');
-  hear('b');
+  notifyWrite('a');
+  notifyWrite('b');
   leave();
-  hear('a');
+  notifyWrite('a');
   expect(heard).toEqual(['first', 'second', 'second']);
 });

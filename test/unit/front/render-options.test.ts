@@ -5,7 +5,7 @@ import { defaultOptions } from '../../harness/records.ts';
 
 const request = { ...defaultOptions, url: 'https://example.com/' } as CaptureRequest;
 
-test('an option that is asked for is rendered with, and one that is not is not even named', () => {
+test('options of the request are included, and absent options are omitted', () => {
   const bare = renderOptions(request);
   expect(Object.keys(bare).filter((name) => bare[name as keyof typeof bare] === undefined)).toEqual([]);
   expect('reducedMotion' in bare).toBe(false);
@@ -16,12 +16,12 @@ test('an option that is asked for is rendered with, and one that is not is not e
   });
 });
 
-test('what is extracted is the same in any order', () => {
+test('the values of extract are sorted', () => {
   const { extract } = renderOptions({ ...request, extract: ['text', 'links'] });
   expect(extract).toEqual(renderOptions({ ...request, extract: ['links', 'text'] }).extract);
 });
 
-test('fixed elements are named where the request asks for what is not the default of its source', () => {
+test('pdf.fixed is included only if it differs from the default of the source', () => {
   const { url: _, ...rest } = request;
   const fixedOf = (source: object, fixed: 'repeat' | 'once') =>
     renderOptions({ ...rest, ...source, pdf: { fixed } } as CaptureRequest).pdf.fixed;

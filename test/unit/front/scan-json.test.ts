@@ -3,22 +3,22 @@ import { scanJson } from '../../../services/front/validation/scan-json.ts';
 
 const scan = (text: string) => scanJson(Buffer.from(text));
 
-describe('lets through', () => {
+describe('scanJson accepts', () => {
   test.each([
     ['32 levels', `${'['.repeat(32)}${']'.repeat(32)}`],
-    ['as many levels one after the other', `[${'[[]],'.repeat(200)}1]`],
+    ['sibling lists of three levels', `[${'[[]],'.repeat(200)}1]`],
     ['brackets and commas in strings', JSON.stringify({ html: '[{,'.repeat(10_000) })],
     ['escaped quotes and backslashes in strings', JSON.stringify({ html: '\\"[\\\\"[{,'.repeat(10_000), url: '\\' })],
     ['a string that ends with backslashes', String.raw`{"a":"\\\\","b":"\\","c":"[[["}`],
     ['100 fields', `{${Array.from({ length: 100 }, (_, index) => `"${index}":1`).join()}}`],
-    ['what is no JSON', ']]]}}}"'],
-    ['nothing', ''],
+    ['text that is not JSON', ']]]}}}"'],
+    ['an empty text', ''],
   ])('%s', (_name, text) => {
     expect(() => scan(text)).not.toThrow();
   });
 });
 
-describe('refuses', () => {
+describe('scanJson refuses', () => {
   test.each([
     ['33 levels', '{"a":'.repeat(33), 'the body is nested deeper than 32 levels'],
     ['levels after a string full of quotes', `["${'\\"'.repeat(100)}",${'['.repeat(40)}`, 'nested deeper'],
@@ -36,7 +36,7 @@ test.skipIf('__stryker__' in globalThis).each([
   ['letters', `"${'a'.repeat(8_000_000)}"`],
   ['escaped quotes', `"${'\\"'.repeat(4_000_000)}"`],
   ['backslashes', `"${'\\\\'.repeat(4_000_000)}"`],
-])('8 MB of %s in a string take time that grows with their length alone', (_name, text) => {
+])('8 MB of %s in a string take linear time', (_name, text) => {
   const bytes = Buffer.from(text);
   const begin = process.threadCpuUsage();
   scanJson(bytes);

@@ -30,8 +30,8 @@ const silent = { report: null, reportAgeMs: 0 };
 const viewOf = (history: ComponentHistory, status: { report: StatusReport | null; reportAgeMs: number } = silent) =>
   historyView([history], status, now).components[0];
 
-describe('the history as it is served', () => {
-  test('has every day from the first, with what nobody has seen', () => {
+describe('the history of GET /status/history.json', () => {
+  test('has every day since the first, with the time without data', () => {
     expect(viewOf(stored())).toEqual({
       name: 'queue',
       observedUntil: '2026-03-10T11:56:40.000Z',
@@ -44,7 +44,7 @@ describe('the history as it is served', () => {
     });
   });
 
-  test('has the parts of the service before the regions, which are in the order of their names', () => {
+  test('has the services before the regions, which are sorted by name', () => {
     const names = ['region-b', 'engine', 'region-a', 'queue', 'storage'];
     const { components } = historyView(
       names.map((name) => stored({ name })),
@@ -54,13 +54,13 @@ describe('the history as it is served', () => {
     expect(components.map(({ name }) => name)).toEqual(['queue', 'storage', 'engine', 'region-a', 'region-b']);
   });
 
-  test('goes on to the last status while the controller publishes it', () => {
+  test('continues to the last status while the controller publishes it', () => {
     const view = viewOf(stored(), { report: report(), reportAgeMs: 2000 });
     expect(view?.observedUntil).toBe('2026-03-10T11:59:58.000Z');
     expect(view?.days.at(-1)).toEqual({ date: '2026-03-10', operational: 43_198 });
   });
 
-  test('is without data from the last word on when the controller is gone, also over the end of a day', () => {
+  test('has no data after the last report of a silent controller, also across days', () => {
     const status = { report: report(), reportAgeMs: 31_000 };
     expect(viewOf(stored(), status)?.days.at(-1)).toEqual({ date: '2026-03-10', operational: 43_169, noData: 31 });
     const before = stored({ days: [{ date: '2026-03-08', ms: [hour, 0, 0, 0] }], observedUntil: now - 60 * hour });
@@ -71,12 +71,12 @@ describe('the history as it is served', () => {
     ]);
   });
 
-  test('does not take a component for observed that its reading says nothing of', () => {
+  test('has no data after the last reading of a component', () => {
     const view = viewOf(stored(), { report: report(now - 190_000), reportAgeMs: 2000 });
     expect(view?.days.at(-1)).toEqual({ date: '2026-03-10', operational: 43_010, noData: 190 });
   });
 
-  test('has 90 days at the most, and nothing that is older or still to come', () => {
+  test('has at most 90 days, none of them older or in the future', () => {
     const days = ['2025-12-10', '2025-12-11', '2026-03-11'].map((date) => ({ date, ms: [hour, 0, 0, 0] }));
     const view = viewOf(stored({ days }));
     expect([view?.days[0]?.date, view?.days.at(-1)?.date, view?.days.length]).toEqual(['2025-12-11', '2026-03-10', 90]);
@@ -100,7 +100,7 @@ describe('the feed', () => {
     return atomFeed(historyView([history, aggregate], silent, now), 'https://capture.test/api');
   };
 
-  test('keeps the id of an incident, and tells when it has changed', () => {
+  test('keeps the id of an incident, and has the time of its last change', () => {
     const [open, ended] = [feedOf(null), feedOf(now)];
     const ids = (feed: string) => feed.match(/<id>[^<]*<\/id>/g);
     expect(ids(open)).toEqual([
@@ -116,14 +116,14 @@ describe('the feed', () => {
     ]);
   });
 
-  test('is the same as long as nothing happens, and has nothing in it that XML does not know', () => {
+  test('is unchanged while nothing happens, and contains only valid XML characters', () => {
     expect(feedOf(null)).toBe(feedOf(null));
     expect(feedOf(null)).not.toMatch(/[\ufffe\b]|<b>/);
     expect(feedOf(null)).toContain('&amp;lt;b&amp;gt;&amp;amp;');
   });
 });
 
-describe('the page says', () => {
+describe('the status page shows', () => {
   test.each([
     [59, '59 s'],
     [60, '1 min'],
@@ -134,7 +134,7 @@ describe('the page says', () => {
     expect(duration(seconds)).toBe(text);
   });
 
-  test('of a day how long it was in which state, the worst first', () => {
+  test('how long a day had each status, the worst first', () => {
     const day = { date: '2026-03-10', operational: 80_000, major_outage: 60, noData: 6340 };
     expect(dayText(day)).toBe('major outage 1 min, operational 22 h 13 min, no data 1 h 45 min');
     expect(barClasses(day)).toBe('major_outage q1 n1');
@@ -155,7 +155,7 @@ describe('the page says', () => {
   const titleOf = (...args: Parameters<typeof status>) =>
     summaryOf({ status: status(...args), history: null, isSilent: false });
 
-  test('what it knows, and that it does not know the rest when the front is alone', () => {
+  test('an unknown state if the front has no recent report', () => {
     expect(titleOf('2026-03-10T11:59:58.000Z', 'operational').title).toBe('All systems operational');
     expect(titleOf('2026-03-10T11:59:58.000Z', 'major_outage')).toMatchObject({
       state: 'major_outage',

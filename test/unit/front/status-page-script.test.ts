@@ -4,13 +4,13 @@ import * as render from '../../../services/front/status-page/render.ts';
 import * as script from '../../../services/front/status-page/script.ts';
 
 /*
- * The browser gets the exports of these modules and nothing else (pageScript in page.ts). The compiler finds every name that is not
- * declared at all; what is left is a name that only Node has.
+ * The browser gets only the exports of these modules (pageScript in page.ts). The compiler finds undeclared names; these tests find
+ * names that exist only in Node.js.
  */
 test.each([
   ['render.ts', render],
   ['script.ts', script],
-])('%s uses nothing that the browser does not get', (name, module) => {
+])('%s uses only names that the browser gets', (name, module) => {
   const file = new URL(`../../../services/front/status-page/${name}`, import.meta.url);
   const source = readFileSync(file, 'utf8');
   const imported = [...source.matchAll(/^import (?!type )[^;]*from '(.*)';$/gm)].map(([, from]) => from);

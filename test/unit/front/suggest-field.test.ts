@@ -29,6 +29,6 @@ test.each<[string[], string, string | null]>([
   [[], '', null],
   [[], '__proto__', null],
   [[], 'a'.repeat(10_000), null],
-])('%j %s', (parent, unknown, suggestion) => {
+])('the suggestion in %j for the unknown field %s', (parent, unknown, suggestion) => {
   expect(suggestField(root, parent, unknown)).toBe(suggestion);
 });

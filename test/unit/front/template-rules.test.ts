@@ -14,7 +14,7 @@ test.each([
   '<a href="https://example.com/?on=1">x</a><a href=mailto:a@example.com>x</a><a href="tel:1">x</a><a href="#top">x</a>',
   String.raw`<style>b::after { content: "\201c \110000" } .a\:b { mask: u\72l(data:image/png,x) }</style>`,
   'one = 1, <3, a < b, src = x, onload="x"',
-])('%s is printed', (template) => {
+])('the template %s is accepted', (template) => {
   expect(refusedInTemplate(template)).toBeUndefined();
 });
 
@@ -69,12 +69,12 @@ test.each([
   ['<b style="background:&#117;rl(http://a.test/)">', 'url(http://a.test/)'],
   ['<b style="background:ur&#x6C&lpar;http://a.test/)">', 'url(http://a.test/)'],
   ['<b style="background:u&bsol;72l(http://a.test/)">', 'url(http://a.test/)'],
-])('%s is refused', (template, refused) => {
+])('the template %s is refused', (template, refused) => {
   expect(refusedInTemplate(template)).toBe(refused);
 });
 
 test.each(['<a/b=', '<a b="', "<a b='", '<a', '<a ', '<a\t/', '<', '<a =', 'url( ', `<a b="'`])(
-  'any number of %s is read in no time',
+  'a template of repeated %s is checked within a second',
   (piece) => {
     const start = performance.now();
     refusedInTemplate(piece.repeat(65_536 / piece.length));

@@ -7,20 +7,20 @@ import { stripeColour } from '../../harness/site/pages/tall-pages.ts';
 import { until } from '../../harness/until.ts';
 
 describe('until', () => {
-  test('gives what the check gives, when it gives something', async () => {
+  test('returns the first truthy result of the check', async () => {
     let asked = 0;
     expect(await until('the third time', () => ++asked === 3 && 'there', { intervalMs: 1 })).toBe('there');
     expect(asked).toBe(3);
   });
 
-  test('says what it waited for, and what went wrong last', async () => {
+  test('throws with its description and the last error of the check', async () => {
     const failing = until('a miracle', () => Promise.reject(new Error('no')), { deadlineMs: 30, intervalMs: 5 });
     await expect(failing).rejects.toThrow('a miracle');
     await expect(failing).rejects.toMatchObject({ cause: { message: 'no' } });
   });
 });
 
-test('free ports are free, and none is given twice', async () => {
+test('freePort returns ports that are free and unique', async () => {
   const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));
   expect(new Set(ports).size).toBe(20);
   for (const port of ports) {
@@ -35,7 +35,7 @@ test('free ports are free, and none is given twice', async () => {
   }
 });
 
-test('the peak of requests counts those that were open together', () => {
+test('peak counts the requests that were open at the same time', () => {
   const request = (at: number, closedAt: number | undefined): SeenRequest => ({
     method: 'GET',
     path: '/',
@@ -49,12 +49,12 @@ test('the peak of requests counts those that were open together', () => {
   expect(peak([request(0, 10), request(5, 20), request(9, undefined), request(15, 16)])).toBe(3);
 });
 
-test('neighbouring stripes differ, and so do stripes that lie a tile apart', () => {
+test('each stripe has a different colour', () => {
   const colours = Array.from({ length: 256 }, (_, index) => stripeColour(index));
   expect(new Set(colours).size).toBe(256);
 });
 
-describe('answers against /openapi.json', () => {
+describe('AnswerCheck, which compares responses with /openapi.json,', () => {
   const check = new AnswerCheck({
     openapi: '3.1.0',
     paths: {
@@ -75,16 +75,16 @@ describe('answers against /openapi.json', () => {
   });
   const answer = { path: '/a/{b}', method: 'GET', status: 200, mediaType: 'application/json' };
 
-  test('a right one has no problems', () => {
+  test('reports no problem for a valid response', () => {
     expect(check.problems({ ...answer, body: { c: 1 } })).toEqual([]);
   });
 
   test.for([
-    ['of a wrong shape', { ...answer, body: { c: 'one' } }, /\/c must be integer/],
-    ['with a field missing', { ...answer, body: {} }, /required property 'c'/],
-    ['of a status that is not described', { ...answer, status: 201, body: { c: 1 } }, /does not describe/],
-    ['of a type that is not described', { ...answer, mediaType: 'text/plain', body: 'x' }, /no schema/],
-  ] as const)('one %s has', ([, wrong, says]) => {
+    ['with a wrong type', { ...answer, body: { c: 'one' } }, /\/c must be integer/],
+    ['with a missing field', { ...answer, body: {} }, /required property 'c'/],
+    ['with an undocumented status', { ...answer, status: 201, body: { c: 1 } }, /does not describe/],
+    ['with an undocumented media type', { ...answer, mediaType: 'text/plain', body: 'x' }, /no schema/],
+  ] as const)('reports a response %s', ([, wrong, says]) => {
     expect(check.problems(wrong).join()).toMatch(says);
   });
 });

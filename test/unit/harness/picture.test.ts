@@ -2,7 +2,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { Picture } from '../../harness/picture.ts';
 
-/** Two columns of two pixels: red and green above blue and a nearly blue one. */
+/** A picture of 2 × 2 pixels: red and green in the first row, blue and nearly blue in the second. */
 async function fourPixels(): Promise<Picture> {
   const raw = Buffer.from([255, 0, 0, 0, 255, 0, 0, 0, 255, 0, 0, 250]);
   return Picture.of(
@@ -12,8 +12,8 @@ async function fourPixels(): Promise<Picture> {
   );
 }
 
-describe('a picture', () => {
-  test('tells its format, its size and its pixels', async () => {
+describe('Picture', () => {
+  test('has the format, the size and the colour of each pixel', async () => {
     const picture = await fourPixels();
     expect([picture.format, picture.size]).toEqual(['png', '2x2']);
     expect([picture.at(0, 0), picture.at(1, 0), picture.at(0, 1), picture.at(1, 1)]).toEqual([
@@ -24,14 +24,14 @@ describe('a picture', () => {
     ]);
   });
 
-  test('measures how far a pixel is from a colour, by its worst channel', async () => {
+  test('measures the difference of a pixel to a colour by the channel that differs most', async () => {
     const picture = await fourPixels();
     expect(picture.difference(0, 0, '#ff0000')).toBe(0);
     expect(picture.difference(1, 1, '#0300ff')).toBe(5);
     expect(picture.difference(0, 0, '#0000ff')).toBe(255);
   });
 
-  test('counts colours, exactly or nearly', async () => {
+  test('counts the pixels of a colour, exactly or with a tolerance', async () => {
     const picture = await fourPixels();
     expect([picture.share('#0000ff'), picture.share('#0000ff', 4), picture.share('#0000ff', 5)]).toEqual([
       0.25, 0.25, 0.5,
@@ -40,7 +40,7 @@ describe('a picture', () => {
     expect([picture.coloursInRow(0), picture.rowsOf(0, '#0000ff')]).toEqual([2, [1]]);
   });
 
-  test('has nothing outside of itself', async () => {
+  test('throws for coordinates outside the picture and for invalid colours', async () => {
     const picture = await fourPixels();
     expect(() => picture.at(2, 0)).toThrow('outside');
     expect(() => picture.at(0, -1)).toThrow('outside');

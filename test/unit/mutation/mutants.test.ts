@@ -3,7 +3,7 @@ import { listMutants, mutantKey, sampleMutants } from '../../mutation/mutants.ts
 
 const file = 'services/shared/captures/uuid.ts';
 
-test('a sample is the same for a seed, wherever the code stands, and another one for another seed', async () => {
+test('a sample depends on its seed, but not on the position of the code in the file', async () => {
   const mutants = await listMutants([file]);
   const keys = sampleMutants(mutants, 10, 1).map(mutantKey);
   expect(new Set(keys).size).toBe(10);
@@ -17,7 +17,7 @@ test('a sample is the same for a seed, wherever the code stands, and another one
   expect(sampleMutants(moved, 10, 1).map(({ id }) => id)).toEqual(keys);
 });
 
-test('a sample is no larger than all there are', async () => {
+test('a sample contains at most all mutants', async () => {
   const mutants = await listMutants([file]);
   expect(mutants.length).toBeGreaterThan(20);
   expect(new Set(mutants.map(mutantKey)).size).toBe(mutants.length);

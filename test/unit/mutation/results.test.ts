@@ -9,7 +9,7 @@ const result = (status: string, fileName = 'services/a.ts'): Result => ({
   status,
 });
 
-test('the score is the share of mutants that a test notices; those that cannot run do not count', () => {
+test('the score is the share of detected mutants, without those that cannot run', () => {
   const statuses = ['Killed', 'Killed', 'Timeout', 'Survived', 'NoCoverage', 'NoCoverage', 'RuntimeError', 'Ignored'];
   const tally = tallyOf(statuses.map((status) => result(status)));
   expect(tally).toEqual({ detected: 3, survived: 1, uncovered: 2 });
@@ -17,19 +17,19 @@ test('the score is the share of mutants that a test notices; those that cannot r
   expect(scoreOf(tallyOf([]))).toBe(100);
 });
 
-test('the files with the lowest score come first', () => {
+test('files are listed by score, the lowest first', () => {
   const lines = describeFiles([
     result('Killed'),
     result('Survived', 'services/b.ts'),
     result('Killed', 'services/b.ts'),
   ]);
   expect(lines).toEqual([
-    ' 50.0 %  services/b.ts  1 noticed, 1 survived, 0 in code that no test runs',
-    '100.0 %  services/a.ts  1 noticed, 0 survived, 0 in code that no test runs',
+    ' 50.0 %  services/b.ts  1 detected, 1 survived, 0 in code that no test runs',
+    '100.0 %  services/a.ts  1 detected, 0 survived, 0 in code that no test runs',
   ]);
 });
 
-test('a survivor is shown with the code that it replaces, in one line', () => {
+test('a surviving mutant is shown in one line, with the code that it replaces', () => {
   const source = 'if (a)\n  {\n  b(); }; c();\n';
   const shown = describeMutant(result('Survived'), source.replace('  b(); }', '}'));
   expect(shown).toBe('services/a.ts:2:3 BlockStatement: { } → {}');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { readRendererConfig } from '../../../services/renderer/config.ts';
 
-test('what a capture may reach and download is the operator’s choice', () => {
+test('WEBCAPTURE_EGRESS_DENY and WEBCAPTURE_CAPTURE_DOWNLOAD_MB limit captures', () => {
   expect(readRendererConfig({})).toMatchObject({ egressAllow: [], egressDeny: [], downloadBytes: 512 * 1024 * 1024 });
   const chosen = { WEBCAPTURE_EGRESS_DENY: ' 93.184.0.0/16, fd12::/16 ', WEBCAPTURE_CAPTURE_DOWNLOAD_MB: '20' };
   expect(readRendererConfig(chosen)).toMatchObject({

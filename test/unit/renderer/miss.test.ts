@@ -37,6 +37,6 @@ test.each<[parts: string[], search: Search, sentences: string]>([
     { kind: 'unreadable', part: 0 },
     'The frame that matches "#a" cannot be searched: it has another origin than the page, is sandboxed, or did not load.',
   ],
-])('%j after %j: %s', (parts, search, sentences) => {
+])('the message for the selector %j and the search %j is: %s', (parts, search, sentences) => {
   expect(sentencesOf(parts, search).join(' ')).toBe(sentences);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { RecentCaptures } from '../../../services/renderer/worker/heartbeat.ts';
 
-test('counts five minutes, and only failures that the service caused', () => {
+test('RecentCaptures counts the last five minutes, and only failures that the service caused', () => {
   let now = 0;
   const recent = new RecentCaptures(() => now);
   recent.add({ failure: { cause: 'service' }, queueWaitMs: 90_000, renderMs: 200 });

@@ -10,45 +10,49 @@ const redactor = redactorOf({
 });
 
 test.each([
-  ['the second part of a header', 'sent header-token', 'sent [redacted]'],
+  ['the value of a header without its scheme', 'sent header-token', 'sent [redacted]'],
   ['a header', 'Authorization: Bearer header-token', 'Authorization: [redacted]'],
-  ['a cookie, as it stands in an address', 'value=cookie%20value', 'value=[redacted]'],
-  ['a password, as it stands in JSON', '{"password":"pass\\"word"}', '{"password":"[redacted]"}'],
-  ['a login as it is sent', `Basic ${Buffer.from('ann:pass"word').toString('base64')}`, 'Basic [redacted]'],
-  ['nothing of a value that is too short to tell', 'ab c', 'ab c'],
+  ['a cookie in URL encoding', 'value=cookie%20value', 'value=[redacted]'],
+  ['a password in JSON encoding', '{"password":"pass\\"word"}', '{"password":"[redacted]"}'],
+  [
+    'a login in the Authorization header',
+    `Basic ${Buffer.from('ann:pass"word').toString('base64')}`,
+    'Basic [redacted]',
+  ],
+  ['nothing for a value that is too short', 'ab c', 'ab c'],
   ['the passwords of a PDF', 'open-it and change-it', '[redacted] and [redacted]'],
-  ['the user name as a word', 'user ann of /ann/ cannot', 'user [redacted] of /[redacted]/ cannot'],
-  ['credentials of an address in a text', 'at http://u:p@a.example/x#token=1 now', 'at http://a.example/x now'],
-])('a text loses %s', (_what, text, expected) => {
+  ['the user name as a separate word', 'user ann of /ann/ cannot', 'user [redacted] of /[redacted]/ cannot'],
+  ['the credentials of an address', 'at http://u:p@a.example/x#token=1 now', 'at http://a.example/x now'],
+])('a text is redacted without %s', (_what, text, expected) => {
   expect(redactor.text(text)).toBe(expected);
 });
 
 test.each([
-  ['credentials and fragment', 'https://u:p@a.example/x?a=1#b', 'https://a.example/x?a=1'],
+  ['credentials and the fragment', 'https://u:p@a.example/x?a=1#b', 'https://a.example/x?a=1'],
   [
-    'values of parameters that open something',
+    'the values of parameters with secret names',
     'https://a.example/?api_key=1&q=2',
     'https://a.example/?api_key=[redacted]&q=2',
   ],
   ['a secret of the request', 'https://a.example/?q=header-token', 'https://a.example/?q=[redacted]'],
   ['the origin of supplied HTML', 'https://html.webcapture.invalid/', 'about:blank'],
-])('an address loses %s', (_what, url, expected) => {
+])('an address is redacted without %s', (_what, url, expected) => {
   expect(redactor.url(url)).toBe(expected);
 });
 
-test('texts and addresses are cut', () => {
+test('texts and addresses are truncated', () => {
   expect(redactor.text('x'.repeat(20_000))).toHaveLength(diagnosticsLimits.text);
   expect(redactor.url(`https://a.example/${'x'.repeat(5000)}`)).toHaveLength(diagnosticsLimits.url);
   expect(redactor.url(`data:image/png;base64,${'A'.repeat(5000)}`).length).toBeLessThan(100);
 });
 
-describe('no part of a secret is left where a text is cut', () => {
-  test('an address with credentials', () => {
+describe('a truncated text contains no part of a secret', () => {
+  test('in an address with credentials', () => {
     const text = `${'y '.repeat(490)}https://user:password@a.example/`;
     expect(redactor.text(text)).toBe(`${'y '.repeat(490)}https://a.example/`.slice(0, diagnosticsLimits.text));
   });
 
-  test('a long secret that occurs several times', () => {
+  test('that is long and occurs several times', () => {
     const css = Array.from({ length: 600 }, (_, index) => `.c${index}`).join('');
     const text = redactorOf({ css }).text(css.repeat(4));
     expect(text).not.toContain('.c0');

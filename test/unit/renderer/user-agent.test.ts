@@ -43,15 +43,15 @@ test.each([
     'Linux armv81',
     { model: 'SM-X710', mobile: false, formFactors: ['Tablet'] },
   ],
-])('client hints agree with %s', (_name, userAgent, platform, hints) => {
+])('the client hints match the user agent of %s', (_name, userAgent, platform, hints) => {
   expect(describeUserAgent(userAgent)).toMatchObject({ platform, userAgentMetadata: hints });
 });
 
-test('brands are in the order of the version, with the made-up one of it', () => {
+test('brands are in the order of the Chrome version, with its GREASE brand', () => {
   const brandsOf = (version: number) =>
     describeUserAgent(`Mozilla/5.0 (X11; Linux x86_64) Chrome/${version}.0.0.0 Safari/537.36`).userAgentMetadata
       ?.brands;
-  // As these two were released.
+  // The brands of two released versions.
   expect(brandsOf(124)).toEqual([
     { brand: 'Chromium', version: '124' },
     { brand: 'Google Chrome', version: '124' },
@@ -64,7 +64,7 @@ test('brands are in the order of the version, with the made-up one of it', () =>
   ]);
 });
 
-test('a browser that names itself beside Chrome has its own brand', () => {
+test('a browser with a second product token has its own brand', () => {
   const { brands, fullVersionList } =
     describeUserAgent(`${chrome('Windows NT 10.0')} Edg/150.0.3.4`).userAgentMetadata ?? {};
   expect(brands).toContainEqual({ brand: 'Microsoft Edge', version: '150' });
@@ -84,7 +84,7 @@ test.each([
     'iPhone',
   ],
   ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Linux x86_64'],
-  ['a program', 'curl/8.0', 'Linux x86_64'],
-])('%s has no client hints', (_name, userAgent, platform) => {
+  ['a command-line program', 'curl/8.0', 'Linux x86_64'],
+])('the user agent of %s has no client hints', (_name, userAgent, platform) => {
   expect(describeUserAgent(userAgent)).toEqual({ platform, userAgentMetadata: undefined });
 });

@@ -43,12 +43,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true }));
 
-describe('the tests that a change can break', () => {
+describe('affectedTests', () => {
   test.each<[changed: string, affected: readonly string[]]>([
     ['test/unit/policy.test.ts', ['test/unit/policy.test.ts']],
-    // The renderer, which the fleet starts as a process, imports it by a relative path.
+    // The fleet starts the renderer, which imports the file by a relative path, as a process.
     ['services/shared/policy.ts', ['test/unit/policy.test.ts', 'test/e2e/pages.test.ts']],
-    // Through an import of a type, and an import that runs later.
+    // The file is imported as a type, and by a dynamic import.
     ['services/shared/regions.ts', ['test/unit/lazy.test.ts', 'test/e2e/pages.test.ts']],
     ['services/controller/lazy.ts', ['test/unit/lazy.test.ts']],
     ['charts/webcapture/values.yaml', ['test/integration/chart.test.ts']],
@@ -57,12 +57,12 @@ describe('the tests that a change can break', () => {
     ['LICENSE', []],
     ['vitest.config.ts', tests],
     ['package-lock.json', tests],
-  ])('%s', async (changed, affected) => {
+  ])('finds the tests that a change of %s can break', async (changed, affected) => {
     expect((await affectedTests(root, tests, [changed])).toSorted()).toEqual(affected.toSorted());
   });
 });
 
-test('knows what differs from a commit, untracked files included', async () => {
+test('changedFiles lists the differences to a commit, with untracked files', async () => {
   expect(await changedFiles(root)).toEqual([]);
   await writeFile(join(root, 'docs/api.md'), 'changed');
   await writeFile(join(root, 'docs/new.md'), '');

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
 import { testFiles, tiersOf } from '../../runner/tiers.ts';
 
-// In two parts: vitest reads the tag wherever it is in a file.
+// Split in two, because vitest reads the tag anywhere in a file.
 const moduleTag = `@module${'-tag'} long`;
 
 test.each([
@@ -13,11 +13,11 @@ test.each([
   ["const pages = [{ name: 'a page', isLong: true }];", ['fast', 'long']],
   ["testCorpus([{ name: 'a page', options: { isFullPage: true } }]);", ['fast', 'long']],
   ["test('takes as long as it must', () => {});", ['fast']],
-])('reads the tiers of a file from its source: %j', (source, tiers) => {
+])('tiersOf reads the tiers of a test file from its source: %j', (source, tiers) => {
   expect(tiersOf(source)).toEqual(tiers);
 });
 
-test('finds the test files of every project', async () => {
+test('testFiles finds the test files of every project', async () => {
   const files = await testFiles(resolve(import.meta.dirname, '../../..'));
   expect(files.get('test/unit/runner/tiers.test.ts')).toEqual(['fast', 'long']);
   const projects = [...files.keys()].map((path) => path.split('/')[1] ?? '');
@@ -31,7 +31,7 @@ test('finds the test files of every project', async () => {
     'kube',
     'unit',
   ]);
-  // What needs a tool that takes minutes to build.
+  // These projects need tools that take minutes to build.
   for (const [path, tiers] of files) {
     if (/^test\/(chaos|contract|fuzz|kube)\//.test(path)) expect(tiers, path).toEqual(['long']);
   }

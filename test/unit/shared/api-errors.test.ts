@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { DeadlineError } from '@webcapture/shared/runtime/deadline.ts';
 import { isStreamFull, isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 
-const api = (err_code: number, code: number, description = 'as the server has it') =>
+const api = (err_code: number, code: number, description = 'a description') =>
   new JetStreamApiError({ err_code, code, description });
 
-/** Codes, statuses and words of nats-server 2.15 (server/errors.json). */
+/** Codes, statuses and descriptions of nats-server 2.15 (server/errors.json). */
 test.each([
   ['resource limits exceeded for account', api(10002, 400), true],
   ['no suitable peers', api(10005, 400), true],
@@ -29,7 +29,7 @@ test.each([
   ['atomic publish batch is incomplete', api(10176, 400), true],
   ['member change in progress', api(10202, 400), true],
   ['too many atomic batches', api(10210, 429), true],
-  ['a stream that is being closed', api(10077, 503, 'store is closed'), true],
+  ['a stream that closes', api(10077, 503, 'store is closed'), true],
   ['stream not found', api(10059, 404), true],
   ['consumer not found', api(10014, 404), true],
   ['a timeout', new TimeoutError(), true],
@@ -40,7 +40,7 @@ test.each([
   ['a direct get without a store', new JetStreamStatusError('unavailable', 503), true],
   ['a full stream', api(10077, 503, 'maximum bytes exceeded'), false],
   ['a message too large to store', api(10077, 503, 'message too large'), false],
-  ['a subject that holds all it may', api(10077, 503, 'maximum messages per subject exceeded'), false],
+  ['a subject with its maximum of messages', api(10077, 503, 'maximum messages per subject exceeded'), false],
   ['clustering required', api(10010, 503), false],
   ['not supported in clustered mode', api(10036, 503), false],
   ['wrong last sequence', api(10071, 400), false],
@@ -52,12 +52,12 @@ test.each([
   ['atomic publish is disabled', api(10174, 400), false],
   ['message not found by a direct get', new JetStreamStatusError('Message Not Found', 404), false],
   ['no permission', new PermissionViolationError('no', 'publish', 'x'), false],
-  ['a defect of our own', new TypeError('x'), false],
-])('%s is worth another attempt: %#', (_, error, transient) => {
+  ['a bug in this code', new TypeError('x'), false],
+])('isTransient for %s: %#', (_, error, transient) => {
   expect(isTransient(error)).toBe(transient);
 });
 
-test('a full stream is told from one that is just being closed, and from a conflict', () => {
+test('isStreamFull and isWriteConflict distinguish a full stream from a closing one and from a conflict', () => {
   expect(isStreamFull(api(10077, 503, 'maximum bytes exceeded'))).toBe(true);
   expect(isStreamFull(api(10077, 503, 'store is closed'))).toBe(false);
   expect([isWriteConflict(api(10071, 400)), isWriteConflict(api(10164, 400))]).toEqual([true, true]);

@@ -16,13 +16,18 @@ describe('the limit that a capture exceeds', () => {
   test.each<[string, Partial<StoredBytes>, AddedBytes, string | undefined]>([
     ['queued HTML up to the limit', { queuedBytes: 60 }, { queuedBytes: 40 }, undefined],
     ['queued HTML beyond the limit', { queuedBytes: 60 }, { queuedBytes: 41 }, 'maxQueuedBytes'],
-    ['no HTML where there is too much of it', { queuedBytes: 160 }, { storedBytes: 1 }, undefined],
+    ['no HTML, although queued HTML is over the limit', { queuedBytes: 160 }, { storedBytes: 1 }, undefined],
     ['a file up to the limit', { storedBytes: 990 }, { storedBytes: 10 }, undefined],
     ['a file beyond the limit', { storedBytes: 990 }, { storedBytes: 11 }, 'maxStoredBytes'],
-    ['a persisted file where too many expire', { storedBytes: 2000 }, { persistedBytes: 10 }, undefined],
+    [
+      'a persisted file, although expiring files are over the limit',
+      { storedBytes: 2000 },
+      { persistedBytes: 10 },
+      undefined,
+    ],
     ['a persisted file beyond the limit', { persistedBytes: 495 }, { persistedBytes: 6 }, 'maxPersistedBytes'],
     [
-      'a persisted file and the HTML of others',
+      'a persisted file, with the HTML of other captures',
       { persistedBytes: 95, keptHtmlBytes: 400 },
       { persistedBytes: 6 },
       'maxPersistedBytes',
@@ -34,13 +39,13 @@ describe('the limit that a capture exceeds', () => {
       'maxPersistedBytes',
     ],
     ['a refresh with a smaller file', { storedBytes: 2000 }, { storedBytes: -5 }, undefined],
-  ])('%s', (_what, before, added, name) => {
+  ])('is found for %s', (_what, before, added, name) => {
     expect(exceededLimit(used(before), added, limits)?.name).toBe(name);
   });
 
   const all = { queuedBytes: 100, storedBytes: 800, persistedBytes: 200, keptHtmlBytes: 99 };
 
-  test('is the share of the store for everything together', () => {
+  test('is the share of the embedded store for files and HTML together', () => {
     expect(exceededLimit(all, { storedBytes: 1 }, { ...limits, embedded })).toBeNull();
     expect(exceededLimit(all, { storedBytes: 2 }, { ...limits, embedded })).toEqual({
       name: 'maxEmbeddedBytes',
@@ -52,7 +57,7 @@ describe('the limit that a capture exceeds', () => {
     expect(exceededLimit(all, { storedBytes: 42, queuedBytes: -41 }, { ...limits, embedded })).toBeNull();
   });
 
-  test('is the share of the store for HTML alone where files lie in a bucket', () => {
+  test('is the share of the embedded store for HTML only, if files are in a bucket', () => {
     const bucket = { maxEmbeddedBytes: 150, holdsFiles: false };
     expect([embeddedBytes(all, bucket), embeddedBytes(all, embedded)]).toEqual([199, 1199]);
     expect(exceededLimit(all, { storedBytes: 2 }, { ...limits, embedded: bucket })).toBeNull();
@@ -61,15 +66,15 @@ describe('the limit that a capture exceeds', () => {
   });
 });
 
-describe('the message', () => {
-  test('names the limit, the bytes that are used, and what to do', () => {
+describe('the message of an exceeded limit', () => {
+  test('names the limit, the used bytes, and what to do', () => {
     const exceeded = exceededLimit(used({ queuedBytes: 90 }), { queuedBytes: 20 }, limits);
     expect(exceeded && byteLimitMessage(exceeded)).toBe(
       'The account uses 90 of 100 bytes of HTML of background captures that have not ended (maxQueuedBytes). This capture adds 20 bytes. Wait until queued captures have ended, delete some, or ask the operator for a higher limit.',
     );
   });
 
-  test('gives no size for a file that is not rendered yet', () => {
+  test('has no size for a file that is not yet rendered', () => {
     const added = { storedBytes: 1, isFileUnknown: true };
     const exceeded = exceededLimit(used({ storedBytes: 1000 }), added, limits);
     expect(exceeded && byteLimitMessage(exceeded)).toBe(

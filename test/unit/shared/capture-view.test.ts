@@ -22,7 +22,7 @@ const completed: CaptureRecord = {
   outcome: newOutcome({ region: 'eu-west', width: 10, height: 20, capturedAt: acceptedAt + 1432 }),
 };
 
-/** What is told of every capture that has no file. */
+/** The fields of every capture without a file. */
 const withoutFile = {
   uuid: open.uuid,
   fromCache: false,
@@ -31,13 +31,13 @@ const withoutFile = {
   metadata: { url: open.url, format: 'png', viewport: open.options.viewport, fullPage: false },
 };
 
-test('the metadata of a pdf has the number of its pages, that of an image has none', () => {
+test('the metadata of a PDF has the number of pages, and that of an image does not', () => {
   const outcome = newOutcome({ pages: 12 });
   expect(resultView({ ...completed, outcome }, options).metadata.pages).toBe(12);
   expect(resultView(completed, options).metadata).not.toHaveProperty('pages');
 });
 
-test('a completed capture tells of its file, and where it was rendered', () => {
+test('a completed capture has its file, its size and the region that rendered it', () => {
   expect(captureView(completed, options)).toMatchObject({
     status: 'completed',
     fileUrl: 'https://cdn.test/name.png',
@@ -59,11 +59,11 @@ test('a completed capture tells of its file, and where it was rendered', () => {
 test.each([
   [59_999, 'completed'],
   [60_000, 'expired'],
-])('%d ms later it is %s', (later, status) => {
+])('a completed capture of %d ms ago is %s', (later, status) => {
   expect(captureView(completed, { ...options, now: acceptedAt + later }).status).toBe(status);
 });
 
-test.each(['queued', 'rendering'] as const)('a %s capture tells where its file will be', (status) => {
+test.each(['queued', 'rendering'] as const)('a %s capture has the address of its future file', (status) => {
   expect(captureView({ ...open, status }, options)).toEqual({
     ...withoutFile,
     status,
@@ -72,7 +72,7 @@ test.each(['queued', 'rendering'] as const)('a %s capture tells where its file w
   });
 });
 
-test('a failed capture tells why, and costs nothing', () => {
+test('a failed capture has its error and costs no tokens', () => {
   const failure = { code: 'PAGE_TOO_LARGE', message: 'Too tall.', cause: 'page' } as const;
   const view = captureView({ ...open, status: 'failed', failure, endedAt: acceptedAt + 10 }, options);
   expect(view).toMatchObject({ status: 'failed', tokenCost: 0, processingTimeMs: 10, error: failure });
@@ -92,24 +92,24 @@ test('a failure that version 0.1 recorded has the cause of its code', () => {
   }
 });
 
-test('clocks that differ make no negative time, and no account is shown', () => {
+test('a clock difference never results in a negative time, and the account is not shown', () => {
   const view = captureView({ ...completed, endedAt: acceptedAt - 100 }, options);
   expect(view).toMatchObject({ processingTimeMs: 0 });
   expect(JSON.stringify(view)).not.toContain('secret-account');
 });
 
-test('what answers another request costs nothing, and took as long as that request', () => {
+test('a capture from the cache costs no tokens, and has the processing time of the request', () => {
   const answered = resultView(completed, { ...options, fromCacheMs: 3 });
   expect(answered).toMatchObject({ fromCache: true, tokenCost: 0, processingTimeMs: 3 });
   expect(resultView(completed, options)).toMatchObject({ fromCache: false, tokenCost: 2, processingTimeMs: 1500 });
   expect(() => resultView(open, options)).toThrow(open.uuid);
 });
 
-test.each(['expired', 'deleted'] as const)('one that is %s still tells of the file that it had', (status) => {
+test.each(['expired', 'deleted'] as const)('a capture that is %s still has the size of its file', (status) => {
   expect(captureView({ ...completed, status }, options)).toMatchObject({ status, fileSizeBytes: 7 });
 });
 
-test('one that was deleted before it had a file tells that it is gone, and costs nothing', () => {
+test('a capture that was deleted before it had a file costs no tokens', () => {
   expect(captureView({ ...open, status: 'deleted' }, options)).toEqual({
     ...withoutFile,
     status: 'deleted',
@@ -117,7 +117,7 @@ test('one that was deleted before it had a file tells that it is gone, and costs
   });
 });
 
-test('only what has completed can expire', () => {
+test('only a completed capture can expire', () => {
   const late = open.expiresAt + 1;
   const shown = (['queued', 'rendering', 'failed', 'completed', 'deleted'] as const).map((status) =>
     statusOf({ ...open, status }, late),
@@ -125,17 +125,17 @@ test('only what has completed can expire', () => {
   expect(shown).toEqual(['queued', 'rendering', 'failed', 'expired', 'deleted']);
 });
 
-test('of secrets their names are told', () => {
+test('the metadata has the names of secrets, but not their values', () => {
   const secrets = { headers: ['X-Team'], auth: true } as const;
   const record = { ...completed, options: { ...completed.options, secrets } };
-  const told = { headers: ['X-Team'], cookies: [], auth: true, css: false, script: false };
+  const shownSecrets = { headers: ['X-Team'], cookies: [], auth: true, css: false, script: false };
   for (const view of [captureView(record, options), captureView({ ...record, status: 'queued' }, options)]) {
-    expect(view.metadata).toMatchObject({ secrets: told });
+    expect(view.metadata).toMatchObject({ secrets: shownSecrets });
   }
   expect(captureView(completed, options).metadata).not.toHaveProperty('secrets');
 });
 
-describe('refreshes', () => {
+describe('the refresh of a capture', () => {
   const refresh = {
     revision: 3,
     state: 'failed',
@@ -149,14 +149,14 @@ describe('refreshes', () => {
   } as const;
   const shown = (changes: Partial<CaptureRecord>) => captureView({ ...completed, ...changes }, options);
 
-  test('are told where there can be any', () => {
+  test('is shown only for a capture that is kept', () => {
     expect(shown({})).not.toHaveProperty('refresh');
     expect(shown({ persistence: { refreshIntervalMs: 0 } })).toMatchObject({
       refresh: { state: 'idle', error: null, acceptedAt: null, endedAt: null, nextAt: null, tokensCharged: 0 },
     });
   });
 
-  test('are told by the last one, and what all of them cost', () => {
+  test('shows the last refresh, and the tokens of all refreshes', () => {
     const refreshCharges = { '202508': { tokens: 4, captures: 2 }, '202509': { tokens: 2, captures: 1 } };
     expect(shown({ refresh, refreshCharges, nextRefreshAt: acceptedAt + 2000 })).toMatchObject({
       refresh: {
@@ -171,7 +171,7 @@ describe('refreshes', () => {
   });
 });
 
-test('the webhook is told of with the event that is delivered, in every state', () => {
+test('the webhook is shown in every state, with the event of its last delivery', () => {
   const webhook = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
   const none = { event: null, lastStatus: null, lastError: null, nextAttemptAt: null };
   for (const status of ['queued', 'failed', 'completed'] as const) {

@@ -5,7 +5,7 @@ import { controllerVariables, readControllerConfig } from '../../../services/con
 import { frontVariables, readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig, rendererVariables } from '../../../services/renderer/config.ts';
 
-test('docs/configuration.md is made of the code as it is (npm run docs)', async () => {
+test('docs/configuration.md is up to date (npm run docs)', async () => {
   const configuration = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
   expect(configuration === configurationPage()).toBe(true);
 });
@@ -14,8 +14,8 @@ test.each([
   ['front', readFrontConfig, frontVariables],
   ['renderer', readRendererConfig, rendererVariables],
   ['controller', readControllerConfig, controllerVariables],
-] as const)('the variables of the %s are those that it reads, and no others', (_, readConfig, listed) => {
-  // With these every variable is looked at, those of Kubernetes too.
+] as const)('the documented variables of the %s are exactly those that it reads', (_, readConfig, listed) => {
+  // With these values every variable is read, also those of Kubernetes.
   const set = { WEBCAPTURE_KUBERNETES: 'on', WEBCAPTURE_RELEASE: 'prod', KUBECONFIG: '/kubeconfig' };
   const read = new Set<string>();
   readConfig(

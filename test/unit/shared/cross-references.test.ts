@@ -15,11 +15,11 @@ const streamOf = (numbers: Iterable<number>) => {
   return (stream as unknown as typeof library).entries.map(({ ref }) => ref.objectNumber);
 };
 
-test('entries are in the order of their numbers, however they are added', () => {
+test('the entries of a cross-reference stream are sorted by number', () => {
   expect(streamOf([1, 2, 5, 3, 9, 9, 4])).toEqual([0, 1, 2, 3, 4, 5, 9, 9]);
 });
 
-test('40,000 entries in order take no search for each', () => {
+test('40,000 entries in ascending order are added within 2 s', () => {
   const startedAt = performance.now();
   expect(streamOf(Array(40_000).keys())).toHaveLength(40_001);
   expect(performance.now() - startedAt).toBeLessThan(2000);

@@ -27,7 +27,7 @@ const problems = [
   '1,200 images had not loaded yet.',
 ];
 
-test('a report in sentences: problems first, and what the page says as a quote', () => {
+test('describeReport returns sentences, the problems first, and quotes the page', () => {
   const findings = describeReport(report);
   expect(findings.map(({ text }) => text)).toEqual([...problems, '1 image loaded.', '1 request blocked.', 'Title:']);
   expect(findings.filter(({ quote }) => quote !== undefined).map(({ quote }) => quote)).toEqual([
@@ -36,14 +36,14 @@ test('a report in sentences: problems first, and what the page says as a quote',
   ]);
 });
 
-test('each wait that the schema knows has a sentence of its own, and one of a later version a general one', () => {
+test('every wait in the schema has a specific sentence, and an unknown wait a general one', () => {
   const { enum: waits } = reportSchema.properties.softTimeouts.items as unknown as { readonly enum: readonly string[] };
   const sentences = [...waits, 'later'].map((wait) => describeReport({ ...report, softTimeouts: [wait] })[3]?.text);
   expect(new Set(sentences).size).toBe(waits.length + 1);
   expect(sentences.filter((text) => text?.startsWith('A wait timed out'))).toEqual(['A wait timed out: later.']);
 });
 
-test('the command line names flags', () => {
+test('the remarks of the command line name flags', () => {
   expect(remarks(report)).toEqual(
     problems.map((text) =>
       text
@@ -54,7 +54,7 @@ test('the command line names flags', () => {
   );
 });
 
-test('for an agent, what the page says is quoted', () => {
+test('the text for agents quotes what the page reports', () => {
   const quoted = problems.map((text) => text.replace('failed:', 'failed: "x is not defined"')).join(' ');
   expect(captureText({ ...result, report })).toContain(`\nproblems: ${quoted}`);
   expect(captureText(result)).not.toContain('problems');

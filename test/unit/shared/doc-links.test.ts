@@ -13,7 +13,7 @@ const pages = [
   ...globSync('docs/**/*.md', { cwd: root }),
 ];
 
-test('links between the docs lead somewhere', async () => {
+test('every link between the docs has a target', async () => {
   expect(pages.length).toBeGreaterThan(30);
   const texts = new Map(
     await Promise.all(
@@ -41,11 +41,11 @@ test('links between the docs lead somewhere', async () => {
 test.each([
   ['docs/security.md', 30],
   ['CONTRIBUTING.md', 5],
-])('%s names more than %i paths of tests', async (page, count) => {
+])('%s mentions more than %i paths of tests', async (page, count) => {
   expect((await testsNamedBy(page)).length).toBeGreaterThan(count);
 });
 
-test('the tests that the docs name are there', async () => {
+test('the tests that the docs mention exist', async () => {
   const named = (await Promise.all(pages.map(testsNamedBy))).flat();
   expect(named.filter((path) => !existsSync(new URL(path, root)))).toEqual([]);
 });
@@ -57,7 +57,7 @@ async function testsNamedBy(page: string): Promise<string[]> {
 
 const withoutCode = (markdown: string) => markdown.replaceAll(/^ *```.*?^ *```/gms, '');
 
-/** The anchors of the headings of a page, as GitHub makes them. */
+/** The anchors of the headings of a page, as GitHub generates them. */
 function anchorsOf(markdown: string): ReadonlySet<string> {
   const headings = withoutCode(markdown).matchAll(/^#+ (.*)$/gm);
   return new Set(

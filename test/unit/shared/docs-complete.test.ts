@@ -27,23 +27,23 @@ const inOrder = (names: readonly (string | undefined)[]) => names.toSorted((a = 
 describe('the error table of the API guide', () => {
   const rows = tableUnder('Errors');
 
-  test('has every code once, and no other', () => {
+  test('contains every code exactly once', () => {
     expect(inOrder(rows.flatMap(([, codes]) => namesIn(codes)))).toEqual(inOrder(errorCodes));
   });
 
-  test.each(errorCodes)('%s stands beside its status and its causes', (code) => {
+  test.each(errorCodes)('has the status and the causes of %s', (code) => {
     const row = rows.find(([, codes]) => namesIn(codes).includes(code));
     expect(row?.[0]).toBe(String(errorTable[code].status));
     expect(namesIn(row?.[3])).toEqual(causesOf(code));
   });
 });
 
-test('the API guide tells of every option of the request', () => {
+test('the API guide documents every option of the request', () => {
   const documented = tableUnder('Options of `POST /capture`').map(([field]) => namesIn(field)[0]);
   expect(inOrder(documented)).toEqual(inOrder(Object.keys(captureRequestSchema.properties)));
 });
 
-test('docs/configuration.md tells of every variable that the code reads, docs/cli.md of those of the command line', async () => {
+test('docs/configuration.md and docs/cli.md document every variable that the code reads', async () => {
   const commandLine = await readFile('docs/cli.md', 'utf8');
   const folders = ['services', 'deploy'];
   const sources = await Promise.all(folders.map((folder) => filesUnder(folder)));

@@ -9,7 +9,7 @@ function read(environment: Record<string, string>) {
   return env.finish(() => config);
 }
 
-test('has defaults for everything, and is frozen', () => {
+test('the common configuration has a default for every variable, and is frozen', () => {
   const config = read({ WEBCAPTURE_POD: 'front-1' });
   expect(config).toMatchObject({
     nats: { url: 'nats://127.0.0.1:4222' },
@@ -22,7 +22,7 @@ test('has defaults for everything, and is frozen', () => {
   expect(Object.isFrozen(config)).toBe(true);
 });
 
-test('names every variable that is wrong, and its rule, at once', () => {
+test('a ConfigError names all invalid variables and their rules', () => {
   const wrong = () =>
     read({
       WEBCAPTURE_OPS_PORT: '70000',
@@ -37,7 +37,7 @@ test('names every variable that is wrong, and its rule, at once', () => {
   expect(wrong).toThrow(/WEBCAPTURE_POD must be/);
 });
 
-test('regions: a list with the least number of renderers of each', () => {
+test('WEBCAPTURE_REGIONS is a list of regions with their minimum of renderers', () => {
   expect(parseRegions('us-east:2, eu-west:0,asia-east')).toEqual([
     { region: 'us-east', minRenderers: 2 },
     { region: 'eu-west', minRenderers: 0 },
@@ -54,17 +54,17 @@ test.each([
   'us-east:10000',
   'us-east:1:2',
   'us-east:1,,eu-west:1',
-])('regions: refuses "%s"', (value) => {
+])('WEBCAPTURE_REGIONS cannot be "%s"', (value) => {
   expect(() => parseRegions(value)).toThrow(/must be a list like us-east:1,eu-west:1/);
 });
 
-test('regions: the rule names them all, and what breaks it', () => {
+test('the message about WEBCAPTURE_REGIONS lists all regions and the invalid entry', () => {
   expect(() => parseRegions('us-east:1, mars:1 ')).toThrow(
     'must be a list like us-east:1,eu-west:1 of the regions us-east, us-west, eu-west, eu-central, asia-east, asia-southeast; "mars:1" is not one',
   );
 });
 
-test('problems are told a line each, under a name of their own', () => {
+test('a ConfigError has one line for each problem', () => {
   const error = new ConfigError(['A must be set', 'B must be 1']);
   expect([error.name, error.message]).toEqual(['ConfigError', 'A must be set\nB must be 1']);
   const env = new EnvReader({ EMPTY: '' });
@@ -72,6 +72,6 @@ test('problems are told a line each, under a name of their own', () => {
   expect(() => env.finish(() => ({}))).toThrow('EMPTY must be set: a text');
 });
 
-test('regions: refuses one that is named twice', () => {
+test('WEBCAPTURE_REGIONS cannot contain a region twice', () => {
   expect(() => parseRegions('us-east:1,us-east:2')).toThrow(/us-east twice/);
 });

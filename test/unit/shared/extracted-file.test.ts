@@ -6,7 +6,7 @@ import { packExtracted } from '@webcapture/shared/files/extracted-file.ts';
 import { readExtracted } from '@webcapture/shared/files/read-extracted.ts';
 import { FileReplacedError, type FileStore, type StoredFile } from '@webcapture/shared/files/file-store.ts';
 
-/** A store whose file is replaced under so many readings. */
+/** A store whose file is replaced during this number of reads. */
 const replacedOften = (times: number): Pick<FileStore, 'stat' | 'read'> => {
   let left = times;
   return {
@@ -19,12 +19,12 @@ const replacedOften = (times: number): Pick<FileStore, 'stat' | 'read'> => {
   };
 };
 
-test('what is replaced while it is being read is read again', async () => {
+test('readExtracted reads a file again that is replaced during the read, at most twice', async () => {
   expect(await readExtracted(replacedOften(2), 'a.png', {})).toEqual({ text: 'of the newer one' });
   await expect(readExtracted(replacedOften(3), 'a.png', {})).rejects.toBeInstanceOf(FileReplacedError);
 });
 
-test('a part that is too large is refused by its name', async () => {
+test('readExtracted refuses a part that is too large, with its name', async () => {
   const stored = (text: string): Pick<FileStore, 'stat' | 'read'> => ({
     stat: async () => ({ size: 100 }) as StoredFile,
     async *read() {

@@ -36,8 +36,8 @@ test('every error code has the causes that the API guide lists', () => {
   expect(Object.fromEntries(errorCodes.map((code) => [code, causesOf(code)]))).toEqual(causes);
 });
 
-test.each(errorCodes)('%s of a record or a renderer has a cause that the code can have', (code) => {
-  // What is wrong or unknown does not hide a failure of the service.
+test.each(errorCodes)('causeOf returns a cause that %s can have', (code) => {
+  // An invalid or unknown cause does not hide a failure of the service.
   const unknown = causes[code].length === 1 ? causes[code][0] : 'service';
   for (const cause of failureCauses) {
     expect(causeOf(code, cause)).toBe((causes[code] as readonly string[]).includes(cause) ? cause : unknown);
@@ -45,14 +45,14 @@ test.each(errorCodes)('%s of a record or a renderer has a cause that the code ca
   for (const stated of [undefined, null, '', 'network', 7, ['client']]) expect(causeOf(code, stated)).toBe(unknown);
 });
 
-test('an error has the cause that it is given, else that of its code', () => {
+test('a ServiceError has the cause that it is given, or else that of its code', () => {
   expect(new ServiceError('NAVIGATION_FAILED').causedBy).toBe('page');
   expect(new ServiceError('CAPTURE_FAILED', 'It crashed.', { causedBy: 'page' }).causedBy).toBe('page');
   // @ts-expect-error The cause is missing.
   expect(() => new ServiceError('CAPTURE_FAILED', 'It failed.')).not.toThrow();
 });
 
-test('what is thrown by accident is the fault of the service', () => {
+test('an unexpected error is caused by the service', () => {
   expect(toServiceError(new TypeError('x is undefined'), 'CAPTURE_FAILED')).toMatchObject({
     code: 'CAPTURE_FAILED',
     causedBy: 'service',

@@ -14,7 +14,7 @@ const pending: WebhookDelivery = {
   occurredAt: 1234,
   attempts: 0,
 };
-const notice = {
+const delivery = {
   kind: 'webhook',
   ...capture,
   revision: 3,
@@ -36,7 +36,7 @@ const refresh: CaptureRefresh = {
   deadline: 3,
 };
 
-/** Tasks with the time that each was scheduled for, or `now`. */
+/** The tasks for a record, with the time of each, or `now`. */
 async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (readonly [Task, number | 'now'])[]> {
   const handed: [Task, number | 'now'][] = [];
   const followUps = new FollowUps(
@@ -57,7 +57,7 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
   ['rendering', { status: 'rendering' }, []],
   ['completed', { status: 'completed', outcome }, [[expiry, 9000]]],
   [
-    'completed, to be refreshed',
+    'completed, with a refresh',
     { status: 'completed', outcome, nextRefreshAt: 5000 },
     [
       [expiry, 9000],
@@ -65,48 +65,56 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
     ],
   ],
   [
-    'completed, to be told',
+    'completed, with a pending webhook',
     { status: 'completed', outcome, webhook: pending },
     [
       [expiry, 9000],
-      [notice, 'now'],
+      [delivery, 'now'],
     ],
   ],
   [
-    'completed, to be told again',
+    'completed, with a redelivery',
     { status: 'completed', outcome, webhook: { ...pending, redelivery: 2 } },
     [
       [expiry, 9000],
-      [{ ...notice, redelivery: 2 }, 'now'],
+      [{ ...delivery, redelivery: 2 }, 'now'],
     ],
   ],
-  ['completed, being told already', { status: 'completed', webhook: { ...pending, attempts: 1 } }, [[expiry, 9000]]],
-  ['completed, told', { status: 'completed', webhook: { ...pending, state: 'delivered' } }, [[expiry, 9000]]],
+  [
+    'completed, with a delivery in progress',
+    { status: 'completed', webhook: { ...pending, attempts: 1 } },
+    [[expiry, 9000]],
+  ],
+  [
+    'completed, with a delivered webhook',
+    { status: 'completed', webhook: { ...pending, state: 'delivered' } },
+    [[expiry, 9000]],
+  ],
   ['failed', { status: 'failed' }, [[expiry, 'now']]],
   [
-    'failed, to be told',
+    'failed, with a pending webhook',
     { status: 'failed', webhook: pending },
     [
       [expiry, 'now'],
-      [notice, 'now'],
+      [delivery, 'now'],
     ],
   ],
   [
-    'failed before it began, and leaves nothing',
+    'failed before it was queued',
     { status: 'failed', failure: { code: 'CAPTURE_FAILED', message: 'Gone.', cause: 'service', cancelled: true } },
     [],
   ],
-  // The entry of the capture is put off when the leader comes to it.
-  ['completed, and refreshed', { status: 'completed', outcome, refresh, nextRefreshAt: 5000 }, [[refreshTask, 5000]]],
+  // The leader postpones the expiry entry of the capture when the entry is due.
+  ['completed and refreshed', { status: 'completed', outcome, refresh, nextRefreshAt: 5000 }, [[refreshTask, 5000]]],
   ['expired', { status: 'expired', nextRefreshAt: 5000 }, []],
   ['deleted', { status: 'deleted', nextRefreshAt: 5000 }, [[expiry, 'now']]],
-  ['waiting for something to tell', { webhook: { url: pending.url, state: 'waiting', attempts: 0 } }, []],
-])('a capture that is %s', async (_name, changes, tasks) => {
+  ['queued, with a webhook', { webhook: { url: pending.url, state: 'waiting', attempts: 0 } }, []],
+])('the follow-up tasks of a capture that is %s', async (_name, changes, tasks) => {
   expect(await arrange(changes)).toEqual(tasks);
 });
 
-test('what cannot be handed over is told to the caller', async () => {
-  const away = async () => Promise.reject(new Error('away'));
-  const followUps = new FollowUps({ publish: away, schedule: away }, { add: away });
-  await expect(followUps.arrange(newRecord({ status: 'completed' }))).rejects.toThrow('away');
+test('arrange throws if a task cannot be published', async () => {
+  const unavailable = async () => Promise.reject(new Error('unavailable'));
+  const followUps = new FollowUps({ publish: unavailable, schedule: unavailable }, { add: unavailable });
+  await expect(followUps.arrange(newRecord({ status: 'completed' }))).rejects.toThrow('unavailable');
 });

@@ -14,7 +14,7 @@ const refresh: CaptureRefresh = {
   deadline: 3000,
 };
 
-test('the job of a capture has all that its record says', () => {
+test('the job of a capture has the fields of its record', () => {
   const record = newRecord({ lane: 'background', cache, isolation: 'browser' });
   const { uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, lifetimeMs, options, url } = record;
   expect(jobOf(record)).toEqual({
@@ -36,14 +36,14 @@ test('the job of a capture has all that its record says', () => {
   });
 });
 
-test('the job of an interactive capture carries the record that it will have', () => {
+test('the job of an interactive capture contains its draft record', () => {
   const record = newRecord({ cache });
   expect(jobOf(record).ticket.draft).toEqual(record);
   expect(jobOf(record)).not.toHaveProperty('reply');
   expect(jobOf({ ...record, lane: 'background' }).ticket).not.toHaveProperty('draft');
 });
 
-test('secrets go along as they are kept, or where they are not, in the clear', () => {
+test('the job contains sealed secrets as they are stored, and other secrets in the clear', () => {
   const secrets = { key: 'a', sealed: 'b' };
   expect(jobOf(newRecord({ secrets })).secrets).toEqual(secrets);
   expect(jobOf(newRecord({ secrets, refresh }), 2).secrets).toEqual(secrets);
@@ -53,8 +53,8 @@ test('secrets go along as they are kept, or where they are not, in the clear', (
   expect(JSON.stringify(job.ticket)).not.toContain('p {}');
 });
 
-test('made twice, also out of what was stored, it is the same, but for the object of a refresh', () => {
-  const record = newRecord({ html: 'a-parcel', refresh });
+test('a job is the same when it is made again from the stored record, except for the object of a refresh', () => {
+  const record = newRecord({ html: 'stored-page', refresh });
   const stored = JSON.parse(JSON.stringify(record)) as typeof record;
   expect(jobOf(stored)).toEqual(jobOf(record));
   const [once, twice] = [jobOf(stored, 2), jobOf(record, 2)];
@@ -62,7 +62,7 @@ test('made twice, also out of what was stored, it is the same, but for the objec
   expect(once).toEqual({ ...twice, file, ticket: { ...twice.ticket, object: file.object } });
 });
 
-test('the job of a refresh goes by its own region and times, in the background, into an object of its own', () => {
+test('the job of a refresh has its own region and times, is in the background, and has a new object', () => {
   const record = newRecord({ lane: 'interactive', status: 'completed', outcome: newOutcome(), refresh, cache });
   const { revision, region, acceptedAt, startBy, deadline } = refresh;
   const { uuid, account, options, lifetimeMs, expiresAt } = record;
@@ -75,19 +75,19 @@ test('the job of a refresh goes by its own region and times, in the background, 
   expect(job.reply).toEqual({ subject: `replies.${region}.any.${uuid}`, wants: 'start' });
 });
 
-test('the isolation of a refresh is that of its order, not that of the capture', () => {
+test('the isolation of a refresh is that of its order, not of the capture', () => {
   const [apart, shared] = [{ isolation: 'browser' }, {}] as const;
   expect(jobOf(newRecord({ ...apart, refresh: { ...refresh, ...shared } }), 2)).not.toHaveProperty('isolation');
   expect(jobOf(newRecord({ ...shared, refresh: { ...refresh, ...apart } }), 2)).toMatchObject(apart);
 });
 
-test('html that is kept is fetched by its name, for the capture and for a refresh', () => {
-  const record = newRecord({ url: 'about:blank', html: 'a-parcel', refresh });
-  const source = { kind: 'stored-html', fileName: 'a-parcel', region: 'us-east' };
+test('stored HTML is referred to by its file name, for the capture and for a refresh', () => {
+  const record = newRecord({ url: 'about:blank', html: 'stored-page', refresh });
+  const source = { kind: 'stored-html', fileName: 'stored-page', region: 'us-east' };
   expect([jobOf(record).source, jobOf(record, 2).source]).toEqual([source, source]);
 });
 
-test('html that is kept nowhere goes along, and so does where to answer', () => {
+test('HTML that is not stored is in the job, with the reply subject', () => {
   const reply = { subject: 'answer.here', wants: 'bytes' } as const;
   const delivery = { reply, source: { kind: 'html', html: '<p>' } } as const;
   expect(jobOf(newRecord({ url: 'about:blank' }), 0, delivery)).toMatchObject(delivery);
@@ -97,7 +97,7 @@ test.each([
   [undefined, 1],
   [refresh, 1],
   [refresh, 3],
-])('refresh %j has no revision %i', (latest, revision) => {
+])('jobOf throws for the refresh %j and the revision %i', (latest, revision) => {
   const record = newRecord(latest === undefined ? {} : { refresh: latest });
   expect(() => jobOf(record, revision)).toThrow(/no revision/);
 });

@@ -40,7 +40,7 @@ const refusals = (verdicts: readonly { refused: string | null }[]) => verdicts.m
 describe('rate limit', () => {
   const wide = { ...limits, maxInFlight: 1000, tokenQuota: 1000 };
 
-  test('lets the burst through, then one each interval', () => {
+  test('admits the burst, then one request per interval', () => {
     const first = admit(freshAdmissionState, wide, unused, requests(5), start);
     expect(refusals(first.verdicts)).toEqual([null, null, null, 'rate', 'rate']);
     expect(first.verdicts.map(({ remaining }) => remaining)).toEqual([2, 1, 0, 0, 0]);
@@ -52,13 +52,13 @@ describe('rate limit', () => {
     expect(refusals(inTime.verdicts)).toEqual([null, 'rate']);
   });
 
-  test('a quiet time brings back no more than the burst', () => {
+  test('refills at most the burst', () => {
     const { state } = admit(freshAdmissionState, wide, unused, requests(3), start);
     const later = admit(state, wide, unused, requests(4), start + 3_600_000);
     expect(refusals(later.verdicts)).toEqual([null, null, null, 'rate']);
   });
 
-  test('never lets more through than burst plus rate, whatever the pattern', () => {
+  test('admits at most the burst plus the rate within a minute', () => {
     let state: AdmissionState = freshAdmissionState;
     let admitted = 0;
     for (let now = start; now <= start + 60_000; now += 40) {
@@ -78,18 +78,18 @@ describe('quota', () => {
     [{ ...noBytes, tokens: 98, reserved: 1, queued: 1 }, 1, [null, 'quota', 'quota']],
     [{ ...noBytes, tokens: 97, reserved: 0, queued: 0 }, 2, [null, 'quota', 'quota']],
     [{ ...noBytes, tokens: 100, reserved: 0, queued: 0 }, 1, ['quota', 'quota', 'quota']],
-  ])('usage %o, captures of %i tokens', (usage, tokens, expected) => {
+  ])('with the usage %o and captures of %i tokens', (usage, tokens, expected) => {
     const { verdicts } = admit(freshAdmissionState, fast, usage, requests(3, { tokens }), start);
     expect(refusals(verdicts)).toEqual(expected);
   });
 
-  test('a small capture still fits where a large one did not', () => {
+  test('admits a small capture after a large one was refused', () => {
     const usage = { ...noBytes, tokens: 99, reserved: 0, queued: 0 };
     const { verdicts } = admit(freshAdmissionState, fast, usage, [request({ tokens: 2 }), request()], start);
     expect(refusals(verdicts)).toEqual(['quota', null]);
   });
 
-  test('what is in flight counts until it is released or lapses', () => {
+  test('counts a capture in flight until it is released or expires', () => {
     const usage = { ...noBytes, tokens: 99, reserved: 0, queued: 0 };
     const first = request({ until: start + 5000 });
     const { state } = admit(freshAdmissionState, fast, usage, [first], start);
@@ -99,11 +99,11 @@ describe('quota', () => {
   });
 });
 
-describe('bytes', () => {
+describe('byte limits', () => {
   const fast = { ...limits, burst: 1000, maxInFlight: 1000, maxQueued: 1000, maxQueuedBytes: 100, maxStoredBytes: 50 };
   const html = (queuedBytes: number) => request({ priority: 'background', adds: { queuedBytes } });
 
-  test('of queued HTML count from the admission on, until they are released', () => {
+  test('count the queued HTML from the admission until the release', () => {
     const usage = { ...unused, queuedBytes: 30 };
     const first = html(60);
     const { state, verdicts } = admit(freshAdmissionState, fast, usage, [first, html(11), html(10)], start);
@@ -113,13 +113,13 @@ describe('bytes', () => {
     expect(refusals(admit(released, fast, usage, [html(60)], start + 1).verdicts)).toEqual([null]);
   });
 
-  test('that another front has reserved count too', () => {
+  test('count the bytes that another front has reserved', () => {
     const fronts = { other: [0, 1, 1, start + 10_000, 1, 95] as const };
     const { verdicts } = admit({ ...freshAdmissionState, fronts }, fast, unused, [html(6), html(5)], start);
     expect(refusals(verdicts)).toEqual(['bytes', null]);
   });
 
-  test('of files are refused after the quota, and not for a refresh', () => {
+  test('are checked after the quota, and not for a refresh', () => {
     const usage = { ...unused, storedBytes: 50 };
     const adds = { storedBytes: 1, isFileUnknown: true };
     const { verdicts } = admit(freshAdmissionState, fast, usage, [request({ adds }), request()], start);
@@ -130,10 +130,10 @@ describe('bytes', () => {
 
   test.each([
     ['far from the limit', 400, 10, false],
-    ['beyond half of it', 500, 10, true],
+    ['more than half of the limit', 500, 10, true],
     ['of a small limit', 0, 10, true],
     ['with no HTML', 999, 0, false],
-  ])('are read exactly near the limit: %s', (what, queuedMiB, addedMiB, isNear) => {
+  ])('need an exact usage near the limit: %s', (what, queuedMiB, addedMiB, isNear) => {
     const mebibyte = 2 ** 20;
     const roomy = { ...fast, tokenQuota: 1e9, maxQueuedBytes: (what === 'of a small limit' ? 60 : 1000) * mebibyte };
     const usage = { ...unused, queuedBytes: queuedMiB * mebibyte };
@@ -142,21 +142,21 @@ describe('bytes', () => {
   });
 });
 
-describe('caps', () => {
+describe('capture limits', () => {
   const fast = { ...limits, burst: 1000, tokenQuota: 1000 };
 
-  test('interactive captures in flight', () => {
+  test('limit the interactive captures in flight', () => {
     const { verdicts } = admit(freshAdmissionState, fast, unused, requests(7), start);
     expect(refusals(verdicts)).toEqual([null, null, null, null, null, 'in-flight', 'in-flight']);
   });
 
-  test('background captures that have not ended, by the books and on their way there', () => {
+  test('limit the background captures that have not ended, by the ledger and by reservations', () => {
     const usage = { ...noBytes, tokens: 0, reserved: 2, queued: 2 };
     const { verdicts } = admit(freshAdmissionState, fast, usage, requests(4, { priority: 'background' }), start);
     expect(refusals(verdicts)).toEqual([null, null, 'queued', 'queued']);
   });
 
-  test('the lanes do not count against each other', () => {
+  test('count each priority separately', () => {
     const many = [...requests(5), ...requests(4, { priority: 'background' })];
     const { verdicts } = admit(freshAdmissionState, fast, unused, many, start);
     expect(refusals(verdicts)).toEqual(Array(9).fill(null));
@@ -164,16 +164,16 @@ describe('caps', () => {
 });
 
 test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
-  ['far from everything', {}, 'background', false],
+  ['far from every limit', {}, 'background', false],
   ['near the quota', { tokens: 9990 }, 'interactive', true],
-  ['near the quota by what is set aside', { reserved: 9990 }, 'background', true],
-  ['near the cap on what waits', { queued: 990 }, 'background', true],
-  ['near the cap on what waits, which an interactive capture does not need', { queued: 990 }, 'interactive', false],
-  ['just far enough from that cap', { queued: 879 }, 'background', false],
-  ['just near it', { queued: 880 }, 'background', true],
-  ['just far enough from the quota', { tokens: 9000, reserved: 739 }, 'interactive', false],
-  ['just near the quota', { tokens: 9000, reserved: 740 }, 'interactive', true],
-])('%s', (_name, usage, priority, near) => {
+  ['near the quota, including reserved tokens', { reserved: 9990 }, 'background', true],
+  ['near the limit of queued captures', { queued: 990 }, 'background', true],
+  ['near the limit of queued captures, for an interactive capture', { queued: 990 }, 'interactive', false],
+  ['just below the margin of queued captures', { queued: 879 }, 'background', false],
+  ['just within the margin of queued captures', { queued: 880 }, 'background', true],
+  ['just below the margin of the quota', { tokens: 9000, reserved: 739 }, 'interactive', false],
+  ['just within the margin of the quota', { tokens: 9000, reserved: 740 }, 'interactive', true],
+])('isNearLimit: %s', (_name, usage, priority, near) => {
   const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
   const request = { id: 'x', tokens: 1, priority, until: 1 };
   const sum = { ...noBytes, tokens: 0, reserved: 0, queued: 0, ...usage };
@@ -185,7 +185,7 @@ describe('reservations', () => {
   const front = (interactive: number, background: number, tokens: number, expires: number) =>
     [interactive, background, tokens, expires, 1] as const;
 
-  test('that a front only counts are held against all limits, until they lapse', () => {
+  test('that are only counts apply to all limits until they expire', () => {
     const state = { ...freshAdmissionState, fronts: { a: front(4, 3, 7, start + 5000), b: front(9, 9, 9, start) } };
     const many = [...requests(2), ...requests(2, { priority: 'background' })];
     const refusedAt = (now: number) => refusals(admit(state, fast, unused, many, now).verdicts);
@@ -196,7 +196,7 @@ describe('reservations', () => {
     expect(refusals(admit(state, counted, unused, requests(2), start).verdicts)).toEqual([null, 'quota']);
   });
 
-  test('are kept by name with what they cost, and the state forgets those that have lapsed', () => {
+  test('have an id and a cost, and are removed from the state when they expire', () => {
     const kept = request({ tokens: 3 });
     const gone = request({ until: start + 1000 });
     const { state } = admit(freshAdmissionState, fast, unused, [kept, gone], start);
@@ -209,7 +209,7 @@ describe('reservations', () => {
     expect(inFlightOf(state, start + 1000)).toBe(1);
   });
 
-  test('are made once, however often the request comes again', () => {
+  test('are made once for repeated requests with one id', () => {
     const one = request();
     const { state } = admit(freshAdmissionState, { ...fast, burst: 1 }, unused, [one], start);
     const again = admit(state, { ...fast, burst: 1, maxInFlight: 1 }, unused, [one, request()], start);
@@ -227,7 +227,7 @@ describe('reservations', () => {
     expect(counted.state.holds).toEqual({});
   });
 
-  test('of what is no request of a client are not rated, and leave the rate alone', () => {
+  test('without a client request neither use up nor need the rate limit', () => {
     const strict = { ...fast, burst: 1 };
     const own = requests(3, { unrated: true });
     const { state, verdicts } = admit(freshAdmissionState, strict, unused, [...own, ...requests(2)], start);
@@ -236,14 +236,14 @@ describe('reservations', () => {
     expect(admit(freshAdmissionState, strict, unused, own, start).state.tat).toBe(0);
   });
 
-  test('of limits that were raised keep nobody waiting for what lies beyond the window', () => {
+  test('after a limit was changed wait at most for the window of the rate limit', () => {
     const ahead = { ...freshAdmissionState, tat: start + 3_600_000 };
     const { state, verdicts } = admit(ahead, { ...fast, burst: 2 }, unused, requests(1), start);
     expect(verdicts[0]).toMatchObject({ refused: 'rate', retryAfterMs: 1000, resetMs: 2000 });
     expect(state.tat).toBe(start + 2000);
   });
 
-  test('are near a cap from a quarter of the captures in flight on, and where the queue may fill up within a minute', () => {
+  test('are near a limit above a quarter of the captures in flight, or if the queue may fill up within a minute', () => {
     const wide = { tokenQuota: 1000, ratePerMinute: 10, burst: 10, maxInFlight: 40, maxQueued: 1000, ...wideBytes };
     const near = (interactive: number, background: number, queued = 0, cap = wide) =>
       isNearCap({ ...freshAdmissionState, fronts: { a: front(interactive, background, 0, start) } }, cap, {
@@ -251,13 +251,13 @@ describe('reservations', () => {
         queued,
       });
     expect([near(10, 0), near(11, 0)]).toEqual([false, true]);
-    // 1,000 may have ended and still be counted.
+    // 1,000 captures may have ended and still be counted.
     const huge = { ...wide, maxInFlight: 8000 };
     expect([near(7000, 0, 0, huge), near(7001, 0, 0, huge)]).toEqual([false, true]);
     expect([near(0, 1, 879), near(0, 1, 880), near(0, 0, 1000)]).toEqual([false, true, false]);
   });
 
-  test('count when the distance to the limits is asked', () => {
+  test('count in isNearLimit', () => {
     const wide = { tokenQuota: 10_000, ratePerMinute: 10, burst: 10, maxInFlight: 10, maxQueued: 1000, ...wideBytes };
     const later = [request({ priority: 'background' })];
     const near = (background: number, tokens: number, asked = later) =>

@@ -7,7 +7,7 @@ function natsOf(environment: Record<string, string>) {
   return env.finish(() => readCommonConfig(env, { opsPort: 1 })).nats;
 }
 
-test('any setting of TLS, and an address of tls://, turns TLS on', () => {
+test('any TLS variable and any tls:// address turns TLS on', () => {
   expect(natsOf({ WEBCAPTURE_NATS_URL: 'nats://a:4222' })).not.toHaveProperty('tls');
   expect(natsOf({ WEBCAPTURE_NATS_URL: 'nats://a:4222,tls://b:4222' }).tls).toEqual({ handshakeFirst: false });
   expect(natsOf({ WEBCAPTURE_NATS_TLS_FIRST: 'on' }).tls).toEqual({ handshakeFirst: true });

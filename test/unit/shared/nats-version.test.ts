@@ -10,6 +10,6 @@ test.each([
   ['2.9.25', '2.14.0', true],
   ['1.99.99', '2.14.0', true],
   ['unknown', '2.14.0', true],
-])('%s is older than %s: %s', (version, wanted, older) => {
+])('whether %s is older than %s: %s', (version, wanted, older) => {
   expect(olderThan(version, wanted)).toBe(older);
 });

@@ -7,7 +7,7 @@ import { optionGroups, ungroupedOptions } from '../../../services/shared/api/opt
 
 const schema = captureRequestSchema as unknown as JsonSchema;
 
-test('every option of the schema stands in exactly one group', () => {
+test('every option of the schema belongs to exactly one group', () => {
   const grouped = [...ungroupedOptions, ...optionGroups.flatMap(({ options }) => options)];
   expect(grouped.toSorted()).toEqual(Object.keys(captureRequestSchema.properties).toSorted());
 });
@@ -19,7 +19,7 @@ test('the form of the dashboard and the help of the command line have the same g
   expect([...help].map(([title, options]) => [title, [...new Set(options.map(({ path }) => path[0]))]])).toEqual(form);
 });
 
-test('a field that only a later version of the service knows stands in a group of its own', () => {
+test('a field that is in no group is in the group "More"', () => {
   const later = { properties: { ...schema.properties, later: { type: 'boolean' } } };
   expect(groupFields(later).at(-1)).toEqual({ title: 'More', fields: [['later', { type: 'boolean' }]] });
 });

@@ -16,11 +16,11 @@ describe('parseSelector', () => {
     ['a /* >> */ b', ['a /* >> */ b']],
     ['a:is(b > c) >> d', ['a:is(b > c)', 'd']],
     ['p:some-day(a >> b)', ['p:some-day(a >> b)']],
-  ])('%s has the parts %j', (selector, parts) => {
+  ])('splits %s into the parts %j', (selector, parts) => {
     expect(cssOf(selector)).toEqual(parts);
   });
 
-  test('cuts each selector of a list that has combinators into compounds', () => {
+  test('splits each selector with combinators in a list into compound selectors', () => {
     expect(parseSelector('p, a.b > c:is(d e)::after ~ f, svg|g h + i')[0]?.chains).toEqual([
       [
         { combinator: '', css: 'a.b' },

@@ -7,7 +7,7 @@ import { addHour, newHour, noteEnd } from '@webcapture/shared/statistics/notable
 import { addDay, countEnd, countHit, maxKeys, newDay, otherKeys } from '@webcapture/shared/statistics/usage-day.ts';
 import { newOutcome, newRecord, plainReport } from '../../harness/records.ts';
 
-describe('percentiles', () => {
+describe('the percentiles', () => {
   const histogramOf = (values: readonly number[]) => {
     const histogram: Histogram = {};
     for (const value of values) addHistogram(histogram, { [bucketOf(value)]: 1 });
@@ -17,11 +17,11 @@ describe('percentiles', () => {
     values.toSorted((a, b) => a - b)[Math.ceil(share * values.length) - 1] ?? NaN;
 
   test.each([
-    ['even', Array.from({ length: 1000 }, (_, index) => 20 + 37 * index)],
+    ['uniformly distributed', Array.from({ length: 1000 }, (_, index) => 20 + 37 * index)],
     ['long-tailed', Array.from({ length: 997 }, (_, index) => 300 + Math.exp(index / 90))],
     ['two groups', [...Array<number>(900).fill(412), ...Array<number>(100).fill(28_765)]],
     ['one', [1234]],
-  ])('of %s durations are within 5%', (_name, values) => {
+  ])('of %s durations are accurate to 5%', (_name, values) => {
     const found = percentilesOf(histogramOf(values));
     for (const [name, share] of [
       ['p50', 0.5],
@@ -29,17 +29,17 @@ describe('percentiles', () => {
       ['p99', 0.99],
     ] as const) {
       const wanted = exact(values, share);
-      // Half a millisecond of rounding.
+      // 0.5 ms: the bucket limits are rounded.
       expect(Math.abs((found?.[name] ?? NaN) - wanted), name).toBeLessThanOrEqual(0.05 * wanted + 0.5);
     }
   });
 
-  test('of none are none, and no duration breaks a bucket', () => {
+  test('of no durations are null, and the buckets accept any duration', () => {
     expect(percentilesOf({})).toBeNull();
     expect([0, 0.4, 1, 1e12, Infinity].map(bucketOf)).toEqual([0, 0, 1, 200, 200]);
   });
 
-  test('of two histograms together are those of all values', () => {
+  test('of two histograms that are added are those of all values', () => {
     const [a, b] = [histogramOf([10, 20, 30]), histogramOf([4000, 5000])];
     addHistogram(a, b);
     expect(a).toEqual(histogramOf([10, 20, 30, 4000, 5000]));
@@ -61,8 +61,8 @@ const newEnd = (changes: Partial<CaptureEnd> = {}): CaptureEnd => ({
 });
 const failure = { code: 'CAPTURE_FAILED', message: 'It did not work.', cause: 'service' } as const;
 
-describe('a day', () => {
-  test('counts by key, and sums that were counted apart are what is counted together', () => {
+describe('the statistics of a day', () => {
+  test('count by key, and the sum of two days equals one day with all captures', () => {
     const [one, two, all] = [newDay(), newDay(), newDay()];
     const ends = [newEnd(), newEnd({ key: 'l', tokens: 2, durationMs: 9 }), newEnd({ key: undefined, tokens: 3 })];
     ends.push(newEnd({ tokens: 0, failure }));
@@ -73,7 +73,7 @@ describe('a day', () => {
     addDay(one, two);
     expect(one).toEqual(all);
     expect(one).toMatchObject({ tokens: 6, completed: 3, failed: 1, cached: 1 });
-    // Of captures that failed, the duration is left out.
+    // The histogram does not contain the duration of failed captures.
     expect(Object.values(one.latency).reduce((sum, count) => sum + count, 0)).toBe(3);
     expect(one.keys).toEqual({
       k: { tokens: 1, completed: 1, failed: 1, cached: 0 },
@@ -81,7 +81,7 @@ describe('a day', () => {
     });
   });
 
-  test('has a bounded number of keys, whose sums are complete, and a bounded size', () => {
+  test('have a bounded number of keys, complete sums, and a bounded size', () => {
     const day = newDay();
     for (let key = 0; key < 10 * maxKeys; key++) {
       const other = newDay();
@@ -98,7 +98,7 @@ describe('a day', () => {
   });
 });
 
-describe('the end of a capture', () => {
+describe('the end of a capture in the statistics', () => {
   const now = accepted + 5000;
   const outcome = newOutcome({
     capturedAt: now,
@@ -124,12 +124,17 @@ describe('the end of a capture', () => {
   const refreshing = record({ status: 'completed', lane: 'background', outcome, refresh });
 
   test.each([
-    ['waited for', record(), complete(0, outcome, now), { tokens: 2, key: 'k', durationMs: 5000, failure: undefined }],
-    ['in the background', record({ lane: 'background' }), complete(0, outcome, now), { durationMs: 1000 }],
-    ['that failed', record(), fail(0, failure), { tokens: 0, key: 'k', durationMs: 5000, failure }],
+    ['interactive', record(), complete(0, outcome, now), { tokens: 2, key: 'k', durationMs: 5000, failure: undefined }],
+    [
+      'in the background, without its time in the queue',
+      record({ lane: 'background' }),
+      complete(0, outcome, now),
+      { durationMs: 1000 },
+    ],
+    ['failed', record(), fail(0, failure), { tokens: 0, key: 'k', durationMs: 5000, failure }],
     ['refreshed', refreshing, complete(1, outcome, now), { tokens: 2, key: undefined, durationMs: 0 }],
-    ['whose refresh failed', refreshing, fail(1, failure), { tokens: 0, key: undefined, failure, region: 'eu-west' }],
-  ])('%s', (_name, before, transition, wanted) => {
+    ['with a failed refresh', refreshing, fail(1, failure), { tokens: 0, key: undefined, failure, region: 'eu-west' }],
+  ])('is counted: %s', (_name, before, transition, wanted) => {
     const after = transition(before, now) ?? before;
     expect(endOf(before, after)).toMatchObject({
       host: 'example.com:8443',
@@ -137,16 +142,16 @@ describe('the end of a capture', () => {
       uuid: before.uuid,
       ...wanted,
     });
-    // It ends once.
+    // Each capture is counted once.
     expect(endOf(after, after)).toBeNull();
   });
 
-  test('of supplied html names no host', () => {
+  test('has no host for supplied HTML', () => {
     const before = record({ url: 'about:blank' });
     expect(endOf(before, complete(0, outcome, now)(before, now) ?? before)?.host).toBe('about:blank');
   });
 
-  test('is none when it was cancelled, deleted, or has only begun', () => {
+  test('is not counted if it was cancelled or deleted, or has only started', () => {
     const before = record({ lane: 'background' });
     for (const after of [
       remove(before, now),
@@ -159,7 +164,7 @@ describe('the end of a capture', () => {
   });
 });
 
-test('an hour keeps the slowest and the last that failed, whoever saw them, and no addresses', () => {
+test('an hour keeps the 50 slowest and the last 50 failed captures of all processes, and no addresses', () => {
   const [one, two] = [newHour(), newHour()];
   const message = 'The page https://user:secret@example.com/a?token=1 sent no answer.';
   for (let each = 0; each < 200; each++) {
@@ -168,7 +173,7 @@ test('an hour keeps the slowest and the last that failed, whoever saw them, and 
     noteEnd(hour, newEnd({ endedAt: accepted + each, failure: { code: 'NAVIGATION_FAILED', message, cause: 'page' } }));
   }
   addHour(one, two);
-  // What was written without an answer comes twice.
+  // A write whose response was lost is repeated.
   addHour(one, two);
   expect(one.slowest.map(({ durationMs }) => durationMs)).toEqual(
     Array.from({ length: 50 }, (_, index) => 199 - index),

@@ -7,12 +7,12 @@ function read(environment: Record<string, string>) {
   return env.finish(() => readStorage(env));
 }
 
-test('without a bucket, files are kept in NATS', () => {
+test('files are stored in NATS if no bucket is configured', () => {
   expect(read({})).toEqual({ bucket: undefined });
   expect(read({ WEBCAPTURE_GCS_BUCKET: '' })).toEqual({ bucket: undefined });
 });
 
-test('a bucket is one of Google’s unless another server is named', () => {
+test('a bucket is in Google Cloud Storage unless WEBCAPTURE_GCS_ENDPOINT names another server', () => {
   expect(read({ WEBCAPTURE_GCS_BUCKET: 'my-captures' })).toEqual({ bucket: { bucket: 'my-captures', prefix: '' } });
   const all = {
     WEBCAPTURE_GCS_BUCKET: 'my.captures_1',

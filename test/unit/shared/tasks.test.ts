@@ -9,18 +9,18 @@ test.each([
   { kind: 'refresh', ...named },
   { kind: 'dispatch', ...named, revision: 0 },
   { kind: 'webhook', ...named, revision: 2 },
-])('%j is a task', (task) => {
+])('parseTask accepts %j', (task) => {
   expect(parse(JSON.stringify(task))).toEqual(task);
 });
 
 test.each(['', 'x', '7', 'null', '"expiry"', '[]', '{}', JSON.stringify({ kind: 'other', ...named })])(
-  '%s is none',
+  'parseTask refuses %s',
   (text) => {
     expect(() => parse(text)).toThrow(/not a task|JSON/);
   },
 );
 
-// Doing it would fail whenever it came again.
+// A task with these defects would fail on every delivery.
 test.each([
   ['{"kind":"expiry"}', 'no capture'],
   ['{"kind":"expiry","account":"a"}', 'no capture'],
@@ -30,16 +30,16 @@ test.each([
   ['{"kind":"dispatch","account":"a","uuid":"u"}', 'no revision'],
   ['{"kind":"dispatch","account":"a","uuid":"u","revision":0.5}', 'no revision'],
   ['{"kind":"webhook","account":"a","uuid":"u","revision":"1"}', 'no revision'],
-])('%s names %s', (text, problem) => {
+])('parseTask refuses %s: %s', (text, problem) => {
   expect(() => parse(text)).toThrow(problem);
 });
 
-test('tasks of one name replace each other: those of one capture, or of one refresh of it', () => {
+test('tasks with one name replace each other: those of one capture, or of one refresh', () => {
   expect(nameOf(named)).toBe('a.u.0');
   expect(nameOf({ ...named, revision: 2 })).toBe('a.u.2');
 });
 
-test('an event has an id without a full stop, and a receiver with its port', () => {
+test('the id of an event contains no full stop, and a receiver includes its port', () => {
   expect(messageId('01a1fd8a-28f4', 3)).toBe('msg_01a1fd8a-28f4_3');
   expect(receiverOf('https://hooks.example:8443/a?b')).toBe('hooks.example:8443');
   expect(receiverOf('hooks.example')).toBeNull();

@@ -16,18 +16,18 @@ test.each<[Partial<RenderOptions>, number]>([
   [{ secrets: { pdfEncryption: true } }, 30_000],
   [{ pdf: { ...defaultOptions.pdf, metadata: { title: 'a' } } }, 30_000],
   [{ pdf: { ...defaultOptions.pdf, attachments: [] } }, 30_000],
-  // What they lead to has as long as the page.
+  // The page that a click or a script opens has the time of a page.
   [{ click: ['a', 'b'] }, defaultOptions.timeout + 10_000],
   [{ secrets: { script: true } }, defaultOptions.timeout + 5000],
-])('a capture with %j has so much longer', (options, ms) => {
+])('the deadline of a capture with %j is %i ms later', (options, ms) => {
   expect(lasts(options) - lasts()).toBe(ms);
 });
 
-test('what takes no time of its own makes no difference', () => {
+test('options that take no time do not change the deadline', () => {
   expect(lasts({ click: [], secrets: { css: true }, isFullPage: true })).toBe(lasts());
 });
 
-test('a capture that the store did not take waits for 5 s, then twice as long each time, up to 5 minutes', () => {
+test('a capture that could not be stored is retried after 5 s, then after twice as long each time, up to 5 minutes', () => {
   const waits = Array.from({ length: 9 }, (_, index) => ({ ms: storeRetryMs(index + 2), most: 5000 * 2 ** index }));
   for (const { ms, most } of waits) {
     expect(ms).toBeLessThanOrEqual(Math.min(most, maxStoreRetryMs));

@@ -28,7 +28,7 @@ export const background = (changes: Partial<CaptureRecord> = {}) =>
 export const completed = (changes: Partial<CaptureRecord> = {}) =>
   background({ status: 'completed', outcome, ...changes });
 
-/** Every state that a record can be in, by name. */
+/** A record in every possible state, by name. */
 export const records: Readonly<Record<string, CaptureRecord>> = {
   queued: background(),
   rendering: background({ status: 'rendering' }),

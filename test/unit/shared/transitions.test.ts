@@ -35,7 +35,7 @@ import {
   records,
 } from './transition-records.ts';
 
-/** What becomes of every state: `status` or `status/refresh state`; what is not named stays as it is. */
+/** The results of a transition by the state before it: `status` or `status/refresh state`. Unlisted states do not change. */
 const table: readonly [name: string, Transition, time: number, Readonly<Record<string, string>>][] = [
   ['begin 0', begin(0), now, { queued: 'rendering' }],
   ['begin 1', begin(1), now, {}],
@@ -59,15 +59,20 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
   ['cancel 0', cancelQueued(0, failure), now, { queued: 'failed' }],
   ['cancel 2', cancelQueued(2, failure), now, { 'refresh queued': 'completed/failed' }],
   ['start 1', startRefresh(orderOf(1)), now, { completed: 'completed/queued' }],
-  ['start 2, which has been', startRefresh(orderOf(2)), now, {}],
+  ['start 2, which was used', startRefresh(orderOf(2)), now, {}],
   [
     'start 3',
     startRefresh(orderOf(3)),
     now,
     { 'refresh completed': 'completed/queued', 'refresh failed': 'completed/queued' },
   ],
-  ['start 1 in its last millisecond', startRefresh(orderOf(1)), accepted + day - 1, { completed: 'completed/queued' }],
-  ['start 1 when its time is over', startRefresh(orderOf(1)), accepted + day, {}],
+  [
+    'start 1 one millisecond before the expiry',
+    startRefresh(orderOf(1)),
+    accepted + day - 1,
+    { completed: 'completed/queued' },
+  ],
+  ['start 1 at the expiry', startRefresh(orderOf(1)), accepted + day, {}],
   ['refuse 1', refuseRefresh(orderOf(1), failure, later), now, { completed: 'completed/failed' }],
   [
     'refuse 3',
@@ -75,7 +80,7 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
     now,
     { 'refresh completed': 'completed/failed', 'refresh failed': 'completed/failed' },
   ],
-  ['expire before its time', expire, accepted + day - 1, {}],
+  ['expire before the expiry', expire, accepted + day - 1, {}],
   [
     'expire',
     expire,
@@ -106,8 +111,8 @@ const table: readonly [name: string, Transition, time: number, Readonly<Record<s
   ],
 ];
 
-describe.each(table)('%s', (_name, transition, time, changes) => {
-  test.each(Object.keys(records))('of one that is %s', (name) => {
+describe.each(table)('transition %s', (_name, transition, time, changes) => {
+  test.each(Object.keys(records))('of a record that is %s', (name) => {
     const after = transition(recordOf(name), time);
     const shown = after && [after.status, ...(after.refresh === undefined ? [] : [after.refresh.state])].join('/');
     expect(shown).toBe(changes[name] ?? null);
@@ -117,7 +122,7 @@ describe.each(table)('%s', (_name, transition, time, changes) => {
 test.each([
   ['rendering', 0],
   ['refresh rendering', 2],
-])('each attempt of one that is %s begins once, and an earlier one begins no more', (name, refreshNumber) => {
+])('each attempt of a record that is %s starts once, and not after a later one', (name, refreshNumber) => {
   const first = recordOf(name);
   expect(attemptOf(first, refreshNumber)).toBe(1);
   const third = requeue(refreshNumber, 3)(first, now);
@@ -136,7 +141,7 @@ test.each([
   ['refresh failed', 'completed', 'failed'],
   ['expired while refreshed', 'expired', 'none'],
   ['deleted while refreshed', 'deleted', 'none'],
-])('the state of one that is %s: %s, of its refresh: %s', (name, status, refresh) => {
+])('the state of a record that is %s is %s, and that of its refresh %s', (name, status, refresh) => {
   const record = recordOf(name);
   expect([stateOf(record, 0), stateOf(record, 2), stateOf(record, 1), stateOf(record, 3)]).toEqual([
     status,
@@ -148,12 +153,15 @@ test.each([
   expect(isOpen(record, 2)).toBe(['queued', 'rendering'].includes(refresh));
 });
 
-test.each(Object.keys(records))('one that is %s is refreshable only with a file and no refresh under way', (name) => {
-  expect(isRefreshable(recordOf(name))).toBe(['completed', 'refresh completed', 'refresh failed'].includes(name));
-});
+test.each(Object.keys(records))(
+  'a record that is %s can be refreshed only with a file and without a refresh in progress',
+  (name) => {
+    expect(isRefreshable(recordOf(name))).toBe(['completed', 'refresh completed', 'refresh failed'].includes(name));
+  },
+);
 
-describe('what the record tells afterwards', () => {
-  test('the first refresh is due an interval after the picture was taken, and only where there is an interval', () => {
+describe('the record after a transition', () => {
+  test('has its first refresh an interval after the screenshot, if it has an interval', () => {
     const nextOf = (persistence?: { refreshIntervalMs: number }) =>
       complete(0, outcome, later)(background(persistence === undefined ? {} : { persistence }), now + 5000)
         ?.nextRefreshAt;
@@ -161,7 +169,7 @@ describe('what the record tells afterwards', () => {
     expect([nextOf({ refreshIntervalMs: 0 }), nextOf()]).toEqual([undefined, undefined]);
   });
 
-  test('a refresh leaves the rhythm alone, gives the file more time, and ends with the capture', () => {
+  test('keeps the time of its next refresh during a refresh, expires later after it, and has no next refresh when it ends', () => {
     const record = completed({ nextRefreshAt: now + 1000 });
     const started = startRefresh(orderOf(1), now + 5000)(record, now);
     expect(started).toMatchObject({ nextRefreshAt: now + 5000, refresh: { revision: 1, state: 'queued' } });
@@ -176,7 +184,7 @@ describe('what the record tells afterwards', () => {
     for (const end of [expire, remove]) expect(end(done ?? record, later)).not.toHaveProperty('nextRefreshAt');
   });
 
-  test('a refusal says why, when it was, and when the next one is due; the number is used up', () => {
+  test('has the reason and time of a refused refresh, the time of the next one, and a higher refresh number', () => {
     const refused = refuseRefresh(orderOf(1), failure, later)(completed(), now);
     expect(refused).toMatchObject({
       nextRefreshAt: later,
@@ -186,7 +194,7 @@ describe('what the record tells afterwards', () => {
     expect(nextRefreshNumber(completed())).toBe(1);
   });
 
-  test('a capture that was cancelled by deleting it has an end; one that had ended keeps its own', () => {
+  test('has the time of its deletion as its end, unless it had ended before', () => {
     expect(remove(recordOf('queued'), now + 5)).toMatchObject({ endedAt: now + 5 });
     expect(remove(recordOf('failed'), now + 5)).toMatchObject({ endedAt: now });
   });
@@ -194,18 +202,15 @@ describe('what the record tells afterwards', () => {
   test.each([
     ['expires', expire, accepted + 40 * day, 'expired'],
     ['is deleted', remove, now, 'deleted'],
-  ])(
-    'a refresh that is in progress ends when its capture %s, in the record and in the history',
-    (_, end, time, how) => {
-      const after = end(recordOf('refresh rendering'), time);
-      expect(after?.refresh).toMatchObject({ endedAt: time, failure: { code: 'CONFLICT', cancelled: true } });
-      expect(after?.refresh?.failure?.message).toContain(how);
-      expect(after?.refreshHistory?.[0]).toMatchObject({ number: 2, endedAt: time });
-    },
-  );
+  ])('has the end of a refresh that is in progress when the capture %s, also in its history', (_, end, time, how) => {
+    const after = end(recordOf('refresh rendering'), time);
+    expect(after?.refresh).toMatchObject({ endedAt: time, failure: { code: 'CONFLICT', cancelled: true } });
+    expect(after?.refresh?.failure?.message).toContain(how);
+    expect(after?.refreshHistory?.[0]).toMatchObject({ number: 2, endedAt: time });
+  });
 });
 
-describe('secrets', () => {
+describe('the secrets of a record', () => {
   const secrets = { key: 'a', sealed: 'b' };
 
   test.each<[string, Transition, CaptureRecord, number]>([
@@ -213,7 +218,7 @@ describe('secrets', () => {
     ['is cancelled', cancelQueued(0, failure), background({ secrets }), now],
     ['expires', expire, completed({ secrets }), accepted + 40 * day],
     ['is deleted', remove, completed({ secrets }), now],
-  ])('end with a capture that %s', (_name, transition, record, at) => {
+  ])('are removed when the capture %s', (_name, transition, record, at) => {
     const after = transition(record, at);
     expect(after).not.toBeNull();
     expect(after).not.toHaveProperty('secrets');
@@ -221,20 +226,20 @@ describe('secrets', () => {
 
   test.each<[string, Transition, CaptureRecord]>([
     ['completes', complete(0, outcome, now + day), background({ status: 'rendering', secrets })],
-    ['fails to be refreshed', fail(2, failure), completed({ secrets, refresh: newRefresh() })],
-  ])('are kept with a capture that %s', (_name, transition, record) => {
+    ['fails to refresh', fail(2, failure), completed({ secrets, refresh: newRefresh() })],
+  ])('are kept when the capture %s', (_name, transition, record) => {
     expect(transition(record, now)).toMatchObject({ secrets });
   });
 });
 
-test('a capture tells its own failure, and by any other number that of its last refresh', () => {
+test('failureOf returns the failure of the capture for number 0, and that of the last refresh for others', () => {
   const other = { code: 'NAVIGATION_FAILED', message: 'It was not there.', cause: 'page' } as const;
   const record = completed({ failure, refresh: newRefresh({ state: 'failed', failure: other }) });
   expect([failureOf(record, 0), failureOf(record, 2)]).toEqual([failure, other]);
   expect(failureOf(background(), 1)).toBeUndefined();
 });
 
-test('a refresh has as long to begin as a background capture, and its capture’s time after that', () => {
+test('a refresh must start within the time of a background capture, and then has the time of its capture', () => {
   const order = refreshOrderOf(completed(), { by: 'interval', region: 'eu-west', acceptedAt: now });
   expect(order).toMatchObject({ revision: 1, by: 'interval', region: 'eu-west', acceptedAt: now, startBy: now + day });
   expect(order.deadline).toBeGreaterThan(order.startBy);

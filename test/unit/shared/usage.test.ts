@@ -39,7 +39,7 @@ import {
 } from './transition-records.ts';
 import { randomOf } from '../../harness/random.ts';
 
-test('refreshes are charged to the month in which each was accepted', () => {
+test('refreshes are charged to the month in which they were accepted', () => {
   const december = Date.UTC(2026, 11, 1);
   let record: CaptureRecord = completed({ expiresAt: december + 10 * day });
   const times = [december - 2000, december - 1000, december];
@@ -64,8 +64,8 @@ test('a failed refresh is not charged, and its capture keeps its file', () => {
   expect(after).not.toHaveProperty('refreshCharges');
 });
 
-/** What lies in the store for a record: a file while it is completed, and HTML that has still to be rendered. */
-function bytesThatLie(record: CaptureRecord): StoredBytes {
+/** The bytes that the store contains for a record: the file of a completed capture, and HTML that is not yet rendered. */
+function storedBytesOf(record: CaptureRecord): StoredBytes {
   const { status, outcome: shown, persistence, htmlBytes = 0 } = record;
   const file = status === 'completed' ? (shown?.fileSizeBytes ?? 0) + (shown?.extracted?.bytes ?? 0) : 0;
   const isKept = persistence !== undefined;
@@ -79,7 +79,7 @@ function bytesThatLie(record: CaptureRecord): StoredBytes {
 
 const totalOf = (record: CaptureRecord): Usage => [...usageOf(record).values()].reduce(sum, noUsage);
 
-test('whatever happens in whatever order, the books never go below zero, and tokens are never given back', () => {
+test('after any sequence of transitions no usage is negative, and tokens are never refunded', () => {
   const seen = new Set<string>();
   for (let seed = 1; seed <= 500; seed++) {
     const random = randomOf(seed);
@@ -128,21 +128,21 @@ test('whatever happens in whatever order, the books never go below zero, and tok
       expect(after.captures - before.captures, where).toBeLessThanOrEqual(1);
       expect(after.tokens, where).toBe(after.captures * record.tokenCost);
       const reserved = { queued: openTurns, reserved: openTurns * record.tokenCost };
-      expect(after, where).toMatchObject({ ...reserved, ...bytesThatLie(record) });
+      expect(after, where).toMatchObject({ ...reserved, ...storedBytesOf(record) });
       seen.add([record.status, record.refresh?.state].join('/'));
     }
   }
-  // It got about: every status, and every state of a refresh.
+  // The random transitions reach every status, and every state of a refresh.
   for (const state of ['failed/', 'expired/', 'deleted/', 'completed/queued', 'completed/rendering']) {
     expect([...seen], state).toContain(state);
   }
   expect([...seen]).toEqual(expect.arrayContaining(['completed/completed', 'completed/failed', 'expired/completed']));
 });
 
-describe('the ledger', () => {
+describe('the usage ledger', () => {
   const use = (changes: Partial<Usage>): Usage => ({ ...noUsage, ...changes });
 
-  test('shows by period what one has and the other has not', () => {
+  test('shows the difference of two usages by period', () => {
     const before = new Map([
       ['202611', use({ reserved: 3, queued: 1 })],
       ['202610', use({ tokens: 5, captures: 5 })],
@@ -161,14 +161,14 @@ describe('the ledger', () => {
     ]);
   });
 
-  test('of an account lies in a shard by the capture, and uses all of them', () => {
+  test('assigns a capture to one of all shards of its account', () => {
     const keys = Array.from({ length: 500 }, (_, index) => usageKey('acme', '202611', `capture-${index}`));
     expect(new Set(keys.map((key) => key.split('.').slice(0, 3).join('.')))).toEqual(new Set(['usage.acme.202611']));
     expect(new Set(keys).size).toBe(usageShards);
     expect(usageKey('acme', '202611', 'capture-7')).toBe(keys[7]);
   });
 
-  test('counts what was shown once, however it ended, and nothing without a file', () => {
+  test('counts a completed capture once, however it ended, and no capture without a file', () => {
     expect(usageOf(background({ status: 'failed', failure })).size).toBe(0);
     expect([...usageOf(completed({ status: 'deleted' })).values()]).toEqual([use({ tokens: 3, captures: 1 })]);
   });
@@ -179,12 +179,12 @@ describe('the bytes of a record', () => {
   const kept = { persistence: { refreshIntervalMs: 0 } };
   const size = outcome.fileSizeBytes;
 
-  test('of HTML count in the month of the capture while it is queued', () => {
+  test('count for HTML in the month of the capture while it is queued', () => {
     const [[period, usage] = []] = usageOf(withStoredBytes(background(html)));
     expect([period, usage?.queuedBytes]).toEqual(['202611', 40]);
   });
 
-  test('of a file that expires count in the month of the capture, those of a persisted one in no month', () => {
+  test('count for an expiring file in the month of the capture, and for a persisted file in no month', () => {
     expect(usageOf(withStoredBytes(completed())).get('202611')?.storedBytes).toBe(size);
     const persisted = usageOf(withStoredBytes(completed({ ...kept, ...html })));
     expect(persisted.get('202611')).toMatchObject(noBytes);
@@ -210,7 +210,7 @@ describe('the bytes of a record', () => {
     ],
     ['a refresh', completed(), { storedBytes: 100 - size }],
     ['a refresh of a persisted file', completed({ ...kept, ...html }), { persistedBytes: 100 - size }],
-  ])('that completing adds: %s', (_what, record, added) => {
+  ])('grow when a capture completes: %s', (_what, record, added) => {
     expect(bytesAdded(record, 100)).toEqual({ ...noBytes, ...added });
   });
 });

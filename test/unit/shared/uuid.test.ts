@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { firstUuidOf, timeOfUuid, uuidV7 } from '@webcapture/shared/captures/uuid.ts';
 
-test('a new uuid carries the time that it was given', () => {
+test('a UUID contains the time that it was created with', () => {
   for (const time of [0, 1, 1_700_000_000_000, 2 ** 48 - 1]) {
     expect(timeOfUuid(uuidV7(time))).toBe(time);
     expect(uuidV7(time) > firstUuidOf(time)).toBe(true);
@@ -9,7 +9,7 @@ test('a new uuid carries the time that it was given', () => {
   expect(timeOfUuid(uuidV7(1_700_000_000_000.7))).toBe(1_700_000_000_000);
 });
 
-test('a thousand of one millisecond differ, and sort between those before and after', () => {
+test('1,000 UUIDs of one millisecond differ, and sort between those of the milliseconds before and after', () => {
   const uuids = new Set(Array.from({ length: 1000 }, () => uuidV7(1_700_000_000_000)));
   expect(uuids.size).toBe(1000);
   for (const uuid of uuids) {

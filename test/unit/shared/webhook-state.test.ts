@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { cancelQueued, complete, fail, noteDelivery, redeliver } from '@webcapture/shared/captures/transitions.ts';
 import { background, completed, failure, later, newRefresh, now, outcome } from './transition-records.ts';
 
-describe('what the webhook is told', () => {
+describe('the webhook in the record', () => {
   const webhook = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
   test.each([
     ['completed', complete(0, outcome, later), { webhook }, 'capture.completed', 0],
     ['failed', fail(0, failure), { webhook }, 'capture.failed', 0],
-  ] as const)('a capture that %s', (_name, transition, changes, event, revision) => {
+  ] as const)('gets an event when the capture is %s', (_name, transition, changes, event, revision) => {
     expect(transition(background(changes), now)?.webhook).toEqual({
       url: webhook.url,
       state: 'pending',
@@ -18,23 +18,23 @@ describe('what the webhook is told', () => {
     });
   });
 
-  test('a refresh that completed, in place of what was told before; a failed one is not told', () => {
-    const told = { ...webhook, state: 'delivered', event: 'capture.completed', revision: 0, attempts: 3 } as const;
-    const record = completed({ webhook: told, refresh: newRefresh() });
+  test('gets an event of a completed refresh in place of an earlier event, and none of a failed refresh', () => {
+    const delivered = { ...webhook, state: 'delivered', event: 'capture.completed', revision: 0, attempts: 3 } as const;
+    const record = completed({ webhook: delivered, refresh: newRefresh() });
     expect(complete(2, outcome, later)(record, now)?.webhook).toMatchObject({
       state: 'pending',
       event: 'capture.refreshed',
       revision: 2,
       attempts: 0,
     });
-    expect(fail(2, failure)(record, now)?.webhook).toEqual(told);
+    expect(fail(2, failure)(record, now)?.webhook).toEqual(delivered);
   });
 
-  test('nothing where there is none', () => {
+  test('is absent if the capture has none', () => {
     expect(complete(0, outcome, later)(background(), now)).not.toHaveProperty('webhook');
   });
 
-  test('the delivery is noted on the event that it is about, and not on a later one or a deleted capture', () => {
+  test('gets the result of a delivery of its event, but not of an earlier event or in a deleted capture', () => {
     const pending = { ...webhook, state: 'pending', event: 'capture.refreshed', revision: 2 } as const;
     const delivery = { ...pending, state: 'delivered', attempts: 1, lastStatus: 204 } as const;
     const note = noteDelivery(2, delivery);
@@ -44,7 +44,7 @@ describe('what the webhook is told', () => {
     expect(note(completed(), now)).toBeNull();
   });
 
-  test('an attempt of before a redelivery is kept, and leaves what the record says of the redelivery', () => {
+  test('keeps the attempt before a redelivery in its history, and the state of the redelivery', () => {
     const first = { ...webhook, state: 'failed', event: 'capture.completed', revision: 0, attempts: 8 } as const;
     const attempt = { event: 'capture.completed', revision: 0, attempt: 8, at: now, state: 'failed' } as const;
     const again = { ...first, state: 'pending', redelivery: 1, attempts: 0 } as const;
@@ -56,7 +56,7 @@ describe('what the webhook is told', () => {
     expect(noteDelivery(0, failed)(completed({ webhook: again }), now)?.webhook).toEqual(failed);
   });
 
-  test('each attempt is kept, the newest first; a change without one adds nothing', () => {
+  test('has each attempt in its history, the newest first', () => {
     const pending = { ...webhook, state: 'pending', event: 'capture.refreshed', revision: 2 } as const;
     const attempt = (number: number) =>
       ({ event: 'capture.refreshed', revision: 2, attempt: number, at: now + number, state: 'retrying' }) as const;
@@ -67,7 +67,7 @@ describe('what the webhook is told', () => {
     expect(noteDelivery(2, pending)(completed({ webhook: pending }), now)).not.toHaveProperty('deliveryHistory');
   });
 
-  test('once more from the first attempt on, where something has happened and the capture is there', () => {
+  test('starts again at the first attempt for a redelivery, if there is an event and the capture is not deleted', () => {
     const delivered = {
       ...webhook,
       state: 'delivered',
@@ -86,7 +86,7 @@ describe('what the webhook is told', () => {
   });
 });
 
-test('a capture that its client gave up tells its webhook nothing: as far as that client knows, it was never accepted', () => {
+test('a cancelled capture sends no event, because its client never learned that it was accepted', () => {
   const webhook = { url: 'https://hooks.example/', state: 'waiting', attempts: 0 } as const;
   const cancelled = { ...failure, cancelled: true } as const;
   for (const transition of [fail(0, cancelled), cancelQueued(0, cancelled)]) {

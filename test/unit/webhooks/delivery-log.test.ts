@@ -21,26 +21,26 @@ const delivery = (second: number, changes: Partial<Delivery> = {}): Delivery => 
   ...changes,
 });
 
-test('an account keeps its last hundred attempts, in whatever order they are noted', () => {
+test('an account keeps its last 100 attempts, in any order of their writes', () => {
   const all = Array.from({ length: 250 }, (_, index) => delivery((index * 7) % 250));
   expect(latest(all).map(({ at }) => Date.parse(at) / 1000)).toEqual(
     Array.from({ length: 100 }, (_, index) => 249 - index),
   );
 });
 
-test('attempts are written together, what cannot be written is kept for the next time, and long texts are cut', async () => {
+test('attempts are written in batches, a failed write is retried, and long texts are truncated', async () => {
   const written: [string, readonly Delivery[]][] = [];
   let isDown = true;
   const log = new DeliveryLog({
     add: async (account, deliveries) => {
-      if (isDown && account === 'b') throw new Error('away');
+      if (isDown && account === 'b') throw new Error('unavailable');
       written.push([account, deliveries]);
     },
   });
   log.note('a', delivery(1));
   log.note('a', delivery(2));
   log.note('b', delivery(3, { url: `https://hooks.example/${'x'.repeat(2000)}`, error: 'e'.repeat(1000) }));
-  await expect(log.flush()).rejects.toThrow('away');
+  await expect(log.flush()).rejects.toThrow('unavailable');
   expect(written).toEqual([['a', [delivery(2), delivery(1)]]]);
   isDown = false;
   log.note('b', delivery(4));
@@ -52,7 +52,7 @@ test('attempts are written together, what cannot be written is kept for the next
   expect(written).toHaveLength(2);
 });
 
-test('of an account that gets many events, the first is written at once, and the others every five seconds', async () => {
+test('the first attempt of an account is written at once, and the next ones every 5 s', async () => {
   const written: [string, number][] = [];
   const add = async (account: string, { length }: readonly Delivery[]) => void written.push([account, length]);
   let now = 100;
@@ -81,7 +81,7 @@ test('of an account that gets many events, the first is written at once, and the
   expect(written).toEqual([['a', 1]]);
 });
 
-test('the histories in a record are bounded, small, and newest first', () => {
+test('the histories in a record are bounded, and sorted by time, the newest first', () => {
   const url = 'https://hooks.example/';
   const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 0 } as const;
   let record: CaptureRecord = newRecord({
@@ -111,11 +111,11 @@ test('the histories in a record are bounded, small, and newest first', () => {
   expect([refreshes.length, deliveries.length]).toEqual([maxHistory, maxHistory]);
   expect([refreshes[0]?.number, deliveries[0]?.attempt]).toEqual([maxHistory + 5, maxHistory + 5]);
   expect(deliveries[0]).toMatchObject({ uuid: record.uuid, url, status: null, error: null, durationMs: null });
-  // The latest refresh has its message whole.
+  // Only the latest refresh has its whole message.
   expect(JSON.stringify({ ...record, refresh: undefined }).length - bare).toBeLessThan(11_000);
 });
 
-test('a record of an earlier version has an empty history, but for its latest refresh', () => {
+test('a record without histories shows its latest refresh', () => {
   const refresh = {
     revision: 3,
     state: 'completed',

@@ -30,13 +30,13 @@ afterAll(async () => {
 const closed = () => createEgressPolicy({ allow: [`${publicAddress}/32`], lookup });
 const at = (host: string, scheme = 'http') => `${scheme}://${host}:${canary.port}/hook`;
 
-/** The same payloads that captures are tried with. */
+/** The same addresses as in the tests of captures. */
 const addresses = () =>
   [...notations.flatMap((host) => [at(host), at(host, 'https')]), ...trickyUrls(canary.port)].filter((url) =>
     URL.canParse(url),
   );
 
-test('no event goes inside, whatever the address', async () => {
+test('no event is sent to an internal address in any notation', async () => {
   const urls = [...addresses(), ...foreignUrls.filter((url) => URL.canParse(url)), ...names.map((name) => at(name))];
   const results = await Promise.all(urls.map((url) => sendEvent(url, event, { policy: closed() })));
   const others = urls.filter((_, index) => {
@@ -48,7 +48,7 @@ test('no event goes inside, whatever the address', async () => {
   process.stdout.write(`${urls.length} addresses of webhooks refused, canary untouched\n`);
 });
 
-test('nor by a name that leads inside from the second question on', async () => {
+test('no event is sent to a name that resolves to an internal address at a later lookup', async () => {
   for (const name of Object.keys(changingNames)) {
     const policy = closed();
     expect(await sendEvent(at(name), event, { policy }), name).toEqual({ delivered: true, status: 200 });
@@ -60,8 +60,8 @@ test('nor by a name that leads inside from the second question on', async () => 
   expect(canary.touches).toEqual([]);
 });
 
-test('an address that leads nowhere but inside is refused with the request', () => {
-  // A name is looked up at each delivery; those of the list that are none at all are refused here too.
+test('a literal internal address is refused with the request', () => {
+  // A name is resolved at each delivery. Here also the invalid addresses of the list are refused.
   const literals = addresses().filter((url) => !names.includes(new URL(url).hostname));
   const policy = closed();
   const taken = [...literals, ...foreignUrls.filter((url) => URL.canParse(url))].filter((url) => {
@@ -76,7 +76,7 @@ test('an address that leads nowhere but inside is refused with the request', () 
   expect(taken).toEqual([]);
 });
 
-test('ranges that the operator closes stay closed, whatever opens them', async () => {
+test('denied ranges are refused, even if they are also allowed', async () => {
   const policy = createEgressPolicy({ allow: ['127.0.0.0/8'], deny: ['127.0.0.1'], lookup });
   expect(await sendEvent(at('127.0.0.1'), event, { policy })).toMatchObject({
     reason: 'refused by the egress policy',
@@ -88,7 +88,7 @@ test('ranges that the operator closes stay closed, whatever opens them', async (
   expect(canary.touches).toEqual([]);
 });
 
-test('the canary would have been reached', async () => {
+test('the canary is reachable if its address is allowed', async () => {
   const policy = createEgressPolicy({ allow: ['127.0.0.0/8', '::1'], lookup });
   for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '[::ffff:127.0.0.1]', 'inner.example', '[::1]']) {
     expect(await sendEvent(at(host), event, { policy }), host).toEqual({ delivered: true, status: 200 });

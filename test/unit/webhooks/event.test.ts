@@ -18,7 +18,7 @@ const build = (changes: { record?: typeof completed; revision?: number; now?: nu
     { cdnUrl, now: changes.now ?? now, secrets },
   );
 
-test('it tells what happened, when, and how the capture stands', () => {
+test('an event has its type, its time and the view of its capture', () => {
   const { body, headers } = build();
   expect(JSON.parse(body)).toEqual({
     type: 'capture.completed',
@@ -32,28 +32,28 @@ test('it tells what happened, when, and how the capture stands', () => {
   expect(headers['user-agent']).toMatch(/^webcapture\/\d+\.\d+\.\d+/);
 });
 
-test('of a capture that failed it tells why', () => {
+test('the event of a failed capture has the error', () => {
   const failure = { code: 'NAVIGATION_FAILED', message: 'The name has no address.', cause: 'page' } as const;
   const record = newRecord({ status: 'failed', failure });
   const { body } = signEvent(record, { event: 'capture.failed', revision: 0, occurredAt }, { cdnUrl, now, secrets });
   expect(JSON.parse(body)).toMatchObject({ type: 'capture.failed', data: { status: 'failed', error: failure } });
 });
 
-describe('the id', () => {
-  test('is that of the event: the same in every try, another for the next revision', () => {
+describe('the id of an event', () => {
+  test('is the same in every attempt, and differs for the next revision', () => {
     const id = (event: ReturnType<typeof build>) => event.headers['webhook-id'];
     expect(id(build({ now: now + 86_400_000 }))).toBe(id(build()));
     expect(id(build({ revision: 1 }))).not.toBe(id(build()));
     expect(id(build({ record: { ...completed, uuid: newRecord().uuid } }))).not.toBe(id(build()));
   });
 
-  test('has no full stop, which ends it in what is signed', () => {
+  test('has no full stop, which separates it in the signed text', () => {
     expect(build().headers['webhook-id']).toMatch(/^msg_[0-9a-f-]+_0$/);
   });
 });
 
-describe('the signatures', () => {
-  test('are verified by the library with each of the secrets, and with no other', () => {
+describe('the signatures of an event', () => {
+  test('are verified by the library of Standard Webhooks with each of the secrets only', () => {
     const { headers, body } = build();
     expect(headers['webhook-signature']?.split(' ')).toHaveLength(2);
     for (const secret of secrets) expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body));
@@ -70,7 +70,7 @@ describe('the signatures', () => {
     expect(headers['webhook-signature']?.split(' ')[0]).toBe(`v1,${signature}`);
   });
 
-  test('are of this try: a late one is not taken for a replay', () => {
+  test('contain the time of the attempt, so that a late attempt is not taken for a replay', () => {
     const tomorrow = now + 86_400_000;
     expect(build({ now: tomorrow }).headers['webhook-signature']).not.toBe(build().headers['webhook-signature']);
     expect(build({ now: tomorrow }).headers['webhook-timestamp']).toBe(String(Math.floor(tomorrow / 1000)));

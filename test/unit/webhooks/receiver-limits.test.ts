@@ -22,40 +22,40 @@ beforeEach(() => {
 const ask = (receiver = 'a', dueAt = now) => limits.ask({ account: `of ${receiver}`, receiver }, dueAt);
 
 function end(turn: Turn, result: AttemptResult, ms: number): void {
-  if (turn.verdict !== 'send') throw new Error(`it was told to ${turn.verdict}`);
+  if (turn.verdict !== 'send') throw new Error(`unexpected verdict ${turn.verdict}`);
   turn.end(result, ms);
   turn.release();
 }
 
-/** Turns that are given at this moment. */
+/** The deliveries that are allowed at this moment. */
 function turns(name = 'a', count = 100): Turn[] {
   return Array.from({ length: count }, () => ask(name)).filter(({ verdict }) => verdict === 'send');
 }
 
-const hang = (name = 'a') => {
-  for (let times = 0; times < 3; times++) {
+const timeOutThrice = (name = 'a') => {
+  for (let attempt = 0; attempt < 3; attempt++) {
     now += 10_000;
     end(ask(name), silent, 10_000);
   }
 };
 
-test('a receiver begins with two at once, and each quick answer allows one more', () => {
+test('a receiver starts with two concurrent deliveries, and each fast response allows one more', () => {
   const first = turns();
   expect(first).toHaveLength(2);
   for (const turn of first) end(turn, delivered, 20);
   expect(turns()).toHaveLength(4);
 });
 
-test('one that answers slowly gets fewer', () => {
-  for (let times = 0; times < 8; times++) end(ask(), delivered, 20);
-  for (let times = 0; times < 2; times++) end(ask(), delivered, 5000);
+test('a receiver with slow responses gets fewer concurrent deliveries', () => {
+  for (let attempt = 0; attempt < 8; attempt++) end(ask(), delivered, 20);
+  for (let attempt = 0; attempt < 2; attempt++) end(ask(), delivered, 5000);
   expect(turns()).toHaveLength(2);
 });
 
-describe('a receiver that hung three times in a row', () => {
-  beforeEach(() => hang());
+describe('a receiver with three timeouts', () => {
+  beforeEach(() => timeOutThrice());
 
-  test('is tried again after some seconds, one at a time, and less often each time', () => {
+  test('gets single trials after growing intervals of 5 to 60 s', () => {
     expect(limits.unavailable).toBe(1);
     expect(ask().verdict).toBe('defer');
     for (const waitMs of [5000, 10_000, 20_000, 40_000, 60_000, 60_000]) {
@@ -68,12 +68,12 @@ describe('a receiver that hung three times in a row', () => {
     }
   });
 
-  test('has events that are late count as tried', () => {
+  test('counts an attempt as made if it is more than a minute late', () => {
     expect(ask('a', now - 59_000).verdict).toBe('defer');
     expect(ask('a', now - 61_000).verdict).toBe('skip');
   });
 
-  test('is as any other once it answers', () => {
+  test('is available again after one response', () => {
     now += 5000;
     end(ask(), delivered, 20);
     expect(limits.unavailable).toBe(0);
@@ -81,7 +81,7 @@ describe('a receiver that hung three times in a row', () => {
   });
 });
 
-test('what hangs, and what is new, leaves room for those that have answered', () => {
+test('timeouts and new receivers leave capacity for receivers that have responded', () => {
   for (let index = 0; index < 100; index++) end(ask(`good-${index}`), delivered, 20);
   for (let index = 0; index < 500; index++) turns(`new-${index}`);
   const given = Array.from({ length: 100 }, (_, index) => turns(`good-${index}`, 1).length);
@@ -89,14 +89,14 @@ test('what hangs, and what is new, leaves room for those that have answered', ()
   expect(maxDeliveries).toBeGreaterThanOrEqual(256);
 });
 
-test('receivers that have never answered have half of all attempts at most', () => {
+test('receivers that have never responded get at most half of the deliveries', () => {
   const given = Array.from({ length: 200 }, (_, index) => turns(`new-${index}`)).flat();
   expect(given).toHaveLength(maxDeliveries / 2);
   for (const turn of given) if (turn.verdict === 'send') turn.release();
   expect(turns('another')).toHaveLength(2);
 });
 
-test('those that are put off come again one after the other, and within a minute', () => {
+test('deferred deliveries are spread over time, within a minute', () => {
   turns('a', 2);
   const waits = Array.from({ length: 3000 }, () => {
     const turn = ask();
@@ -106,15 +106,15 @@ test('those that are put off come again one after the other, and within a minute
   expect(Math.max(...waits)).toBe(60_000);
 });
 
-test('a refused connection is no hang, and proves nothing', () => {
-  for (let times = 0; times < 5; times++) {
+test('a refused connection is neither a timeout nor a response', () => {
+  for (let attempt = 0; attempt < 5; attempt++) {
     end(ask(), { delivered: false, reason: 'connection refused', gone: false }, 3);
   }
   expect(limits.unavailable).toBe(0);
   expect(turns()).toHaveLength(2);
 });
 
-test('an account has its share, however many receivers it names', () => {
+test('an account has a maximum of deliveries, independent of its number of receivers', () => {
   const given = Array.from({ length: 100 }, (_, index) =>
     limits.ask({ account: 'many', receiver: `host-${index}` }, now),
   ).filter(({ verdict }) => verdict === 'send');

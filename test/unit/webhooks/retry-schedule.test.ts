@@ -4,7 +4,7 @@ import { attemptDueAt, attemptOffsets, nextAttemptAt } from '../../../services/c
 
 const hour = 3_600_000;
 
-test('eight tries: the first at once, the last a day later, each after a longer time than the one before', () => {
+test('there are eight attempts with growing intervals, the first at once, the last a day later', () => {
   expect(attemptOffsets).toHaveLength(8);
   expect(attemptOffsets[0]).toBe(0);
   expect(attemptOffsets.at(-1)).toBe(24 * hour);
@@ -13,24 +13,24 @@ test('eight tries: the first at once, the last a day later, each after a longer 
   expect(new Set(distances).size).toBe(distances.length);
 });
 
-test('tries that are on time keep to the schedule, whatever each of them took', () => {
+test('attempts keep to the schedule, independent of their duration', () => {
   const firstAt = 1_700_000_000_000;
   let now = firstAt;
   const times = [firstAt];
   for (let attempts = 1; ; attempts++) {
-    // A try that ends for want of an answer.
+    // An attempt that times out after 10 s.
     const next = nextAttemptAt(attempts, firstAt, now + 10_000);
     if (next === null) break;
     times.push(next);
     now = next;
   }
-  // The second comes a little late: the first was still at it when it was due.
+  // The second is a little late: the first was in progress when it was due.
   expect(times.map((time) => time - firstAt)).toEqual([0, 15_000, ...attemptOffsets.slice(2)]);
 });
 
-test('tries that come late are not made all at once', () => {
+test('late attempts are not made all at once', () => {
   const late = 5 * hour;
-  // Three are overdue by then.
+  // Three attempts are overdue.
   const next = nextAttemptAt(3, 0, late) ?? 0;
   expect(next).toBe(late + 270_000);
   const after = nextAttemptAt(4, 0, next) ?? 0;
@@ -38,18 +38,18 @@ test('tries that come late are not made all at once', () => {
   expect(nextAttemptAt(6, 0, after)).toBe(12 * hour);
 });
 
-test('after the eighth there is none', () => {
+test('there is no attempt after the eighth', () => {
   expect(nextAttemptAt(7, 0, 0)).toBe(24 * hour);
   expect(nextAttemptAt(8, 0, 0)).toBeNull();
   expect(nextAttemptAt(9, 0, 0)).toBeNull();
 });
 
-test('eight tries: at once, then 10 s, 1 min, 10 min, 1 h, 4 h, 12 h and 24 h after the first, as the API guide says', async () => {
+test('the attempts are made at the times in the API guide', async () => {
   const schedule = [0, 10_000, 60_000, 600_000, 3_600_000, 14_400_000, 43_200_000, 86_400_000];
   const firstAt = 1_700_000_000_000;
   const due = schedule.map((_, index) => attemptDueAt({ attempt: index + 1, firstAt }) - firstAt);
   expect(due).toEqual(schedule);
-  // An attempt that fails at once is followed by the next one at its time.
+  // An attempt that fails at once is followed by the next one on schedule.
   const next = schedule.map((offset, index) => nextAttemptAt(index + 1, firstAt, firstAt + offset));
   expect(next.map((at) => (at === null ? null : at - firstAt))).toEqual([...schedule.slice(1), null]);
   const guide = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');

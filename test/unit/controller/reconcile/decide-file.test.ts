@@ -21,17 +21,22 @@ type Row = readonly [what: string, record: Partial<CaptureRecord> | null, age: n
 
 const rows: readonly Row[] = [
   ['a file in use', {}, 1000 * hour, 'keep in_use'],
-  ['a file in use to the last moment', { expiresAt: now }, 1000 * hour, 'keep in_use'],
+  ['a file in use until the last moment', { expiresAt: now }, 1000 * hour, 'keep in_use'],
   ['a file that a refresh renews', { refresh: { state: 'rendering' } as never }, 1000 * hour, 'keep in_use'],
-  ['a file whose capture waits, or is begun again', { status: 'queued' }, 1000 * hour, 'keep open'],
-  ['a file whose capture is about to complete', { status: 'rendering' }, 1000 * hour, 'keep open'],
-  ['a file of an open capture that names another', { status: 'rendering', fileName: 'x' }, 1000 * hour, 'keep open'],
-  ['a file whose record may be on its way', null, 24 * hour, 'keep recent'],
+  ['a file whose capture is queued, maybe again', { status: 'queued' }, 1000 * hour, 'keep open'],
+  ['a file whose capture is rendering', { status: 'rendering' }, 1000 * hour, 'keep open'],
+  [
+    'a file of an open capture whose record has another file name',
+    { status: 'rendering', fileName: 'x' },
+    1000 * hour,
+    'keep open',
+  ],
+  ['a file whose record may still be written', null, 24 * hour, 'keep recent'],
   ['a file without a record', null, 24 * hour + 1, 'remove no_record'],
-  ['a second file of a capture, just stored', { fileName: 'other.png' }, hour, 'keep recent'],
+  ['a second file of a capture, stored within the last hour', { fileName: 'other.png' }, hour, 'keep recent'],
   ['a second file of a capture', { fileName: 'other.png' }, hour + 1, 'remove other_file'],
   [
-    'an upload of a refresh that is not settled',
+    'an upload of a refresh that has not ended',
     { fileName: 'other.png', refresh: { revision: 2, state: 'rendering' } as never },
     5 * hour,
     'keep open',
@@ -42,13 +47,13 @@ const rows: readonly Row[] = [
     5 * hour,
     'remove other_file',
   ],
-  ['a second file of an ended capture', { status: 'deleted', fileName: 'o' }, hour + 1, 'remove other_file'],
-  ['a file of a capture that has failed since', { status: 'failed' }, hour, 'keep recent'],
+  ['a second file of a deleted capture', { status: 'deleted', fileName: 'o' }, hour + 1, 'remove other_file'],
+  ['a file of a capture that failed within the last hour', { status: 'failed' }, hour, 'keep recent'],
   ['a file of a failed capture', { status: 'failed' }, hour + 1, 'remove ended'],
   ['a file of a deleted capture', { status: 'deleted' }, hour + 1, 'remove ended'],
   ['a file of an expired capture', { status: 'expired', expiresAt: now - 2 * hour }, 5 * hour, 'remove ended'],
-  ['a file whose expiry is under way', { expiresAt: now - hour }, 5 * hour, 'keep recent'],
-  ['a file whose expiry got lost', { expiresAt: now - hour - 1 }, 5 * hour, 'remove overdue'],
+  ['a file whose expiry is in progress', { expiresAt: now - hour }, 5 * hour, 'keep recent'],
+  ['a file whose expiry was lost', { expiresAt: now - hour - 1 }, 5 * hour, 'remove overdue'],
 ];
 
 test.each(rows)('%s', (_, changes, age, decision) => {
@@ -57,14 +62,14 @@ test.each(rows)('%s', (_, changes, age, decision) => {
 });
 
 test.each([
-  ['of a capture that asked for it', { options: { ...record.options, extract: ['text' as const] } }, 'keep in_use'],
-  ['of a capture that did not', {}, 'remove other_file'],
+  ['of a capture that requested it', { options: { ...record.options, extract: ['text' as const] } }, 'keep in_use'],
+  ['of a capture that did not request it', {}, 'remove other_file'],
   [
     'of a deleted capture',
     { options: { ...record.options, extract: ['text' as const] }, status: 'deleted' as const },
     'remove ended',
   ],
-])('what was extracted %s', (_, changes, decision) => {
+])('the extracted text %s', (_, changes, decision) => {
   const file = { ...fileOf(5 * hour), name: extractedName(record.fileName) };
   const { act, why } = decideFile(file, { ...record, ...changes }, now);
   expect(`${act} ${why}`).toBe(decision);
@@ -74,13 +79,13 @@ const noted = { name: newDiagnosticsName(record.fileName), bytes: 10, revision: 
 test.each([
   ['of a capture that failed', { status: 'failed', diagnostics: noted }, 'keep in_use'],
   [
-    'of one that failed, after their time',
+    'of a failed capture, after their expiry',
     { status: 'failed', diagnostics: { ...noted, expiresAt: now - 2 * hour } },
     'remove ended',
   ],
   ['of a capture that completed', { diagnostics: noted }, 'keep in_use'],
   [
-    'of a former rendering',
+    'of an earlier rendering',
     { diagnostics: { ...noted, name: newDiagnosticsName(record.fileName) } },
     'remove other_file',
   ],
@@ -91,9 +96,9 @@ test.each([
 });
 
 test.each([
-  ['a file without a record whose time is not over is doubtful', 'no_record', now + 1, true],
-  ['nobody can want it any more when it is', 'no_record', now - 1, false],
-  ['what has a record is no matter of doubt', 'ended', now + 1, false],
+  ['a file without a record is doubtful before its expiry', 'no_record', now + 1, true],
+  ['a file without a record is not doubtful after its expiry', 'no_record', now - 1, false],
+  ['a file with a record is not doubtful', 'ended', now + 1, false],
 ] as const)('%s', (_, why, expiresAt, doubtful) => {
   expect(isDoubtful({ ...fileOf(30 * hour), expiresAt }, why, now)).toBe(doubtful);
 });
