@@ -28,10 +28,10 @@ import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
 import { Viewer } from '../widgets/viewer.tsx';
 
-/** While there are no events and something is under way. */
+/** Poll interval while the event stream is down and a capture or refresh is in progress. */
 const pollMs = 3000;
 
-/** One capture: its picture, what is known of it, and what has become of it. */
+/** The page of one capture: picture, facts, report and history. */
 export function CapturePage({ uuid }: { readonly uuid: string }) {
   const [isPolling, setPolling] = useState(false);
   const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
@@ -97,7 +97,7 @@ function Actions({
   onChanged,
 }: {
   readonly capture: Capture;
-  /** A refresh has to wait until the picture that it replaces is here. */
+  /** A refresh waits until the picture that it replaces is loaded. */
   readonly isPictureLoading: boolean;
   readonly onChanged: () => void;
 }) {
@@ -188,7 +188,7 @@ function Details({
       )}
       {'report' in capture && <Report capture={capture} />}
       {'hasDiagnostics' in capture && capture.hasDiagnostics && (
-        // A refresh may replace them.
+        // A refresh may replace the diagnostics.
         <Diagnostics key={'refresh' in capture ? capture.refresh?.endedAt : ''} uuid={capture.uuid} />
       )}
       {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}
@@ -197,7 +197,7 @@ function Details({
   );
 }
 
-/** How the capture stands, in a sentence. */
+/** Describes the state of the capture in one sentence. */
 function StatusSummary({ capture }: { readonly capture: Capture }) {
   const refreshError = 'refresh' in capture ? capture.refresh?.error : undefined;
   return (
@@ -279,7 +279,7 @@ function ShownPicture({
   size: { width, height },
   alt,
 }: {
-  /** Undefined while it is loaded. */
+  /** Undefined while the picture is loading. */
   readonly picture: Picture | undefined;
   readonly size: Pick<Picture, 'width' | 'height'>;
   readonly alt: string;

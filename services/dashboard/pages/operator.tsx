@@ -15,10 +15,10 @@ import { Fleet, StatusWord } from './operator/fleet.tsx';
 import './operator/operator.css';
 
 const refreshMs = 30_000;
-/** While there are no events. */
+/** Poll interval while the event stream is down. */
 const pollMs = 10_000;
 
-/** The service for its operator: fleet, accounts, and what went wrong. */
+/** The operator's page: fleet, accounts, failed and slow captures, and dead letters. */
 export function OperatorPage() {
   const [latest, setLatest] = useState<Overview>();
   const state = useEvents('admin', setLatest);

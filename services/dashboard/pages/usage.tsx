@@ -16,7 +16,7 @@ import './usage/usage.css';
 const refreshMs = 30_000;
 const periods = [7, 30, 90] as const;
 
-/** What the account has used, and what it may use. */
+/** Shows the usage of the account and its limits. */
 export function UsagePage() {
   const [days, setDays] = useState<(typeof periods)[number]>(30);
   const usage = useQuery((signal) => client().getUsage({ signal }), [], { everyMs: refreshMs });
@@ -94,7 +94,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
   );
 }
 
-/** What the account stores, against its limits. */
+/** Shows the stored bytes of the account and their limits. */
 function Bytes({ usage }: { readonly usage: Usage }) {
   const all = [
     { label: 'Queued HTML', used: usage.queuedBytes, max: usage.maxQueuedBytes },

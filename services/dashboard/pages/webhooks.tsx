@@ -13,7 +13,7 @@ import { Deliveries } from '../views/deliveries.tsx';
 
 const refreshMs = 5000;
 
-/** Events to webhooks: what they are signed with, how they fared, and a test. */
+/** Shows the webhook secret, a test form and recent deliveries. */
 export function WebhooksPage() {
   const deliveries = useQuery((signal) => client().listWebhookDeliveries({ limit: 100, signal }), [], {
     everyMs: refreshMs,

@@ -11,10 +11,10 @@ const names: Readonly<Record<string, string>> = {
   engine: 'all regions',
 };
 
-/** Needs no key, and is answered from memory, also when all else of the service is down. */
+/** Needs no key. The front answers from memory, even when all other components are down. */
 const anybody = new Webcapture({ url: serviceUrl, maxRetries: 0 });
 
-/** Says on every page that the service is down: a page that has loaded what it shows would not notice. */
+/** Shows an outage on every page: a page that has loaded its content would not detect it. */
 export function OutageNotice() {
   const { data } = useQuery((signal) => anybody.getStatus({ signal }), [], { everyMs: checkMs });
   const down = (data?.components ?? []).flatMap(({ name, status }) =>

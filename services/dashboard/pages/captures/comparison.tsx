@@ -12,7 +12,7 @@ interface Compared {
   readonly scale: number;
 }
 
-/** The picture before and after a refresh, and where they differ. */
+/** Shows the picture before and after a refresh, and their differences. */
 export function Comparison({ before, after }: { readonly before: Picture; readonly after: Picture }) {
   const [compared, setCompared] = useState<Compared | 'failed'>();
   const [threshold, setThreshold] = useState(defaultThreshold);
@@ -34,7 +34,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
   }, [before, after, isComparable]);
   useEffect(() => {
     if (compared === undefined || compared === 'failed') return undefined;
-    // Not for each step of the slider: a large picture takes a moment.
+    // Debounced: comparing a large picture for each step of the slider is slow.
     const timer = setTimeout(() => setDifference(differenceOf(compared.before, compared.after, threshold)), 60);
     return () => clearTimeout(timer);
   }, [compared, threshold]);
@@ -107,7 +107,7 @@ function DifferenceCanvas({ difference: { picture, changedShare } }: { readonly 
   );
 }
 
-/** Both pictures at the scale at which they can be compared. */
+/** Decodes both pictures at the scale at which they are compared. */
 async function decoded(before: Blob, after: Blob): Promise<Compared> {
   const [a, b] = await Promise.all([createImageBitmap(before), createImageBitmap(after)]);
   try {

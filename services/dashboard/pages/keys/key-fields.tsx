@@ -41,7 +41,7 @@ export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly in
 
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
 
-/** What the fields hold, as the body of the request. */
+/** Returns the values of the fields as the body of the request. */
 export function keyBodyOf(data: FormData): CreateKey {
   const chosen = data.getAll('scopes');
   const expires = textOf(data, 'expires');

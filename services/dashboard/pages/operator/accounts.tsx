@@ -22,7 +22,7 @@ type Step =
 
 const admin = () => client('admin').admin;
 
-/** The accounts of the service and their limits. */
+/** Lists the accounts of the service with their limits. */
 export function Accounts() {
   const [step, setStep] = useState<Step>();
   const accounts = useQuery(async (signal) => {
@@ -233,7 +233,7 @@ const isolations: Readonly<Record<Account['isolation'], string>> = {
   account: 'Shares browsers, and reuses pages of its own',
 };
 
-/** What the fields hold; limits that were left empty are the operator's defaults. */
+/** Returns the values of the fields. An empty limit means the operator's default. */
 function accountBodyOf(data: FormData): CreateAccount {
   const given = limits.flatMap(({ name }) => {
     const value = textOf(data, name);

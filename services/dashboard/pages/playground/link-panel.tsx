@@ -9,7 +9,7 @@ import { toast } from '../../widgets/toast.tsx';
 import type { Body } from './schema.ts';
 import { optionsWithoutLink, signLink } from './signed-link.ts';
 
-// In memory only, so that it need not be pasted again after a look at another page.
+// In memory only. The user does not have to paste the secret again after visiting another page.
 const keyId = signal('');
 const secret = signal('');
 
@@ -20,7 +20,7 @@ onKeyChange(() => {
 
 const days = [1, 7, 30, 365] as const;
 
-/** A link that answers with the picture, signed here in the browser. */
+/** A link that returns the picture, signed in the browser. */
 export function LinkPanel({ request }: { readonly request: Body }) {
   const [lastsDays, setLastsDays] = useState<number>(7);
   const [link, setLink] = useState<string | undefined>();
@@ -118,7 +118,7 @@ export function LinkPanel({ request }: { readonly request: Body }) {
   );
 }
 
-/** A key for links alone, and its secret: nobody has to keep the key, so nobody has to rotate it. */
+/** Creates a key for links only, with its signing secret. The key itself is not stored, so it needs no rotation. */
 function NewKey() {
   const [isBusy, setBusy] = useState(false);
   const make = async () => {

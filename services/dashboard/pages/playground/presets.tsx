@@ -4,7 +4,7 @@ import { toast } from '../../widgets/toast.tsx';
 import { body, keepPreset, presets, removePreset, replaceRequest } from './request.ts';
 import type { CaptureDocument } from './document.ts';
 
-/** Examples of the document, presets of this browser, and a button that clears all options. */
+/** Examples from the OpenAPI document, presets stored in this browser, and a button that clears all options. */
 export function PresetBar({ document: { examples, schema } }: { readonly document: CaptureDocument }) {
   const [isNaming, setNaming] = useState(false);
   const isEmpty = Object.keys(body.value).length === 0;

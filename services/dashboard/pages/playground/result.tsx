@@ -16,7 +16,7 @@ import { cancel, type Run, run, start } from './run.ts';
 import type { Body } from './schema.ts';
 import { Viewer } from '../../widgets/viewer.tsx';
 
-/** What has become of the capture that was run last. */
+/** Shows the result of the latest capture. */
 export function ResultPanel() {
   const now = run.value;
   switch (now.state) {
@@ -28,7 +28,7 @@ export function ResultPanel() {
       return (
         <ErrorState
           error={now.error}
-          // What is not valid stays so until it is changed, which is done in the form.
+          // An invalid form stays invalid until the user changes it.
           onRetry={now.error instanceof ValidationError ? undefined : () => void start(now.request)}
         />
       );
@@ -39,7 +39,7 @@ export function ResultPanel() {
 
 const firstHtml = '<h1 style="font: 48px sans-serif">Hello</h1>';
 
-/** For whoever is here for the first time, also without a way to the internet. */
+/** An example for new users that also works without internet access. */
 function Idle() {
   const tryIt = (request: Body) => {
     replaceRequest(request);
@@ -70,14 +70,14 @@ const steps = {
   storing: 'Storing the file in',
 } as const satisfies Record<CaptureProgress['step'], string>;
 
-/** Where the capture is, as far as the service has told. */
+/** Describes the latest step that the service has reported. */
 function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running' }>): string {
   if (progress !== undefined) return `${steps[progress.step]} ${progress.region}`;
   if (uuid === undefined) return 'Capturing…';
   return status === 'queued' ? 'Queued' : 'Rendering';
 }
 
-/** What it costs to cancel now, or to close the dashboard; null while the service has not told of a step. */
+/** Explains the cost of cancelling or of closing the dashboard; null until the service has reported a step. */
 function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): string | null {
   if (progress === undefined) return null;
   return progress.step === 'queued'
@@ -85,7 +85,7 @@ function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): str
     : 'A renderer has begun: when you cancel or close this page, the capture goes on and is charged.';
 }
 
-/** From then on it is worth a hint that a capture can go on without a page that waits. */
+/** After this time, a hint says that a capture can run in the background. */
 const longMs = 8000;
 
 function Running({ run: running }: { readonly run: Extract<Run, { state: 'running' }> }) {
@@ -237,7 +237,7 @@ function usePreview(uuid: string, isWanted: boolean): Preview | undefined {
       const loaded = await loadPreview(uuid, life.signal);
       if (loaded !== null && !life.signal.aborted) setPreview(loaded);
     };
-    // Without one there is the button for all of it.
+    // Without a preview, the button loads the whole file.
     load().catch(() => undefined);
     return () => life.abort();
   }, [uuid, isWanted]);
