@@ -27,7 +27,7 @@ describe('webhooks', () => {
   test('the secret is hidden until asked for, and a test event arrives', async () => {
     const page = await open('/webhooks');
     const secret = await fleet().api.call<{ secret: string }>('GET', '/webhooks/secret');
-    await page.getByText('It is hidden until you ask for it.').waitFor();
+    await page.getByText('It is hidden until you show it.').waitFor();
     expect(await page.content()).not.toContain(secret.secret);
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByText(secret.secret).waitFor();
@@ -53,7 +53,7 @@ describe('webhooks', () => {
     const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
     await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
     await page.getByRole('button', { name: 'Redeliver' }).click();
-    expect(await page.locator('.toast').innerText()).toContain('The latest event of the capture is being sent again.');
+    expect(await page.locator('.toast').innerText()).toContain('Redelivery of the latest event started');
     await expect.poll(() => receiver.about(uuid).length).toBe(2);
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
@@ -73,11 +73,11 @@ test('a background capture is followed to its end, also after the stream was cut
   const front = fleet().fronts[0];
   await front?.kill();
   await page.getByText('Connecting…').waitFor();
-  await page.getByText('The service does not answer.').waitFor();
+  await page.getByText('The service does not respond.').waitFor();
   expect(await row.isVisible()).toBe(true);
   await front?.start();
   await untilLive(page);
-  await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
+  await page.getByText('The service does not respond.').waitFor({ state: 'detached' });
   const second = await fleet().api.call<CaptureState>('POST', '/capture', {
     body: { url: site().url('/text', { title: 'Page after' }), background: true },
   });

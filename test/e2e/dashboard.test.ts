@@ -127,7 +127,7 @@ describe('the playground', () => {
     const shown = page.getByRole('status').filter({ hasText: 'in us-east' });
     await shown.waitFor();
     await page.getByText('Rendering in us-east').waitFor();
-    await page.getByText('the capture goes on and is charged').waitFor();
+    await page.getByText('the capture continues and is charged').waitFor();
     await report(page).waitFor();
     expect(await shown.count()).toBe(0);
   });
@@ -142,8 +142,8 @@ describe('the playground', () => {
 
     await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByRole('tab', { name: 'Link' }).click();
-    await page.getByRole('button', { name: 'Make a key for links' }).click();
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Create a key for links' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const link = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
     const answer = await fetch(link);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
@@ -215,7 +215,7 @@ describe('the playground', () => {
     await heading(page, 'Keys').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Playground' }).click();
-    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
+    await page.getByRole('alert').getByText('The service does not respond.').waitFor();
     await page.context().setOffline(false);
     await page.getByLabel('Address', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);

@@ -188,7 +188,7 @@ function EndOfList({
   const scope = isAll ? `all ${formatNumber(loaded)} captures` : `the newest ${formatNumber(loaded)} captures`;
   return (
     <>
-      <span>{isSearch ? `${formatNumber(found)} of ${scope} match` : isAll ? `These are ${scope}.` : ''}</span>
+      <span>{isSearch ? `${formatNumber(found)} of ${scope} match` : isAll ? `Showing ${scope}.` : ''}</span>
       {!isAll && (
         <button type="button" class="button is-small" onClick={onOlder}>
           {isSearch ? 'Search older captures' : 'Load older captures'}
@@ -202,7 +202,7 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) return <Empty title="No captures match">Change the search or the status.</Empty>;
   return (
     <Empty title="No captures yet">
-      Make the first one in the <a href={linkTo('playground')}>playground</a>, or with the API.
+      Create the first one in the <a href={linkTo('playground')}>playground</a>, or with the API.
     </Empty>
   );
 }

@@ -67,7 +67,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         />
         <StatTile label="Reserved" value={formatNumber(tokensReserved)} detail="for captures under way" />
         <StatTile label="The month ends" value={<Ago at={periodEnd} />} detail="UTC" />
-        <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures a minute" />
+        <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures per minute" />
         <StatTile label="In flight" value={formatNumber(inFlight)} detail="that clients wait for" />
         <StatTile label="Queued" value={formatNumber(queued)} detail="in the background" />
       </dl>
@@ -172,7 +172,7 @@ function History({ history: { days, keys, totals } }: { readonly history: UsageH
         </ChartCard>
       </div>
       <details class="card numbers">
-        <summary class="card-head">The same as a table</summary>
+        <summary class="card-head">Show as table</summary>
         <DataTable
           caption="Usage by day"
           columns={dayColumns}

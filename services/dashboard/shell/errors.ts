@@ -10,8 +10,9 @@ export interface ErrorInWords {
 
 /** Used where the message of the client is written for programmers. */
 const messages: Readonly<Record<string, string>> = {
-  NETWORK_ERROR: 'The service does not answer. Check that it is running, and your connection to it.',
-  UNEXPECTED_RESPONSE: 'What answered is not webcapture. A proxy in front of the service may not reach it.',
+  NETWORK_ERROR: 'The service does not respond. Check that it is running, and check your connection.',
+  UNEXPECTED_RESPONSE:
+    'The response is not from webcapture. A proxy in front of the service may be unable to reach it.',
 };
 
 export function errorInWords(error: unknown): ErrorInWords {

@@ -44,7 +44,7 @@ function sessionOf(kind: Kind) {
 /** The client of the current session. Pages are shown only after sign-in. */
 export function client(kind: Kind = 'key'): Webcapture {
   const session = sessions[kind].value;
-  if (session === undefined) throw new Error('nobody is signed in');
+  if (session === undefined) throw new Error('not signed in');
   return session.client;
 }
 
@@ -74,7 +74,7 @@ function clientOf(kind: Kind, secret: string): Webcapture {
 
 async function reasonOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? 'The service no longer accepts what you signed in with.';
+  return body?.error?.message ?? 'The service no longer accepts your credentials.';
 }
 
 /** Signs in, or throws the WebcaptureError with the reason and stores nothing. */
@@ -89,7 +89,7 @@ const unknownUuid = '00000000-0000-7000-8000-000000000000';
 
 /**
  * Rejects if the key cannot be used at all because its account is suspended; a key that lacks a scope is accepted. Sends one
- * read-only request for each scope.
+ * harmless request for each scope.
  */
 async function checkKey(candidate: Webcapture): Promise<void> {
   let refusal: unknown;

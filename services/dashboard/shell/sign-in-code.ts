@@ -28,6 +28,6 @@ async function redeem(code: string): Promise<void> {
           ? (answer.error?.message ?? null)
           : 'This service has no sign-in links. Sign in with an API key.';
   } catch {
-    signInNotices.key.value = 'The service does not answer. Open the link again, or sign in with the API key.';
+    signInNotices.key.value = 'The service does not respond. Open the link again, or sign in with the API key.';
   }
 }

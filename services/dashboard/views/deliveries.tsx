@@ -32,7 +32,7 @@ export function Deliveries({
     { key: 'event', title: 'Event', render: ({ event }) => <code>{event}</code> },
     { key: 'at', title: 'Sent', render: ({ at }) => <Ago at={at} /> },
     { key: 'url', title: 'Address', render: ({ url }) => <UntrustedText text={url} max={60} /> },
-    { key: 'answer', title: 'Answer', render: (delivery) => <Answer {...delivery} /> },
+    { key: 'answer', title: 'Response', render: (delivery) => <Answer {...delivery} /> },
     { key: 'attempt', title: 'Attempt', align: 'end', isMinor: true, render: ({ attempt }) => attempt },
   ];
   if (hasCapture) {
@@ -84,7 +84,7 @@ export function Redeliver({
     setBusy(true);
     try {
       await client().redeliverWebhook(uuid);
-      toast('The latest event of the capture is being sent again.');
+      toast('Redelivery of the latest event started');
       onDone();
     } catch (error) {
       toast(errorInWords(error).message, 'error');

@@ -62,10 +62,10 @@ interface Choice {
 }
 
 const graceChoices: readonly Choice[] = [
-  { value: '0', title: 'It ends at once' },
-  { value: '3600', title: 'It works for another hour' },
-  { value: '86400', title: 'It works for another day' },
-  { value: '604800', title: 'It works for another week' },
+  { value: '0', title: 'Stops working immediately' },
+  { value: '3600', title: 'Works for another hour' },
+  { value: '86400', title: 'Works for another day' },
+  { value: '604800', title: 'Works for another week' },
 ];
 
 /** How long a replaced secret keeps working; `graceSeconds` in the data of the form. */

@@ -8,7 +8,7 @@ export function neutralText(text: string): string {
   return replaceUnsafe(text.replaceAll(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' '), '\uFFFD').trim();
 }
 
-/** Like neutralLine, for a text of several lines: keeps line breaks and tabs. */
+/** Like neutralText, for a text of several lines: keeps line breaks and tabs. */
 export function neutralLines(text: string): string {
   const isBreak = /[\u2028\u2029]/;
   return replaceUnsafe(text.replaceAll(/\r\n?/g, '\n'), (character) =>

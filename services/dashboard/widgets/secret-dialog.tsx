@@ -21,7 +21,7 @@ export function SecretDialog({
   return (
     // Escape or a stray click would lose the secret permanently, so only the button closes the dialog.
     <Dialog title={title} onClose={() => {}}>
-      <p>Copy it now: it is shown only this once.</p>
+      <p>Copy it now. It is shown only once.</p>
       <p class="secret-value">
         <code>{secret}</code> <CopyButton text={secret} what={what} />
       </p>

@@ -60,7 +60,7 @@ function Countdown({ until }: { readonly until: number }) {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  return <span aria-hidden="true">by itself in {Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
+  return <span aria-hidden="true">Retrying in {Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
 }
 
 /**

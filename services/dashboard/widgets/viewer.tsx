@@ -111,7 +111,7 @@ export function Viewer({
         ref={frame}
         class="viewer-frame"
         role="region"
-        aria-label="Picture: + and − zoom, 0 fits, 1 is pixel for pixel, arrow keys scroll"
+        aria-label="Picture: + and − zoom, 0 fits, 1 is actual size, arrow keys scroll"
         tabIndex={0}
         // As tall as the picture at full width, without bands above and below it.
         style={{ aspectRatio: `${width} / ${height}` }}

@@ -41,7 +41,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
           <Time at={metadata.capturedAt} />
         </Fact>
       )}
-      {'processingTimeMs' in capture && <Fact name="Took">{formatDuration(capture.processingTimeMs)}</Fact>}
+      {'processingTimeMs' in capture && <Fact name="Duration">{formatDuration(capture.processingTimeMs)}</Fact>}
       <Fact name="Tokens">
         {capture.tokenCost}
         {'refresh' in capture && capture.refresh !== undefined && capture.refresh.tokensCharged > 0 && (

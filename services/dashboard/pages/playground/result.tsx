@@ -81,8 +81,8 @@ function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running'
 function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): string | null {
   if (progress === undefined) return null;
   return progress.step === 'queued'
-    ? 'No renderer has begun: cancelling costs nothing.'
-    : 'A renderer has begun: when you cancel or close this page, the capture goes on and is charged.';
+    ? 'Rendering has not started: cancelling costs nothing.'
+    : 'Rendering has started: if you cancel or close this page, the capture continues and is charged.';
 }
 
 /** After this time, a hint says that a capture can run in the background. */
@@ -114,7 +114,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
         <p class="elapsed">{(elapsed / 1000).toFixed(1)} s</p>
         {uuid !== undefined && (
           <p>
-            It goes on in the background: <a href={linkTo('captures', uuid)}>see it among the captures</a>.
+            The capture continues in the background: <a href={linkTo('captures', uuid)}>show the capture</a>.
             {typeof estimatedWaitSeconds === 'number' &&
               status === 'queued' &&
               ` Starts in about ${estimatedWaitSeconds} s.`}
@@ -127,7 +127,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
           </button>
           {uuid === undefined && elapsed > longMs && (
             <button type="button" class="button" onClick={() => void start({ ...request, background: true })}>
-              Start again in the background
+              Restart in the background
             </button>
           )}
         </div>
@@ -175,7 +175,7 @@ function Result({
         </div>
         {isPdf ? (
           <Empty title="The PDF is ready">
-            {formatBytes(metadata.fileSizeBytes)}. The browser shows it in a tab of its own:{' '}
+            {formatBytes(metadata.fileSizeBytes)}. The browser shows it in a new tab:{' '}
             <a href={fileUrl} target="_blank" rel="noreferrer">
               open the PDF
             </a>
@@ -202,8 +202,8 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
   if (isBroken) {
     return (
       <Empty title="The picture cannot be shown here">
-        The browser could not load it from <span class="untrusted">{new URL(fileUrl).origin}</span>, or it is too large
-        for it. Open or download it instead.
+        The browser could not load the picture from <span class="untrusted">{new URL(fileUrl).origin}</span>, or the
+        picture is too large. Open or download it instead.
       </Empty>
     );
   }
@@ -215,7 +215,7 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
       <div class="large-note">
         <p>
           The picture has {formatNumber(Math.round((width * height) / 1e6))} megapixels, for which the browser needs
-          about {formatBytes(4 * width * height)} of memory.{preview !== undefined && ' This is its top.'}
+          about {formatBytes(4 * width * height)} of memory.{preview !== undefined && ' This preview shows its top.'}
         </p>
         <button type="button" class="button is-small" onClick={() => setWhole(true)}>
           Show all of it
