@@ -42,7 +42,7 @@ export async function startTestBucket(bucket = 'captures-of-tests'): Promise<Tes
   });
   try {
     await until(
-      'the bucket to be there',
+      'the bucket to exist',
       async () => {
         const response = await fetch(`${endpoint}/storage/v1/b?project=test`, {
           method: 'POST',

@@ -103,7 +103,7 @@ export class ControlPlane implements AsyncDisposable {
       return (await this.api().raw('GET', '/readyz')).status === 200;
     };
     await until('the API server to be ready', isReady, { deadlineMs: readyLimitMs }).catch((error: unknown) => {
-      throw new Error(`kube-apiserver does not come up:\n${this.#lastLines.join('\n')}`, { cause: error });
+      throw new Error(`kube-apiserver does not start:\n${this.#lastLines.join('\n')}`, { cause: error });
     });
   }
 

@@ -47,7 +47,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
     troubles = [];
     contexts = [];
     await Promise.all(all.map((context) => context.close()));
-    expect(found, 'troubles of the dashboard').toEqual([]);
+    expect(found, 'errors of the dashboard').toEqual([]);
   });
   return async ({ key, adminToken, route = '', isPhone = false, base = service().url } = {}) => {
     const browser = await sharedBrowser();
@@ -115,7 +115,7 @@ export async function expectAllLooks(page: Page, isThere: () => Promise<void>): 
 
 /** Expects that axe finds no serious or critical problem on the page in its current state. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // Loading axe takes longer than running it.
+  // Loading axe is slower than running it.
   const isLoaded = await page.evaluate(() => 'axe' in globalThis);
   const { violations } = await new AxeBuilder({ page, ...(isLoaded && { axeSource: 'void 0' }) })
     // The dashboard has no frames, so axe does not need another page to merge results.

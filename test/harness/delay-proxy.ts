@@ -179,7 +179,7 @@ class Direction {
   }
 
   update(): void {
-    // During a partition, the sender's own buffers hold new data, and the sender notices when they are full.
+    // During a partition, the sender's buffers hold new data, and the sender blocks when they are full.
     if (this.#line.isPaused || this.#isFull) this.#from.pause();
     else this.#from.resume();
     this.#deliver();

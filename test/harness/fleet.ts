@@ -167,7 +167,10 @@ async function assemble(
   const url = urls[0] ?? '';
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
-    await until(`${count} renderers of ${region} to take captures`, () => usageCheck.serving(region).length === count);
+    await until(
+      `${count} renderers of ${region} to accept captures`,
+      () => usageCheck.serving(region).length === count,
+    );
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);
 
@@ -179,7 +182,7 @@ async function assemble(
     usageCheck,
     nats,
     get cluster() {
-      if (cluster === undefined) throw new Error('the fleet has one server of NATS, no cluster');
+      if (cluster === undefined) throw new Error('the fleet has one NATS server, not a cluster');
       return cluster;
     },
     fronts,
@@ -198,7 +201,7 @@ async function assemble(
     },
     serving,
     operational: async () => {
-      await until('GET /status to say operational', async () => (await fetch(`${url}/status`)).status === 200, {
+      await until('GET /status to report operational', async () => (await fetch(`${url}/status`)).status === 200, {
         intervalMs: 100,
       });
     },

@@ -52,7 +52,7 @@ await burst();
 const times: number[] = [];
 for (let turn = 0; turn < 200 / together; turn++) times.push(...(await burst()));
 // Buffers count until the collector has swept them, which may take time.
-await until('the bytes to be let go', () => bytesHeld() < 5 * size).catch(() => undefined);
+await until('the buffers to be freed', () => bytesHeld() < 5 * size).catch(() => undefined);
 const held = bytesHeld();
 process.stdout.write(`${JSON.stringify({ calls: times.length, longestMs: Math.max(...times), held })}\n`);
 // Runs until it is killed: the test counts its connections.

@@ -109,7 +109,7 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** Returns the environment and script of the Job that runs before an installation or upgrade. */
+/** The work of the Job that runs before an installation or upgrade. */
 export interface Plan {
   readonly secrets: readonly { readonly name: string; readonly keys: readonly string[] }[];
   readonly statefulSet: {

@@ -160,7 +160,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     let missing = 'nothing was asked';
     try {
       await until(
-        'the cluster to be whole',
+        'the cluster to be healthy',
         async () => {
           const found = await this.#missing();
           missing = found ?? '';
@@ -169,7 +169,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
         { deadlineMs, intervalMs: 100 },
       );
     } catch (error) {
-      throw new Error(`the cluster did not become whole: ${missing}`, { cause: error });
+      throw new Error(`the cluster did not become healthy: ${missing}`, { cause: error });
     }
   }
 
@@ -290,7 +290,7 @@ http: "127.0.0.1:${monitor}"
 cluster {
   name: "test"
   listen: "127.0.0.1:${port}"
-  # Servers tell each other where others are. Nobody listens there, so that every route goes by its proxy.
+  # Servers announce this address to each other. No server listens there, so every route uses its proxy.
   cluster_advertise: "127.0.0.1:1"
   routes: ${JSON.stringify(routes.map((route) => `nats://127.0.0.1:${route}`))}
 }

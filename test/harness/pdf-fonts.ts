@@ -1,6 +1,6 @@
 /** A font of a PDF in the format of Chromium: its objects are plain, only streams are compressed. */
 export interface PdfFont {
-  /** The name; for a Type3 font, which has none, that of its descriptor. */
+  /** The name; for a Type3 font, the name of its descriptor. */
   readonly name: string;
   /** Whether the file contains the glyphs, as a font file or drawn one by one (Type3). */
   readonly embedded: boolean;

@@ -115,7 +115,7 @@ export async function startPrometheus(
     await until('Prometheus to be ready', async () => (await ask('/-/ready')).ok);
   } catch (error) {
     await server.stop({ graceMs: 0 });
-    throw new Error(`Prometheus did not start. It said:\n${lines.slice(-10).join('\n')}`, { cause: error });
+    throw new Error(`Prometheus did not start. Its output:\n${lines.slice(-10).join('\n')}`, { cause: error });
   }
   const answerOf = async <T>(what: string, path: string): Promise<T> => {
     const answer = (await (await ask(path)).json()) as { error?: string; data?: T };

@@ -42,7 +42,7 @@ export async function pullOne(
   } catch (error) {
     if (error instanceof TimeoutError) return null;
     if (isNoResponders(error)) {
-      throw new ConsumerMissingError(`the durable ${durable} of ${stream} is not there`, { cause: error });
+      throw new ConsumerMissingError(`the durable ${durable} of ${stream} does not exist`, { cause: error });
     }
     throw error;
   }

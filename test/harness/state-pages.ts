@@ -203,7 +203,7 @@ export async function plantReused(secret: string): Promise<Found> {
   await buckets()?.open(secret);
   for (const number of [1, 2, 3]) history.pushState({ secret }, '', `?number=${number}&by=${secret}`);
 
-  // Writes again while the page is left, or after that.
+  // These handlers write again while the page is left, or after that.
   const again = () => {
     localStorage.setItem('again', secret);
     sessionStorage.setItem('again', secret);

@@ -26,7 +26,7 @@ export async function until<T>(
       cause = error;
     }
     if (isLast) {
-      throw new Error(`waited ${deadlineMs} ms in vain for ${what}`, cause === undefined ? {} : { cause });
+      throw new Error(`timed out after ${deadlineMs} ms waiting for ${what}`, cause === undefined ? {} : { cause });
     }
     await sleep(intervalMs);
   }

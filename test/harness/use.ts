@@ -52,12 +52,12 @@ export function useFleet(options?: FleetOptions): () => Fleet {
     const violations = fleet === undefined ? [] : newViolations(fleet);
     if (violations.length > 0) {
       throw new Error(
-        `a service needs more than its user of NATS may (nats-permissions.json):\n${violations.join('\n')}`,
+        `a service needs permissions that its NATS user does not have (nats-permissions.json):\n${violations.join('\n')}`,
       );
     }
   });
   return () => {
-    if (fleet === undefined) throw new Error('the fleet is there only while tests run');
+    if (fleet === undefined) throw new Error('the fleet is available only inside tests');
     return fleet;
   };
 }
@@ -82,7 +82,7 @@ export function useSite(host?: string): () => Site {
     await site?.[Symbol.asyncDispose]();
   });
   return () => {
-    if (site === undefined) throw new Error('the site is there only while tests run');
+    if (site === undefined) throw new Error('the site is available only inside tests');
     return site;
   };
 }
