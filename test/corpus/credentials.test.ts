@@ -282,7 +282,7 @@ describe.each(browsers)('auth, with antiBot $antiBot', (options) => {
   afterAll(() => sites.close());
 
   const authorizations = (key: string) => sites.sent.get(key)?.map(({ authorization }) => authorization?.split(' ')[0]);
-  /** With all headers that can contain a login. */
+  /** Returns the requests that contained a login, for the site or a proxy. */
   const loggedIn = () =>
     [...sites.sent].flatMap(([key, all]) =>
       all.some((one) => 'authorization' in one || 'proxy-authorization' in one) ? [key] : [],

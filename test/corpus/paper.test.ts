@@ -219,7 +219,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    ...onPaper('background pictures are on paper if scripts are disabled', '', async (seen) => {
+    ...onPaper('background pictures of print styles are on paper, on a page without scripts', '', async (seen) => {
       const { softTimeouts, images } = seen.report;
       expect(softTimeouts).toEqual([]);
       expect(images).toEqual({ loaded: 1, failed: 0, pending: 0 });

@@ -103,7 +103,7 @@ const pages: readonly HardPage[] = [
   ),
   ...['auto', '39mm'].map((size) =>
     printed(
-      `a page size of ${size}, which the margins do not fit, is ignored`,
+      `an unusable page size (${size}) is ignored, and the paper of the request applies`,
       html('<p>x</p>', `<style>@page { size: ${size} }</style>`),
       { paper: 'A6', margin, preferCssPageSize: true },
       (seen) => expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[105, 148]], [105, 148]]),

@@ -126,9 +126,9 @@ describe('the life of an account', () => {
     expect((await usage()).tokensUsed).toBe(3);
 
     const { data } = await call<{ secret: string }>('GET', '/webhooks/secret', key);
-    const notice = await until('the webhook to be called', () => receiver.about(kept)[0]);
-    const headers = notice.headers as Record<string, string>;
-    expect(new Webhook(data.secret).verify(notice.body, headers)).toMatchObject({
+    const delivery = await until('the webhook to be called', () => receiver.about(kept)[0]);
+    const headers = delivery.headers as Record<string, string>;
+    expect(new Webhook(data.secret).verify(delivery.body, headers)).toMatchObject({
       type: 'capture.completed',
       data: { uuid: kept, status: 'completed', fileUrl: done.fileUrl },
     });

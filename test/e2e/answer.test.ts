@@ -181,7 +181,7 @@ describe('GET /captures/{uuid}', () => {
   test('returns 404 for a capture of another account', async () => {
     const { api, usageCheck } = fleet();
     const { uuid } = await api.captured({ url: site().url('/colour') });
-    const other = await usageCheck.addAccount('somebody-else');
+    const other = await usageCheck.addAccount('another-account');
     const response = await api.get(`/captures/${uuid}`, { key: other.key });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ success: false, error: { code: 'CAPTURE_NOT_FOUND' }, data: null });

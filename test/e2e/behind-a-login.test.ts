@@ -20,7 +20,7 @@ const bearer = `Bearer ${password}`;
 const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
 
 const requests: IncomingMessage[] = [];
-const notices: string[] = [];
+const deliveries: string[] = [];
 let site: Server;
 let images: Server;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ async function listening(onRequest: (request: IncomingMessage) => void): Promise
   const server = createServer((request, response) => {
     onRequest(request);
     if (request.method === 'POST') {
-      void text(request).then((notice) => notices.push(notice));
+      void text(request).then((delivery) => deliveries.push(delivery));
       return response.writeHead(204).end();
     }
     const { authorization, cookie = '' } = request.headers;
@@ -144,7 +144,7 @@ test('a background capture uses all secrets, and its webhook contains none', asy
   expect(data.report).toMatchObject({ httpStatus: 200, title: String(password.length) });
   const picture = await Picture.of(Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer()));
   expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
-  await until('the webhook', () => notices.length > 0);
+  await until('the webhook', () => deliveries.length > 0);
 });
 
 test('a PDF is encrypted with a password that no response or record contains, also in the background', async () => {
@@ -246,9 +246,9 @@ describe('if the operator has not set a key', () => {
 });
 
 test('no log line, metric or webhook contains a secret value', async () => {
-  expect(notices).toHaveLength(1);
-  expect(notices[0]).toContain('capture.completed');
-  expect(notices[0]).not.toContain(password);
+  expect(deliveries).toHaveLength(1);
+  expect(deliveries[0]).toContain('capture.completed');
+  expect(deliveries[0]).not.toContain(password);
   for (const { fronts, renderers, controller } of [fleet(), withoutKey()]) {
     for (const part of [...fronts, ...renderers, controller]) {
       expect(part.logs()).not.toContain(password);
