@@ -114,7 +114,7 @@ export const corpusEngine = workerWide(
   (engine) => engine.close(),
 );
 
-/** Shared by all hostile pages of a worker, which use it one at once. */
+/** Shared by all hostile pages of a worker, which run sequentially. */
 const hostileEngine = workerWide(
   () => TestEngine.start(),
   (engine) => engine.close(),

@@ -136,7 +136,7 @@ describe('a reused page', () => {
     expect(looked.facts).toEqual(reused);
     expect((await looked.picture()).at(50, 50)).toBe('#00aa00');
     expect(looked.rendering.report).toMatchObject({ blockedRequests: 0, images: { failed: 1 } });
-    // The response to its request does not set a cookie now.
+    // The late responses to its requests set no cookie.
     for (const answer of late.splice(0)) answer();
     const lookedAgain = await capture('/look', name, wanted);
     expect(lookedAgain.isReused).toBe(true);

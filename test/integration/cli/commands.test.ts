@@ -102,7 +102,12 @@ describe('an error has an exit code by its kind, and a sentence', () => {
     ],
     ['scheme', ['capture', 'file:///etc/passwd'], 2, /file addresses cannot be captured/],
     ['refused by the service', ['capture', page, '--pdf-paper', 'A5'], 3, /pdf/],
-    ['wrong key', ['usage', '--api-key', 'unknown-key-0123'], 4, /This API key does not exist\. Set WEBCAPTURE_API_KEY/],
+    [
+      'wrong key',
+      ['usage', '--api-key', 'unknown-key-0123'],
+      4,
+      /This API key does not exist\. Set WEBCAPTURE_API_KEY/,
+    ],
     ['capture not there', ['captures', 'get', '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'], 9, /no capture of that uuid/],
     ['no folder', ['capture', page, '-o', 'nowhere/x.png'], 10, /^webcapture: nowhere does not exist\.$/m],
     ['folder in the way', ['capture', page, '-o', '.'], 10, /\. is a folder, not a file/],
