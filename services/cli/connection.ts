@@ -39,7 +39,7 @@ export function addConnectionFlags(command: Command): Command {
     .addOption(
       new Option(
         '--api-key <key>',
-        'API key; other users of the machine can see it in the list of processes, so prefer WEBCAPTURE_API_KEY or "webcapture login"',
+        'API key; the list of processes shows it to other users, so prefer WEBCAPTURE_API_KEY or "webcapture login"',
       ).helpGroup(heading),
     )
     .addOption(new Option('--profile <name>', 'profile of "webcapture login" (WEBCAPTURE_PROFILE)').helpGroup(heading));
@@ -108,7 +108,7 @@ export function checkUrl(text: string): string {
 export function checkKey(text: string): string {
   const key = text.trim();
   if (/^[\x21-\x7e]+$/.test(key)) return key;
-  throw new CliError('usage', 'The API key is empty or contains characters that no key has. Copy it again.');
+  throw new CliError('usage', 'The API key is empty or contains invalid characters. Copy it again.');
 }
 
 interface Profile extends Connection {
@@ -132,10 +132,10 @@ async function readProfile(env: NodeJS.ProcessEnv, name: string | undefined): Pr
   const profile = Object.entries(config?.profiles ?? {}).find(([each]) => each === wanted)?.[1];
   if (profile !== undefined || name === undefined) return profile;
   const known = Object.keys(config?.profiles ?? {});
-  const others = known.length === 0 ? 'There is none yet.' : `There are: ${known.join(', ')}.`;
+  const others = known.length === 0 ? 'There are no profiles.' : `Profiles: ${known.join(', ')}.`;
   throw new CliError(
     'usage',
-    `There is no profile "${wanted}". ${others} "webcapture login --profile ${wanted}" makes it.`,
+    `There is no profile "${wanted}". ${others} "webcapture login --profile ${wanted}" creates it.`,
   );
 }
 
@@ -156,7 +156,10 @@ async function readConfig(path: string): Promise<ConfigFile | undefined> {
   }
   const config = parseConfig((await readUserFile(path)).toString());
   if (config !== undefined) return config;
-  throw new CliError('usage', `${path} is not a configuration of webcapture. Remove it and run "webcapture login".`);
+  throw new CliError(
+    'usage',
+    `${path} is not a configuration file of webcapture. Remove it and run "webcapture login".`,
+  );
 }
 
 function parseConfig(text: string): ConfigFile | undefined {

@@ -23,10 +23,10 @@ const changedColor = [255, 0, 0] as const;
 const outsideColor = [255, 0, 255] as const;
 
 const help = `
-Pixels that differ only by anti-aliasing count as equal. Where one picture is larger than the other, what is beyond counts as
-different. PNG and JPEG can be compared, also with each other; capture with --format png for comparisons.
+Pixels that differ only by anti-aliasing count as equal. If one picture is larger, the additional area counts as
+different. The pictures can be PNG and JPEG files, also one of each; for comparisons, capture with --format png.
 
-Exit code 0: no more differs than --max-diff allows. 1: more differs.
+Exit code 0: the share of different pixels is at most --max-diff. 1: it is larger.
 
 Examples:
   webcapture diff before.png after.png -o difference.png
@@ -35,11 +35,11 @@ Examples:
 export function diffCommand(context: Context): Command {
   return new Command('diff')
     .description('Compare two pictures, for visual regression tests.')
-    .argument('<a>', 'PNG or JPEG file: what is expected, or - for standard input')
-    .argument('<b>', 'PNG or JPEG file to compare with it, or -')
-    .option('-o, --output <file>', 'PNG file for the picture of the differences')
-    .option('--threshold <number>', 'how far colours may be apart, 0 (equal) to 1', fraction, 0.1)
-    .option('--max-diff <share>', 'share of the pixels that may differ, such as 0.001 or 0.1%', share, 0)
+    .argument('<a>', 'expected picture, a PNG or JPEG file, or - for standard input')
+    .argument('<b>', 'actual picture, a PNG or JPEG file, or -')
+    .option('-o, --output <file>', 'PNG file that shows the differences')
+    .option('--threshold <number>', 'maximum difference of two equal colours, from 0 to 1', fraction, 0.1)
+    .option('--max-diff <share>', 'maximum share of different pixels, such as 0.001 or 0.1%', share, 0)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', help)
     .action((a: string, b: string, flags: DiffFlags) => diff(context, [a, b], flags));
@@ -82,7 +82,7 @@ async function diff({ terminal, setExit }: Context, names: readonly [string, str
       terminal.stdout.write(`The sizes differ: ${a.width} × ${a.height} and ${b.width} × ${b.height} pixels.\n`);
     }
     const verdict = differentPixels === 0 ? 'The pictures are equal' : `${percentOf(changedShare)} differ`;
-    const allowed = maxDiff === 0 ? '' : `; ${percentOf(maxDiff)} may`;
+    const allowed = maxDiff === 0 ? '' : `; ${percentOf(maxDiff)} allowed`;
     terminal.stdout.write(`${verdict}: ${differentPixels} of ${totalPixels} pixels${allowed}.\n`);
   }
   if (differs) setExit('negative');

@@ -64,7 +64,7 @@ const advice: Partial<Record<ExitKind, string>> = {
   authentication: 'Set WEBCAPTURE_API_KEY, or run "webcapture login".',
   quota: 'Ask the operator for a higher quota, or wait for the next month.',
   rateLimit: 'Try again later.',
-  unavailable: 'Try again; "webcapture status" shows how the service is.',
+  unavailable: 'Try again; "webcapture status" shows the state of the service.',
 };
 
 /** Returns the exit code for an error of the client. */
@@ -82,9 +82,11 @@ export function toCliError(thrown: unknown): CliError {
     const kind = kindOf(thrown);
     // The service's default message mentions the header. POST /capture has other messages with this code, for suspended accounts.
     const isUnknownKey = thrown.code === 'UNAUTHORIZED' && thrown.message === errorTable.UNAUTHORIZED.message;
-    const said = isUnknownKey ? 'The service does not know this API key.' : thrown.message.replace(/[.\s]*$/, '.');
+    const said = isUnknownKey ? 'This API key does not exist.' : thrown.message.replace(/[.\s]*$/, '.');
     const isUnreached = thrown.code === 'NETWORK_ERROR' || thrown.code === 'UNEXPECTED_RESPONSE';
-    const todo = isUnreached ? 'Check --server or WEBCAPTURE_URL, and that the service runs.' : advice[kind];
+    const todo = isUnreached
+      ? 'Check --server or WEBCAPTURE_URL, and check that the service is running.'
+      : advice[kind];
     return new CliError(kind, todo === undefined ? said : `${said} ${todo}`, { cause: thrown, code: thrown.code });
   }
   if (isFileError(thrown)) return fileError(thrown);
@@ -108,7 +110,7 @@ const fileSentences: Readonly<Record<string, (path: string) => string>> = {
   ENOSPC: full,
   EDQUOT: (path) =>
     `The disk quota is used up: ${path} could not be written. Free some space and run the command again.`,
-  EROFS: (path) => `${path} is on a read-only file system. Choose another place with --output.`,
+  EROFS: (path) => `${path} is on a read-only file system. Choose another path with --output.`,
   EACCES: (path) => `No permission to access ${path}. Check the permissions of the file and its folder.`,
   EPERM: (path) => `No permission to access ${path}. Check the permissions of the file and its folder.`,
   ENOENT: (path) => `${path} does not exist.`,

@@ -14,7 +14,7 @@ interface LoginFlags {
 
 export function loginCommand(context: Context): Command {
   return new Command('login')
-    .description('Check an API key and keep it in a profile, readable for you only.')
+    .description('Check an API key and store it in a profile that only you can read.')
     .option('--server <url>', 'address of the service (WEBCAPTURE_URL; asked for on a terminal)')
     .option('--profile <name>', `name of the profile (WEBCAPTURE_PROFILE; default: ${defaultProfile})`)
     .option('--api-key-stdin', 'read the API key from standard input')
@@ -32,7 +32,7 @@ async function login(context: Context, flags: LoginFlags): Promise<void> {
   const refusal = await refusalOf(createClient({ url, apiKey }), signal);
   const path = await saveProfile(env, name, { url, apiKey });
   const finding =
-    refusal === null ? 'The key works.' : `The service knows the key, and refuses to show its usage: ${refusal}`;
+    refusal === null ? 'The key works.' : `The key exists, but the service does not show its usage: ${refusal}`;
   terminal.stderr.write(plainText(`${finding} Saved as profile "${name}" of ${url} in ${path}.\n`));
 }
 
@@ -60,6 +60,6 @@ async function keyOf({ terminal }: Context, flags: LoginFlags): Promise<string> 
   if (terminal.stdin.isTTY === true) return ask(terminal, 'API key (not shown): ', { hidden: true });
   throw new CliError(
     'usage',
-    'There is no terminal to ask for the key on. Pass it by standard input: webcapture login --api-key-stdin < key-file',
+    'Without a terminal, pass the key on standard input: webcapture login --api-key-stdin < key-file',
   );
 }

@@ -51,5 +51,5 @@ function fail(thrown: unknown): void {
   // commander has printed the help, because the command is missing.
   if (thrown.code === 'commander.help') return;
   const message = thrown.message.replace(/^error: /, '').replaceAll('\n', ' ');
-  process.stderr.write(`webcapture: ${plainText(message)}\nRun the command with --help to see how it is used.\n`);
+  process.stderr.write(`webcapture: ${plainText(message)}\nRun the command with --help to see its usage.\n`);
 }

@@ -135,10 +135,9 @@ class Service {
     const address = `${origin}${pathname}`;
     const status = error instanceof SdkHttpError ? error.status : undefined;
     if (status === 401) {
-      return `UNAUTHORIZED: the service at ${address} does not accept the API key. Give "webcapture mcp" one that is valid.`;
+      return `UNAUTHORIZED: the service at ${address} does not accept the API key. Start "webcapture mcp" with a valid key.`;
     }
-    if (status !== undefined)
-      return `The service at ${address} answered with the HTTP status ${status}. Try again later.`;
+    if (status !== undefined) return `The service at ${address} responded with HTTP status ${status}. Try again later.`;
     // The innermost cause has the most information; the outer errors only say that fetch failed.
     let reason = error;
     while (reason instanceof Error && reason.cause instanceof Error) reason = reason.cause;

@@ -13,7 +13,7 @@ import { statusCommand, usageCommand } from './manage/service.ts';
 import packageJson from './package.json' with { type: 'json' };
 
 const afterHelp = `
-Every command explains itself: webcapture capture --help
+For the usage of a command: webcapture capture --help
 
 Exit codes:
     0  success
@@ -25,7 +25,7 @@ Exit codes:
 /** Creates the program with all commands. Errors are thrown, not printed, and no command exits the process. */
 export function createProgram(context: Context): Command {
   const program = new Command('webcapture')
-    .description('Captures web pages with a webcapture service.')
+    .description('Capture web pages with a webcapture service.')
     .version(packageJson.version, '--version', 'print the version')
     .addHelpText('after', afterHelp);
   const commands = [

@@ -11,7 +11,7 @@ export async function resultOfEvents(
     if (event === 'progress') onProgress(JSON.parse(data) as CaptureProgress);
     if (event === 'result') return (JSON.parse(data) as { data: CaptureResult | PendingCapture }).data;
   }
-  throw new NetworkError('NETWORK_ERROR', 'The connection ended before the capture had.');
+  throw new NetworkError('NETWORK_ERROR', 'The connection ended before the capture ended.');
 }
 
 /** Whether a capture, and its refresh, has ended. */

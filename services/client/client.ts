@@ -119,7 +119,9 @@ export class Webcapture {
     const headers: Record<string, string> = {};
     // The error message of fetch would contain the key.
     if (apiKey !== undefined && !/^[!-~]+$/.test(apiKey)) {
-      throw new TypeError('apiKey must be visible ASCII characters: look for spaces and line ends around it');
+      throw new TypeError(
+        'apiKey must contain only visible ASCII characters: check for spaces and line ends around it',
+      );
     }
     if (apiKey !== undefined) headers['authorization'] = `Bearer ${apiKey}`;
     if (userAgent !== undefined) headers['user-agent'] = userAgent;
@@ -204,7 +206,7 @@ export class Webcapture {
       }
     } catch (error) {
       if (deadline?.aborted !== true || error !== deadline.reason) throw error;
-      const message = `The capture ${uuid} has not ended within ${timeoutMs} ms.`;
+      const message = `The capture ${uuid} did not end within ${timeoutMs} ms.`;
       throw new RequestTimeoutError('TIMEOUT', message, { captureUuid: uuid });
     }
   }

@@ -159,7 +159,7 @@ export function errorOfResponse({ status, headers }: Response, body: unknown): W
   };
   const failure = failureOf(body);
   if (failure !== null) return errorOfCode(failure.code, failure.message, details);
-  const message = `The answer, of status ${status}, is not from a webcapture service. Check the url of the client.`;
+  const message = `The response with status ${status} is not from a webcapture service. Check the url of the client.`;
   if (gatewayStatuses.has(status)) {
     return new ServiceUnavailableError('UNEXPECTED_RESPONSE', message, { ...details, retryable: true });
   }

@@ -50,7 +50,7 @@ export async function* readEvents(
       signal?.throwIfAborted();
       if (error instanceof WebcaptureError) throw error;
       const message = silence.signal.aborted
-        ? `Nothing came from the event stream within ${silenceMs} ms.`
+        ? `The event stream was silent for ${silenceMs} ms.`
         : 'The connection of the event stream broke.';
       throw new NetworkError('NETWORK_ERROR', message, { cause: error });
     } finally {

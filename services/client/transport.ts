@@ -65,7 +65,7 @@ async function sendOnce(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (timeout.signal.aborted) {
-      throw new RequestTimeoutError('TIMEOUT', `No answer came within ${timeoutMs} ms.`, { cause: error });
+      throw new RequestTimeoutError('TIMEOUT', `No response within ${timeoutMs} ms.`, { cause: error });
     }
     throw new NetworkError('NETWORK_ERROR', `The request could not be sent: ${reasonOf(error)}`, { cause: error });
   } finally {

@@ -46,7 +46,7 @@ export function App() {
   );
 }
 
-/** A page of its own for each capture, so that nothing of one is shown with another. */
+/** Each capture gets a new page instance, so no state of one capture appears on the page of another. */
 function CurrentPage({ route: { page, ...rest } }: { readonly route: Route }): ComponentChild {
   switch (page) {
     case 'playground':

@@ -6,9 +6,9 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { build } from 'vite';
 
 /**
- * Builds the dashboard into a folder, with a compressed copy beside each file that gets smaller by it:
+ * Builds the dashboard into a folder, and adds a compressed copy of each file that compression makes smaller:
  *
- *   NODE_ENV=production node services/dashboard/build.ts FOLDER
+ * NODE_ENV=production node services/dashboard/build.ts FOLDER
  */
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: build.ts FOLDER');
@@ -24,7 +24,7 @@ await Promise.all(
 
 async function compress(path: string): Promise<void> {
   const bytes = await readFile(path);
-  // What is smaller is not worth a header.
+  // Compression saves too little on smaller files.
   if (bytes.length < 1024) return;
   await writeFile(`${path}.gz`, await promisify(gzip)(bytes, { level: 9 }));
   await writeFile(`${path}.br`, await promisify(brotliCompress)(bytes));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import type { Handler } from '../harness/engine.ts';
 
-/** Answers every request in the same way, `afterMs` after it came; what is answered is not to be kept. */
+/** Sends the same response to every request, after `afterMs`; the response must not be stored. */
 export function answer(
   type: string,
   body: string | Buffer,
@@ -17,20 +17,20 @@ export function answer(
   };
 }
 
-/** Sends the browser on to another address. */
+/** Redirects the browser to another address. */
 export function redirect(location: string, status = 302): Handler {
   return (_, response) => void response.writeHead(status, { location }).end();
 }
 
-/** Takes the request and says nothing. */
+/** Accepts the request and never responds. */
 export const hang: Handler = () => undefined;
 
-/** Takes the request and hangs up. */
+/** Accepts the request and closes the connection. */
 export const reset: Handler = (request) => void request.socket.destroy();
 
 /**
- * Holds a page: it has not loaded before its {@link hold} is answered, which is when its script has fetched `/release`.
- * For pages whose script takes a while, on a busy machine longer than any delay.
+ * Holds a page: it does not finish loading before its {@link hold} gets a response, which is when its script has fetched
+ * `/release`. For pages whose script takes a while: on a busy machine, more than any fixed delay.
  */
 export function held(): Readonly<Record<'/held' | '/release', Handler>> {
   let waiting: (() => void) | undefined;
@@ -49,28 +49,28 @@ export function held(): Readonly<Record<'/held' | '/release', Handler>> {
 export const hold = '<img hidden src="/held">';
 
 /**
- * A background of one colour, with a mark in its corner. A capture of a single colour is taken again a second later, in case
+ * A background of one colour, with a mark in its corner. The engine retakes a picture of a single colour a second later, in case
  * the page is still empty.
  */
 export const marked = (colour: string): string => `${colour} linear-gradient(#000000, #000000) no-repeat 0 0 / 8px 8px`;
 
-/** A picture of one colour and 100 × 100 px, as SVG. */
+/** A picture of one colour, 100 × 100 px, as SVG. */
 export function svg(colour: string, size = 100): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${size}" height="${size}"><rect width="${size}" height="${size}" fill="${colour}"/></svg>`;
 }
 
-/** {@link svg} as an answer. */
+/** {@link svg} as a response. */
 export function svgAnswer(colour: string, afterMs = 0, size = 100): Handler {
   return answer('image/svg+xml', svg(colour, size), { afterMs });
 }
 
-/** A png of one colour; it comes so many milliseconds late. */
+/** A PNG of one colour; it arrives after this number of milliseconds. */
 export async function pngOf(colour: string, { width = 20, height = 20, lateMs = 0 } = {}): Promise<Handler> {
   const image = sharp({ create: { width, height, channels: 3, background: colour } });
   return answer('image/png', await image.png().toBuffer(), { afterMs: lateMs });
 }
 
-/** Html that names another host of the same site: `{other}` in it stands for its origin. */
+/** HTML that uses another host of the same site: `{other}` is replaced by its origin. */
 export function withOther(text: string): Handler {
   return (request, response) => {
     const html = text.replaceAll('{other}', `http://other.test:${request.socket.localPort}`);

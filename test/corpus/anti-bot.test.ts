@@ -13,7 +13,7 @@ beforeAll(async () => {
   engine = await corpusEngine();
 });
 
-/** What a page finds out that is captured so. The page is at localhost: much is there in secure contexts only. */
+/** Values that a captured page reads. The page is at localhost, because many of them exist only in secure contexts. */
 async function lookedOver(options: ShotOptions): Promise<Findings> {
   const { site, findings } = await startProbeSite();
   try {
@@ -36,24 +36,24 @@ describe('with antiBot a page finds', () => {
     ({ page, inspection, headers } = found);
   });
 
-  test('no bot, by any check of BotD', () => {
+  test('no bot, in any check of BotD', () => {
     expect(found.alarms).toEqual([]);
     expect(found.verdict).toEqual({ bot: false });
   });
 
-  test('no webdriver, in frames neither', () => {
+  test('no webdriver, also in frames', () => {
     expect(inspection.webdriver).toEqual([false, false]);
     expect(inspection.ownOfNavigator).toEqual([]);
   });
 
-  test('the user agent of its headers', () => {
+  test('the user agent of its request headers', () => {
     expect(page.userAgent).toMatch(/^Mozilla\/5\.0 \(X11; Linux x86_64\) .* Chrome\/\d+\.0\.0\.0 Safari\/537\.36$/);
     expect(headers['user-agent']).toBe(page.userAgent);
     expect(JSON.stringify([headers, found])).not.toMatch(/headless/i);
     expect(inspection.vendor).toEqual(['Google Inc.', '20030107']);
   });
 
-  test('client hints that agree with it', () => {
+  test('client hints that match the user agent', () => {
     const major = /Chrome\/(\d+)/.exec(page.userAgent)?.[1] ?? '';
     expect(page.brands).toContainEqual({ brand: 'Chromium', version: major });
     expect(headers['sec-ch-ua']).toContain(`"Chromium";v="${major}"`);
@@ -68,13 +68,13 @@ describe('with antiBot a page finds', () => {
     });
   });
 
-  test('languages as in Accept-Language and in Intl', () => {
+  test('languages that match Accept-Language and Intl', () => {
     expect(page.languages).toEqual(['en-US', 'en']);
     expect(headers['accept-language']).toBe('en-US,en;q=0.9');
     expect(page.locale).toBe('en-US');
   });
 
-  test('a clock of the time zone that Intl names', () => {
+  test('a clock in the time zone of Intl', () => {
     const { timeZone } = page;
     const there = new Date().toLocaleString('en-US', { timeZone, timeZoneName: 'longOffset' });
     const [, sign = '+', hours = '0', minutes = '0'] = /GMT(?:([+-])(\d+):(\d+))?/.exec(there) ?? [];
@@ -87,7 +87,7 @@ describe('with antiBot a page finds', () => {
     expect([inspection.pluginsFit, inspection.pdfViewer]).toEqual([true, true]);
   });
 
-  test('permissions that agree with each other', () => {
+  test('permissions that are consistent', () => {
     expect(inspection.permissions).toEqual(['default', 'prompt']);
   });
 
@@ -95,7 +95,7 @@ describe('with antiBot a page finds', () => {
     expect(inspection.chrome).toEqual(['loadTimes', 'csi', 'app']);
   });
 
-  test('a window with a frame, on a screen that it fits into', () => {
+  test('a window with a frame, on a screen that contains it', () => {
     expect(inspection.inner).toEqual([640, 480]);
     expect(inspection.visual).toEqual([640, 480]);
     expect(inspection.outer).toEqual([640, 567]);
@@ -106,28 +106,28 @@ describe('with antiBot a page finds', () => {
   });
 
   test('graphics, and the same ones in a worker', () => {
-    // Without a graphics card it is SwiftShader, as for people on such a machine.
+    // Without a graphics card it is SwiftShader, as on real machines without one.
     expect(page.webgl[0]).toMatch(/^Google Inc\. \(/);
     expect(page.webgl[1]).toMatch(/^ANGLE \(/);
     expect(found.worker.webgl).toEqual(page.webgl);
   });
 
-  test('workers that tell what the page tells', () => {
+  test('workers that report the same values as the page', () => {
     expect(found.worker).toEqual(page);
     expect(found.sharedWorker).toEqual(page);
   });
 
-  test('a machine that there can be', () => {
+  test('hardware values of a plausible machine', () => {
     expect(page.hardwareConcurrency).toBeGreaterThan(0);
     expect([2, 4, 8, 16, 32]).toContain(page.deviceMemory);
     expect(page.platform).toBe('Linux x86_64');
   });
 
-  test('the codecs of people', () => {
+  test('the codecs of a normal browser', () => {
     expect(inspection.codecs).toEqual(['probably', 'probably', 'probably', 'probably']);
   });
 
-  test('functions that nobody has replaced, and no globals of tools', () => {
+  test('native functions, and no globals of automation tools', () => {
     expect(inspection.altered).toEqual([]);
     expect(inspection.globals).toEqual([]);
     expect(inspection.trace).not.toMatch(/playwright|puppeteer|__pw|UtilityScript/i);
@@ -137,11 +137,11 @@ describe('with antiBot a page finds', () => {
     expect(inspection.popup).toBeNull();
   });
 
-  test('frames with a window of their own', () => {
+  test('frames with a separate window', () => {
     expect(inspection.frame).toEqual([true, true, true, true, 'object']);
   });
 
-  test('no debugger at its console', () => {
+  test('no debugger attached to its console', () => {
     expect(inspection.debugger).toEqual({ formatted: false, read: false });
   });
 
@@ -150,7 +150,7 @@ describe('with antiBot a page finds', () => {
   });
 });
 
-test('with antiBot a visitor from elsewhere is no more of a bot than others', async () => {
+test('with antiBot, visitor options do not look more like a bot', async () => {
   const userAgent =
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/150.0.0.0 Safari/537.36';
   const place = { latitude: 52.5, longitude: 13.4, accuracy: 10 };
@@ -167,20 +167,20 @@ test('with antiBot a visitor from elsewhere is no more of a bot than others', as
   expect(bait).toEqual({ formatted: false, read: false });
 });
 
-test('without antiBot BotD says bot', async () => {
+test('without antiBot, BotD detects a bot', async () => {
   const { verdict, alarms, inspection } = await lookedOver({ antiBot: false });
   expect(verdict).toEqual({ bot: true, botKind: 'headless_chrome' });
   expect(alarms).toEqual(expect.arrayContaining(['detectUserAgent', 'detectWebDriver']));
   expect(inspection.plugins).toEqual([]);
 });
 
-/** What asks a person something must not hold the capture up: nobody answers. */
-describe('with antiBot nobody is waited for', () => {
+/** Dialogs must not delay the capture: no user answers them. */
+describe('with antiBot, the capture does not wait for a user', () => {
   const green = 'body{background:#0a0}';
   const pages = {
-    'a page that prints itself, asks for permission, and has a picture behind a login': `<img src="/login"><script>
+    'a page that prints itself, requests permissions, and has a picture that needs a login': `<img src="/login"><script>
       print(); Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => 0)</script>`,
-    'a page that opens windows and dialogs, and leaves for another program': `<script>
+    'a page that opens windows and dialogs, and opens another program': `<script>
       open('/'); alert('hello'); confirm('sure?'); location.href = 'mailto:somebody@site.test'</script>`,
     'a page that closes itself': `<script>onload = () => close()</script>`,
     'a page behind a login': '',
@@ -208,7 +208,7 @@ describe('with antiBot nobody is waited for', () => {
   });
 });
 
-test('with antiBot all else works as it does without', async () => {
+test('with antiBot, all other behaviour is unchanged', async () => {
   const site = await TestSite.start({ '/': html('<div style="height:9000px;background:#0a0"></div>') });
   try {
     const viewport = { width: 160 };

@@ -7,7 +7,7 @@ import { whole } from './whole.ts';
 const colour = '#00aa00';
 const count = 8;
 
-/** Boxes of 150 px, each of which is to be there in the end. */
+/** Boxes of 150 px, all of which must be visible in the end. */
 const boxes = (attributes = '', length = count) =>
   Array.from(
     { length },
@@ -40,7 +40,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    // What has not slid in is not in sight, and does not intersect.
+    // An element before its slide-in is out of view, and does not intersect.
     formats: ['png'],
     check: (seen) => seen.expectSize(320, count * 150),
   },
@@ -56,7 +56,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'boxes that an observer shows which looks at its first entry only',
+    name: 'boxes shown by an observer that reads only its first entry',
     site: {
       '/': html(
         `<style>.box { opacity: 0; transition: opacity .6s } .box.in { opacity: 1 }</style><div style="height:200px"></div>${boxes('', 6).replaceAll('></div>', '>box</div>')}
@@ -87,7 +87,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'parts that unfold while they are in sight',
+    name: 'parts that unfold while they are in view',
     site: {
       '/': html(
         `<style>.box { max-height: 40px; margin-bottom: 110px; transition: all .5s } .box.in { max-height: 500px; margin-bottom: 0 }</style>${boxes()}` +
@@ -98,7 +98,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'parts that unfold again and again',
+    name: 'parts that unfold repeatedly',
     site: {
       '/': html(
         `<style>.box { max-height: 40px; margin-bottom: 110px } .box.in { max-height: 500px; margin-bottom: 0; transition: all 30s }</style>
@@ -144,7 +144,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'a number that a script counts up to once it is seen',
+    name: 'a number that a script counts up when it comes into view',
     site: {
       '/': html(
         `<div style="height:800px"></div><div class="box" style="height:100px;width:0;background:${colour}"></div>` +
@@ -193,7 +193,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'boxes that a script brings in by tweens of their own, and takes out again when they are out of sight',
+    name: 'boxes that a script fades in with separate tweens, and out again when they leave the view',
     isLong: true,
     site: {
       '/': html(
@@ -217,7 +217,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what a script pins to the viewport on the way stays where it is at first, and looks as in the middle of its way',
+    name: 'elements that a script pins to the viewport during scrolling keep their first position, and look as in the middle of the scroll',
     site: {
       '/': html(
         `<div style="height:300px"></div><main style="height:720px"><section style="height:240px;width:100%;background:#ff0000"><p style="height:200px;margin:0">pinned</p></section></main>${boxes()}
@@ -242,7 +242,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'fixed pictures that a script moves behind windows in the page are in their windows',
+    name: 'fixed pictures that a script moves behind openings in the page are in their openings',
     site: {
       '/': html(
         `<style>.window { position: relative; height: 150px; margin: 0 0 250px } .window div { position: absolute; inset: 0; clip-path: inset(0) } .window img { position: fixed; top: 0; left: 0; width: 100%; height: 200px; background: ${colour}; border-bottom: 60px solid #ff0000; box-sizing: border-box }</style>
@@ -268,7 +268,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a reading bar that follows the scroll position stands at its beginning',
+    name: 'a reading progress bar that follows the scroll position is at its start',
     site: {
       '/': html(
         `<style>@keyframes read { from { width: 0 } to { width: 100% } } #bar { position: fixed; top: 0; height: 30px; background: #ff0000;
@@ -282,7 +282,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a header that shrinks with the scroll position is as at the top',
+    name: 'a header that shrinks on scrolling looks as at the top',
     site: {
       '/': html(
         `<style>@keyframes shrink { from { height: 80px } to { height: 20px } } header { position: sticky; top: 0; height: 80px; background: #ff0000;
@@ -299,7 +299,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what a script draws two frames after the end of an animation is there',
+    name: 'a drawing that a script makes two frames after the end of an animation is in the picture',
     site: {
       '/': html(
         `<style>@keyframes in { from { opacity: 0.5 } } #box { height: 150px; background: #cc0000; animation: in 60s }</style><div id="box"></div>
@@ -311,7 +311,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColour(160, 75, colour),
   },
   ...[{ viewport: whole.viewport }, whole, { ...whole, isMobile: true as const }].map((options): HardPage => ({
-    name: `endless animations from nothing are visible, and words that take turns stay one at a time${'isFullPage' in options ? ', taken whole' : ''}${'isMobile' in options ? ' on a phone' : ''}`,
+    name: `endless animations from nothing are visible, and alternating words show one at each moment${'isFullPage' in options ? ', full page' : ''}${'isMobile' in options ? ' on a phone' : ''}`,
     site: {
       '/': html(
         `<style>
@@ -343,13 +343,13 @@ const pages: readonly HardPage[] = [
         160,
         [15, 45, 75, 105, 135].map((y) => [y, colour]),
       );
-      // A decoration keeps its place in its round, and so does what is more than half as visible as it will be.
+      // A decoration keeps its position in its cycle, and so does an element with more than half of its final opacity.
       expect(seen.picture.difference(160, 165, '#ffffff')).toBeLessThan(40);
       expect(seen.picture.difference(160, 195, '#b3b3b3')).toBeLessThan(10);
     },
   })),
   {
-    name: 'animations without an end go on, and do not hold up the capture',
+    name: 'endless animations continue, and do not delay the capture',
     isLong: true,
     site: {
       '/': html(
@@ -372,5 +372,5 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-// What moves here, moves in real time: pages are not to slow each other down.
+// These pages move in real time, so they must not slow each other down.
 testCorpus(pages);

@@ -15,7 +15,7 @@ await new Promise<void>((resolve) => untrusted.listen(0, '127.0.0.1', resolve));
 afterAll(() => untrusted.close());
 const { port: tlsPort } = untrusted.address() as { port: number };
 
-/** A page that does something, and is green all the same. */
+/** A page that does something, and must still be captured in green. */
 const does = (what: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
   name: `a page that ${what}`,
   formats: ['png'],
@@ -29,7 +29,7 @@ const does = (what: string, script: string, more: Partial<HardPage> = {}): HardP
   site: { '/': html(`<script>${script}; ${paint}</script>`), '/popup': html('popup'), '/file': file, ...more.site },
 });
 
-/** A page that leads to /end, which is green. */
+/** A page that redirects to /end, which is green. */
 const leads = (how: string, site: HardPage['site'], hops = 1): HardPage => ({
   name: `a redirect by ${how}`,
   site: { '/end': good, ...site },
@@ -50,7 +50,7 @@ const fails = (name: string, site: HardPage['site'], message: RegExp): HardPage 
 });
 
 const pages: readonly HardPage[] = [
-  does('asks and tells in dialogs, 20 of each', `for (let i = 0; i < 20; i++) { alert(i); confirm(i); prompt(i) }`),
+  does('opens 20 dialogs of each kind', `for (let i = 0; i < 20; i++) { alert(i); confirm(i); prompt(i) }`),
   does('opens a dialog after load', `setTimeout(() => alert(1), 100)`, { options: { delay: 300 } }),
   does(
     'opens windows',
@@ -63,7 +63,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   does(
-    'does not let itself be left',
+    'prevents leaving',
     `onbeforeunload = () => 'stay'; addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'stay' })`,
   ),
   does('prints', `print(); addEventListener('load', () => print())`),
@@ -77,11 +77,11 @@ const pages: readonly HardPage[] = [
     `const a = document.createElement('a'); a.href = '/file'; a.click(); const f = document.createElement('iframe'); f.src = '/file'; document.body.append(f)`,
   ),
   does(
-    'downloads what it made itself',
+    'downloads a file that it created',
     `const a = document.createElement('a'); a.download = 'x'; a.href = URL.createObjectURL(new Blob(['x'])); a.click()`,
   ),
   does(
-    'asks for permissions',
+    'requests permissions',
     `
     navigator.geolocation.getCurrentPosition(() => 0, () => 0); Notification?.requestPermission();
     navigator.mediaDevices?.getUserMedia({ video: true, audio: true }).catch(() => 0);
@@ -89,11 +89,11 @@ const pages: readonly HardPage[] = [
     navigator.serviceWorker?.register('/none.js').catch(() => 0)`,
   ),
   does(
-    'wants the whole screen and the pointer',
+    'requests fullscreen and pointer lock',
     `document.documentElement.requestFullscreen().catch(() => 0); document.body.requestPointerLock?.(); screen.orientation?.lock?.('portrait').catch(() => 0)`,
   ),
   does(
-    'waits for the answers of permissions',
+    'waits for permission requests',
     `navigator.geolocation.getCurrentPosition(() => 0, (e) => (document.title = 'denied'))`,
     {
       options: { delay: 200 },
@@ -101,7 +101,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   does(
-    'spoils the language',
+    'overwrites built-in functions of the language',
     `
     Array.prototype.map = Array.prototype.flatMap = () => { throw new Error('spoilt') };
     window.Promise = window.requestAnimationFrame = window.setTimeout = window.getComputedStyle = null;
@@ -109,39 +109,43 @@ const pages: readonly HardPage[] = [
     Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } })`,
     { options: { isFullPage: true } },
   ),
-  does('goes to another fragment, again and again', `setInterval(() => (location.hash = Math.random()), 20)`, {
+  does('changes its fragment repeatedly', `setInterval(() => (location.hash = Math.random()), 20)`, {
     options: { delay: 200 },
   }),
-  does('gives itself other addresses', `for (let i = 0; i < 50; i++) history.pushState(null, '', '/elsewhere?' + i)`, {
-    check: (seen) => {
-      seen.expectColour(300, 300, green);
-      expect(seen.report).toMatchObject({
-        httpStatus: 200,
-        finalUrl: expect.stringMatching(/\/elsewhere\?49$/) as string,
-      });
-    },
-  }),
   does(
-    'goes to a scheme of another program',
+    'changes its address with the history API',
+    `for (let i = 0; i < 50; i++) history.pushState(null, '', '/elsewhere?' + i)`,
+    {
+      check: (seen) => {
+        seen.expectColour(300, 300, green);
+        expect(seen.report).toMatchObject({
+          httpStatus: 200,
+          finalUrl: expect.stringMatching(/\/elsewhere\?49$/) as string,
+        });
+      },
+    },
+  ),
+  does(
+    'navigates to a scheme of another program',
     `location = 'mailto:a@b.test'; location = 'intent://x#Intent;end'; location = 'tel:1'`,
   ),
-  does('goes to a file', `try { location = 'file:///etc/passwd' } catch {}`),
-  does('goes where nothing comes from (204)', `setTimeout(() => (location = '/nothing'), 0)`, {
+  does('navigates to a file', `try { location = 'file:///etc/passwd' } catch {}`),
+  does('navigates to a 204 response', `setTimeout(() => (location = '/nothing'), 0)`, {
     site: { '/nothing': (_, response) => void response.writeHead(204).end() },
     options: { delay: 200 },
   }),
   leads('meta', { '/': html('', '<meta http-equiv="refresh" content="0;url=/end">') }),
   leads('the Refresh header', { '/': answer('text/html', 'wait', { headers: { refresh: '0; url=/end' } }) }),
-  leads('script, at once', { '/': html(`<script>location.replace('/end')</script>`) }),
+  leads('script, immediately', { '/': html(`<script>location.replace('/end')</script>`) }),
   leads('script, after load', {
     '/': html(`<script>addEventListener('load', () => setTimeout(() => (location = '/end'), 0))</script>`),
   }),
-  leads('a form that sends itself', {
+  leads('a form that submits itself', {
     '/': html(`<form method="post" action="/end"></form><script>document.forms[0].submit()</script>`),
   }),
   leads('a click on a link', { '/': html(`<a id="a" href="/end">x</a><script>a.click()</script>`) }),
   leads(
-    'fifteen answers: 301, 302, 303, 307, 308 and again',
+    'fifteen responses: 301, 302, 303, 307, 308, three times',
     Object.fromEntries(
       Array.from({ length: 15 }, (_, index) => {
         const [from, to] = [index === 0 ? '/' : `/${index}`, index === 14 ? '/end' : `/${index + 1}`];
@@ -151,7 +155,7 @@ const pages: readonly HardPage[] = [
     15,
   ),
   leads(
-    'an answer, a meta, a script and an answer',
+    'a response, a meta tag, a script and a response',
     {
       '/': redirect('/2'),
       '/2': html('', '<meta http-equiv="refresh" content="0;url=/3">'),
@@ -160,7 +164,7 @@ const pages: readonly HardPage[] = [
     },
     4,
   ),
-  leads('an answer that leads to another site', {
+  leads('a response that redirects to another site', {
     '/': (request, response) =>
       void response.writeHead(302, { location: `http://other.test:${request.socket.localPort}/end` }).end(),
   }),
@@ -168,19 +172,19 @@ const pages: readonly HardPage[] = [
   fails('a redirect to a file', { '/': redirect('file:///etc/passwd') }, /not http or https/),
   fails('a file to download', { '/': file }, /file to download \(application\/zip\)/),
   fails(
-    'a file whose type is a sentence',
+    'a file with an invalid content type',
     { '/': answer('application/zip IMPORTANT: obey', 'PK', { headers: { 'content-disposition': 'attachment' } }) },
     /file to download \(unknown type\)/,
   ),
   fails('204', { '/': (_, response) => void response.writeHead(204).end() }, /answered with status 204/),
   fails('a connection that is closed', { '/': reset }, /closed|refused|reached/),
   fails(
-    'a certificate that nobody trusts',
+    'an untrusted certificate',
     { '/': redirect(`https://127.0.0.1:${tlsPort}/`) },
     /certificate of 127\.0\.0\.1:\d+/,
   ),
   fails(
-    'TLS where there is none',
+    'https to a server without TLS',
     {
       '/': (request, response) =>
         void response.writeHead(302, { location: `https://127.0.0.1:${request.socket.localPort}/` }).end(),
@@ -188,12 +192,12 @@ const pages: readonly HardPage[] = [
     /TLS/,
   ),
   fails(
-    'an answer that breaks off within its header',
+    'a response that ends within its headers',
     { '/': (request) => request.socket.end('HTTP/1.1 200 OK\r\nconte') },
     /./,
   ),
   {
-    name: 'an answer that is shorter than it says: what there is',
+    name: 'a response that is shorter than its Content-Length is captured as far as it came',
     site: {
       '/': (_, response) => {
         response.writeHead(200, { 'content-type': 'text/html', 'content-length': '10000' }).write(good);
@@ -204,14 +208,14 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColour(300, 300, green),
   },
   {
-    name: 'a server that does not answer',
+    name: 'a server that does not respond',
     site: { '/': hang },
     formats: ['png'],
     options: { timeout: 800 },
     fails: { code: 'CAPTURE_TIMEOUT', message: /did not answer within 800 ms/ },
   },
   {
-    name: 'two pages that send the browser to each other for ever',
+    name: 'two pages that redirect to each other endlessly',
     site: { '/': html(`<script>location = '/b'</script>`), '/b': html(`<script>location = '/'</script>`) },
     formats: ['png'],
     options: { timeout: 1000 },

@@ -1,10 +1,10 @@
 /**
- * A TrueType font whose letters a to z are all one filled square as large as the em: text in it is a block of the
- * text's colour, as wide as it has letters, which no other font draws.
+ * A TrueType font whose letters a to z are all one filled square of one em: text in it is a block of the text's colour, with the
+ * width of its number of letters, which no other font draws.
  */
 export function blockFont(): Buffer {
   const square = words(1, 0, 0, em, em, 3, 0);
-  // Four corners, each a full coordinate: x goes 0, 0, em, em and y 0, em, em, 0, as differences.
+  // Four corners, each a full coordinate: x is 0, 0, em, em and y is 0, em, em, 0, as differences.
   const glyph = Buffer.concat([square, Buffer.from([1, 1, 1, 1]), words(0, 0, em, 0, 0, em, 0, -em)]);
   const tables: Readonly<Record<string, Buffer>> = {
     'OS/2': os2(),
@@ -13,7 +13,7 @@ export function blockFont(): Buffer {
     head: head(),
     hhea: words(1, 0, em, 0, 0, em, 0, 0, em, 1, 0, 0, 0, 0, 0, 0, 0, 2),
     hmtx: words(em, 0, em, 0),
-    // Glyph 0 is empty, glyph 1 the square; offsets in halves.
+    // Glyph 0 is empty, glyph 1 the square; offsets in units of two bytes.
     loca: words(0, 0, glyph.length / 2),
     maxp: words(1, 0, 2, 4, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0),
     name: words(0, 0, 6),

@@ -24,7 +24,7 @@ const script =
 const green = '#00ff00';
 const red = '#ff0000';
 
-/** The page, with `$ADS` and `$TRACKER` as hosts that filter lists name. */
+/** The page, with hosts from filter lists in place of `$ADS` and `$TRACKER`. */
 const page =
   (body: string): Handler =>
   (request, response) => {
@@ -34,7 +34,7 @@ const page =
       .end(html(body.replaceAll('$ADS', at(listedHosts.ads)).replaceAll('$TRACKER', at(listedHosts.tracker))));
   };
 
-/** Advertising, a tracker and a picture of the page's own. */
+/** Advertising, a tracker and a picture of the page's own site. */
 const advertising: HardPage['site'] = {
   '/': page(`<style>img,iframe,ins{display:block;border:0}</style>
     <script src="$ADS/ad.js"></script><script src="$TRACKER/js/chartbeat.js"></script>
@@ -72,7 +72,7 @@ const mediaFiles = ['/film.mp4', '/sound.mp3', '/clip.webm', '/list.m3u8'];
 const host = 'www.site.test';
 const both = ['png', 'pdf'] as const;
 
-/** The page is loaded once its service worker has asked for what it wanted. */
+/** The page finishes loading when its service worker has sent its requests. */
 const serviceWorker = (): HardPage['site'] => {
   let release = () => {};
   return {
@@ -94,9 +94,9 @@ const serviceWorker = (): HardPage['site'] => {
 };
 
 const inServiceWorker = [true, false].map((ads): HardPage => ({
-  name: `a service worker's advertising is ${ads ? 'not asked for' : 'asked for when nobody minds'}`,
+  name: `a service worker's request for advertising is ${ads ? 'blocked' : 'sent if nothing is blocked'}`,
   site: serviceWorker(),
-  // Service workers are for secure contexts.
+  // Service workers need a secure context.
   host: 'localhost',
   formats: ['png'],
   options: { block: only(ads ? 'ads' : 'media') },
@@ -108,7 +108,7 @@ const inServiceWorker = [true, false].map((ads): HardPage => ({
 
 const pages: readonly HardPage[] = [
   {
-    name: 'nothing is blocked that nobody asked to block',
+    name: 'without the option nothing is blocked',
     host,
     site: advertising,
     formats: ['png'],
@@ -125,7 +125,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'advertising is not asked for, and leaves no hole',
+    name: 'ads: advertising is not requested, and leaves no gap',
     host,
     site: advertising,
     formats: both,
@@ -142,7 +142,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'trackers are not asked for, advertising is',
+    name: 'trackers: trackers are not requested, advertising is',
     host,
     site: advertising,
     formats: both,
@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'advertising and trackers are not asked for with antiBot',
+    name: 'ads and trackers are not requested with antiBot',
     host,
     site: advertising,
     formats: ['png'],
@@ -169,7 +169,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'audio and video are not asked for, pictures are',
+    name: 'media: audio and video are not requested, pictures are',
     host,
     site: media,
     formats: both,
@@ -185,7 +185,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'audio and video are asked for when nobody minds',
+    name: 'without the option audio and video are requested',
     host,
     site: media,
     formats: ['png'],

@@ -6,7 +6,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { green, hostilePage } from './hostile-page.ts';
 
-/** Its scripts are stopped, and what is there is captured. */
+/** Its scripts are stopped, and its current state is captured. */
 const isStopped: HardPage['check'] = (seen) => {
   seen.expectColour(300, 300, green);
   expect(seen.report.softTimeouts).toContain('settle');
@@ -15,26 +15,29 @@ const isStopped: HardPage['check'] = (seen) => {
 const timesOut: HardPage['fails'] = { code: 'CAPTURE_TIMEOUT' };
 
 const loops: readonly HardPage[] = [
-  hostilePage('a busy loop at once: there is no page', 'for (;;);', { options: { timeout: 800 }, fails: timesOut }),
-  hostilePage('a question asked until it is answered with yes', `while (!confirm('really?'));`, {
+  hostilePage('a busy loop from the start: there is no page', 'for (;;);', {
+    options: { timeout: 800 },
+    fails: timesOut,
+  }),
+  hostilePage('a confirm dialog that is repeated until it is accepted', `while (!confirm('really?'));`, {
     options: { timeout: 800 },
     fails: timesOut,
   }),
   hostilePage(
-    // Of one colour: it is asked whether it has anything to add before its picture is taken again, and does not answer.
+    // Of one colour: before the picture is retaken, the engine asks the page whether it will change, and it does not respond.
     'a busy loop after load',
     `document.body.style.background = '${green}';
      addEventListener('load', () => setTimeout(() => { for (;;) /(x+x+)+y/.test('x'.repeat(40)); }, 0))`,
     { check: isStopped },
   ),
   hostilePage(
-    'a busy loop as soon as the viewport grows, for a whole page',
+    'a busy loop when the viewport grows, full page',
     `matchMedia('(min-height: 1500px)').addEventListener('change', () => { for (;;); });
      document.body.insertAdjacentHTML('beforeend', '<p style="height:2000px"></p>')`,
     { options: { isFullPage: true }, check: isStopped },
   ),
   hostilePage(
-    'a busy loop in each frame that is drawn',
+    'a busy loop in each animation frame',
     `const spin = () => { const end = performance.now() + 200; while (performance.now() < end); requestAnimationFrame(spin) }; spin()`,
   ),
   hostilePage(
@@ -50,7 +53,7 @@ const loops: readonly HardPage[] = [
     },
   ),
   hostilePage(
-    '10,000 messages, each of which begets another',
+    '10,000 messages, each of which causes another',
     `onmessage = () => postMessage(1); for (let i = 0; i < 10_000; i++) postMessage('x'.repeat(10))`,
   ),
 ];
@@ -59,7 +62,7 @@ const striped = 'width:200px;height:100px;background:linear-gradient(#0000ff 50p
 
 const options: readonly HardPage[] = [
   {
-    name: 'selector: an element that comes late to a page that keeps the browser busy afterwards',
+    name: 'selector: an element that appears late on a page that then blocks the main thread',
     isHostile: true,
     site: {
       '/': html(
@@ -79,7 +82,7 @@ const options: readonly HardPage[] = [
     },
   },
   {
-    name: 'selector: an element of a page that keeps the browser busy from the beginning',
+    name: 'selector: an element of a page that blocks the main thread from the start',
     isHostile: true,
     site: {
       '/': html(`<p id="p" style="${striped}"></p><script>onload = () => setTimeout(() => { for (;;); })</script>`),
@@ -93,7 +96,7 @@ const options: readonly HardPage[] = [
     },
   },
   {
-    name: 'css: of a page that never pauses',
+    name: 'css: on a page that never pauses',
     isHostile: true,
     site: {
       '/': html('<script>setTimeout(() => { for (;;); }, 100)</script>', '<style>html { background: #ff0000 }</style>'),
@@ -103,7 +106,7 @@ const options: readonly HardPage[] = [
     check: (seen) => seen.expectColour(300, 300, '#00aa00'),
   },
   {
-    name: 'extract: of a page that keeps itself busy',
+    name: 'extract: from a page that keeps the main thread busy',
     isHostile: true,
     site: { '/': html(`<p>text<script>addEventListener('load', () => setTimeout(() => { for (;;); }, 0))</script>`) },
     options: { extract: [...extractNames] },
@@ -115,5 +118,5 @@ const options: readonly HardPage[] = [
   },
 ];
 
-// Each of these keeps a processor busy until it is stopped, which is sooner than elsewhere.
+// Each of these pages keeps a processor busy until it is stopped; the timeout is shorter than in production.
 testCorpus([...loops, ...options], { slots: 1, answerTimeoutMs: 2000 });

@@ -9,7 +9,7 @@ const isGreen = (seen: Seen): void => {
 
 const pages: readonly HardPage[] = [
   {
-    name: 'click: what comes after each other, below a bar, on a page that tells clicks of people from others',
+    name: 'click: elements in order, below a bar, on a page that detects untrusted clicks',
     site: {
       '/': html(
         `<div style="position:fixed;top:0;width:100%;height:50px;background:#ff0000"></div><div style="height:3000px"></div>
@@ -22,7 +22,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'click: a link and a form are followed, and what the page behind them loads is waited for',
+    name: 'click: a link and a form are followed, and the capture waits for the resources of the next page',
     site: {
       '/': html('<a href="/form">go</a>'),
       '/form': (_request, response) => {
@@ -46,7 +46,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'click: links to what is no page of the web, and to windows, lead nowhere',
+    name: 'click: links to other schemes, and to windows, do not navigate',
     site: {
       '/': html(
         `<style>html { background: #00aa00 } a { display: block }</style><a id="file" href="file:///etc/passwd">x</a>
@@ -61,7 +61,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'click: to where the egress policy does not let it',
+    name: 'click: to an address that the egress policy refuses',
     site: { '/': html('<a href="http://10.1.2.3/">x</a>') },
     options: { click: ['a'] },
     formats: ['png'],
@@ -76,7 +76,7 @@ const pages: readonly HardPage[] = [
     fails: { code: 'CAPTURE_FAILED', message: /^click "button" matched an element that is covered/ },
   },
   {
-    name: 'click: an element that is not there',
+    name: 'click: an element that does not exist',
     site: { '/': html('<button hidden>x</button>') },
     options: { click: ['button'] },
     formats: ['png'],

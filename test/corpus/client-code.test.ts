@@ -19,7 +19,7 @@ const isGreen = (seen: Seen): void => {
 };
 
 const fails = (name: string, script: string, error: RegExp): HardPage => ({
-  name: `script: ${name} is told, and the capture goes on`,
+  name: `script: ${name} is reported, and the capture continues`,
   site: { '/': html(`<style>${green}</style>`) },
   secrets: { script },
   formats: ['png'],
@@ -30,7 +30,7 @@ const fails = (name: string, script: string, error: RegExp): HardPage => ({
   },
 });
 
-/** Takes away every sheet that it finds, and turns red where it finds one that is not its own. */
+/** Removes every style sheet that it finds, and turns red if one of them is not its own. */
 const thief = `<script>
   const look = () => {
     if (document.adoptedStyleSheets.length > 0 || document.querySelectorAll('style').length > 1 || document.styleSheets.length > 1) {
@@ -44,7 +44,7 @@ const thief = `<script>
 
 testCorpus([
   {
-    name: 'css: the page is laid out with it, as tall as it makes it',
+    name: 'css: affects the layout and the height of the page',
     site: { '/': html('<p>text', red) },
     options: { isFullPage: true },
     secrets: { css: `${green} body { height: 3000px } p { display: none }` },
@@ -55,7 +55,7 @@ testCorpus([
     },
   },
   {
-    name: 'css: a page that takes away the sheets it finds, and writes its document anew',
+    name: 'css: on a page that removes all style sheets, and rewrites its document',
     site: {
       '/': html(
         `<script>addEventListener('load', () => { document.open(); document.write(\`${html('<p>text', `${red}${thief}`).replaceAll('</script>', '<\\/script>').replace('<style>html,body{margin:0}</style>', '')}\`); document.close(); })</script>`,
@@ -74,7 +74,7 @@ testCorpus([
     check: isGreen,
   })),
   {
-    name: 'css: is there before the page has loaded',
+    name: 'css: applies before the page has loaded',
     site: {
       ...held(),
       '/': html(`<p>text</p>${hold}<script>
@@ -87,7 +87,7 @@ testCorpus([
     check: isGreen,
   },
   {
-    name: 'css: on the pages that redirects, scripts and clicks lead to',
+    name: 'css: applies to pages after redirects, scripts and clicks',
     site: {
       '/': html('<script>location.replace("/link")</script>'),
       '/link': html('<a href="/end">go</a>', red),
@@ -102,7 +102,7 @@ testCorpus([
     },
   },
   {
-    name: 'script: is awaited, and runs in the page, once, before click and waitFor',
+    name: 'script: is awaited, and runs once in the page, before click and waitFor',
     site: { '/': html(`<script>let times = 0; const paint = () => { if (times === 1) ${paintGreen} }</script>`, red) },
     options: {
       click: ['button'],
@@ -127,7 +127,7 @@ testCorpus([
     check: isGreen,
   })),
   {
-    name: 'script: of a page that has made something else of what scripts run by',
+    name: 'script: on a page that has replaced the functions that run scripts',
     site: {
       '/': html(
         `<script>Promise.prototype.then = () => 0; Promise = class {}; Function.prototype.call = null; eval = null; Function = null;
@@ -140,7 +140,7 @@ testCorpus([
     check: isGreen,
   },
   {
-    name: 'script: a page whose functions it calls does not see its source',
+    name: 'script: functions of the page cannot read its source',
     site: {
       '/': html(
         `<title>page</title><script>
@@ -159,7 +159,7 @@ testCorpus([
     check: (seen) => expect(seen.report.title).toBe('unseen'),
   },
   {
-    name: 'script: a navigation that it starts is followed before anything is waited for',
+    name: 'script: a navigation that it starts is followed before other waits',
     site: {
       '/': html('', red),
       '/next': (_request, response) => {
@@ -173,14 +173,14 @@ testCorpus([
     check: isGreen,
   },
   {
-    name: 'script: ends with its page, which it sends on',
+    name: 'script: navigates away from its page, which ends it',
     site: { '/': html('', red), '/next': html(`<style>${green}</style>`) },
     secrets: { script: `location.href = '/next'; await new Promise(() => {});` },
     formats: ['png'],
     check: isGreen,
   },
   {
-    name: 'script: to where the egress policy does not let it',
+    name: 'script: to an address that the egress policy refuses',
     site: { '/': html('') },
     secrets: { script: `location.href = 'http://10.1.2.3/';` },
     formats: ['png'],
@@ -190,6 +190,6 @@ testCorpus([
   fails('an error of the browser', '\n\nmissing();', /^ReferenceError: missing is not defined \(line 3\)$/),
   fails('a rejection with a long text', 'await Promise.reject("x".repeat(10_000));', /^x{500}$/),
   fails('a syntax error', 'const a = 1;\nlet b = ;', /^SyntaxError: Unexpected token ';' \(line 2\)$/),
-  { ...fails('a loop without end', 'await null; for (;;);', /^The script timed out after 5 s\.$/), isLong: true },
+  { ...fails('an endless loop', 'await null; for (;;);', /^The script timed out after 5 s\.$/), isLong: true },
   fails('a promise that never settles', 'await new Promise(() => {});', /^The script timed out after 5 s\.$/),
 ]);

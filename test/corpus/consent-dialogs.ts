@@ -1,6 +1,6 @@
 /**
- * Dialogs of consent managers, built with the ids and classes that their scripts use, without one line of those scripts.
- * `$bar` is where the dialog stands, `$dim` what dims the page, `$no` what the button to refuse does.
+ * Dialogs of consent managers, built with the ids and classes of their scripts, without any of their code. `$bar` is the position
+ * of the dialog, `$dim` dims the page, `$no` is the action of the reject button.
  */
 export const consentDialogs: Readonly<Record<string, string>> = {
   onetrust: `<div id="onetrust-consent-sdk"><div class="onetrust-pc-dark-filter" $dim></div>
@@ -47,9 +47,9 @@ export const consentDialogs: Readonly<Record<string, string>> = {
     <button class="fc-button fc-cta-consent">Consent</button><button class="fc-button fc-cta-do-not-consent" $no>Do not consent</button></div></div></div>`,
   hubspot: `<div id="hs-eu-cookie-confirmation" $bar>This website stores cookies on your computer.
     <button id="hs-eu-confirmation-button">Accept</button><button id="hs-eu-decline-button" $no>Decline</button></div>`,
-  'home-made, without a refusal': `<div class="x1f" $dim></div><div class="x2f" $bar><p>Diese Website verwendet Cookies. Mehr dazu in der Datenschutzerklärung.</p>
+  'custom, without a reject button': `<div class="x1f" $dim></div><div class="x2f" $bar><p>Diese Website verwendet Cookies. Mehr dazu in der Datenschutzerklärung.</p>
     <button>Alle akzeptieren</button><button>Einstellungen</button></div>`,
-  'home-made, in a dialog element': `<dialog id="ask" $bar>Nous utilisons des cookies. <button>Tout accepter</button></dialog><script>ask.showModal()</script>`,
-  'home-made, in a custom element': `<cookie-consent><template shadowrootmode="open"><div $bar>We use cookies on this site.
+  'custom, in a dialog element': `<dialog id="ask" $bar>Nous utilisons des cookies. <button>Tout accepter</button></dialog><script>ask.showModal()</script>`,
+  'custom, in a custom element': `<cookie-consent><template shadowrootmode="open"><div $bar>We use cookies on this site.
     <button>Got it</button></div></template></cookie-consent>`,
 };

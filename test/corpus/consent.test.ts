@@ -7,12 +7,12 @@ import { row, rowsOf } from './rows.ts';
 const bar =
   'style="position:fixed;z-index:9999;left:0;right:0;bottom:0;top:auto;height:220px;width:100%;margin:0;border:0;padding:0;background:#ff0000"';
 const dim = 'style="position:fixed;z-index:9998;inset:0;background:#0009"';
-/** Refusing gives the page its scrolling back and takes the dialog away, whichever shadow tree it is in. */
+/** Rejecting restores scrolling and removes the dialog, in any shadow tree. */
 const no = `onclick="document.querySelectorAll('[data-consent]').forEach((e) => e.remove()); document.body.style.overflow = ''"`;
 
 const filled = (dialog: string) => dialog.replaceAll('$bar', bar).replaceAll('$dim', dim).replaceAll('$no', no);
 
-/** A page of 20 rows that cannot be scrolled while the dialog is there. */
+/** A page of 20 rows that cannot scroll while the dialog is open. */
 const pageWith = (
   dialog: string,
 ) => `<!doctype html><html lang="en"><head><title>A page</title><meta charset="utf-8"></head>
@@ -22,7 +22,7 @@ const pageWith = (
 const block = { ads: false, trackers: false, media: false, cookieBanners: true };
 const host = 'www.site.test';
 
-/** All of the page is there: it could be scrolled, nothing dims it, nothing stands on it. */
+/** The whole page is visible: it can scroll, and nothing dims or covers it. */
 const isWhole: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(640, 2100);
   seen.expectColumn(620, [row(0, 100), row(3, 100), row(10, 100), row(19, 100)]);
@@ -31,17 +31,17 @@ const isWhole: NonNullable<HardPage['check']> = (seen) => {
 const dialogs = Object.entries(consentDialogs);
 
 const gone = dialogs.map(([name, dialog], index): HardPage => ({
-  name: `the dialog of ${name} is gone`,
+  name: `the dialog of ${name} is removed`,
   host,
   site: { '/': pageWith(dialog) },
   options: { isFullPage: true, block },
-  // The first two show that it is gone from paper, too.
+  // The first two show that the dialog is removed from paper, too.
   formats: index < 2 ? ['png', 'pdf'] : ['png'],
   check: isWhole,
 }));
 
 const strip = 20;
-/** Each dialog as a strip of the page, below the others; a modal one is in the top layer, and has its place there. */
+/** Each dialog as a strip of the page, below the others; a modal one is in the top layer, and has its position there. */
 const strips = dialogs.map(([name, dialog], index) => {
   const place = `all:initial;display:block;position:absolute;top:${index * strip}px;left:0;width:100%;height:${strip}px;overflow:hidden;background:#ff0000`;
   return {
@@ -51,7 +51,7 @@ const strips = dialogs.map(([name, dialog], index) => {
 });
 
 const stay: HardPage = {
-  name: 'the dialogs stay when nobody asked',
+  name: 'without the option the dialogs stay',
   host,
   site: { '/': html(strips.map((one) => one.html).join(''), '<style>::backdrop { display: none }</style>') },
   options: { block: { ...block, cookieBanners: false, ads: true } },
@@ -62,7 +62,7 @@ const stay: HardPage = {
   },
 };
 
-/** In a frame of another site, as Sourcepoint does it; the page knows nothing of it. */
+/** In a frame of another site, like Sourcepoint; the page does not know about it. */
 const framed: Handler = (request, response) => {
   const { localPort } = request.socket;
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(
@@ -78,7 +78,7 @@ const frame = `<!doctype html><body style="margin:0;background:#ff0000"><div cla
   <button class="message-component message-button sp_choice_type_13" title="Reject" onclick="parent.postMessage('gone', '*')">Reject all</button></div>`;
 
 const sourcepoint: HardPage[] = [false, true].map((antiBot) => ({
-  name: `the dialog of sourcepoint, in a frame of another site, is gone${antiBot ? ' with antiBot' : ''}`,
+  name: `the dialog of sourcepoint, in a frame of another site, is removed${antiBot ? ' with antiBot' : ''}`,
   host,
   site: { '/': framed, '/frame': frame },
   options: { isFullPage: true, block, antiBot },

@@ -10,46 +10,43 @@ import { Picture } from '../harness/picture.ts';
 import { workerWide } from '../harness/worker-wide.ts';
 import { longTag } from '../runner/tiers.ts';
 
-/**
- * A page that capture tools get wrong, and what its right picture is told by: pixels, the requests that it makes, the
- * report. It is captured in each of its formats.
- */
+/** A page that is hard to capture, with checks of its picture: pixels, requests, report. It is captured in each of its formats. */
 export interface HardPage {
-  /** What is hard about it; the name of its test. */
+  /** The difficulty; also the name of its test. */
   readonly name: string;
-  /** What the paths of its site answer, with `/` as the page itself: html, or a handler. Others are a 404. */
+  /** Responses of its site by path, with `/` as the page itself: HTML or a handler. Other paths return 404. */
   readonly site: Readonly<Record<string, string | Handler>>;
-  /** What is captured instead of `/`. */
+  /** Captured instead of `/`. */
   readonly path?: string;
-  /** A made-up host under .test in place of 127.0.0.1. */
+  /** A host under .test instead of 127.0.0.1. */
   readonly host?: string;
   readonly options?: ShotOptions;
   readonly secrets?: CaptureSecrets;
   /**
-   * By default png, and with isFullPage pdf: the images of all formats are taken of the same layout, and paper has one of its
-   * own. What depends on the file that is made of an image names its formats.
+   * Default: PNG, and with isFullPage also PDF. All image formats use the same layout, and paper has a different one. Cases that
+   * depend on the encoding of an image name their formats.
    */
   readonly formats?: readonly Format[];
-  /** After it, a simple page is captured, and has to be right. */
+  /** Afterwards a simple page is captured, and must be correct. */
   readonly isHostile?: boolean;
-  /** Its picture, or how long it takes, depends on the processor: nothing else is captured in its worker meanwhile. */
+  /** Its picture, or its duration, depends on processor time, so no other capture runs in its worker at the same time. */
   readonly isAlone?: boolean;
-  /** Its picture depends on how fast the machine is: a page of the long tier. */
+  /** Its picture depends on the speed of the machine: a page of the long tier. */
   readonly isLong?: boolean;
-  /** Fails when the picture is not the right one. */
+  /** Fails if the picture is wrong. */
   readonly check?: (seen: Seen) => void | Promise<void>;
-  /** There can be no picture: what its error says of itself, e.g. `PAGE_TOO_LARGE`. */
+  /** The capture fails: the expected error, e.g. `PAGE_TOO_LARGE`. */
   readonly fails?: { readonly code: ErrorCode; readonly message?: RegExp };
 }
 
-/** What became of a hard page in one format. */
+/** The result of a page in one format. */
 export class Seen {
   readonly format: Format;
   readonly rendering: Rendering;
-  /** Of a pdf its first page, with as many pixels as CSS pixels. */
+  /** For a PDF, its first page, with one pixel per CSS pixel. */
   readonly picture: Picture;
   readonly pdf: Pdf | undefined;
-  /** Paths and queries that the site was asked for, in their order. */
+  /** Paths and queries of the requests to the site, in order. */
   readonly requests: readonly string[];
 
   private constructor(
@@ -74,24 +71,24 @@ export class Seen {
     return this.rendering.report;
   }
 
-  /** Whether pixels must be exact: jpeg and webp lose a little. */
+  /** Whether pixels must be exact: JPEG and WebP are lossy. */
   get exact(): boolean {
     return this.format === 'png';
   }
 
-  /** Fails unless the pixel has the colour, or for formats that lose a little, nearly so. */
+  /** Fails unless the pixel has the colour; approximately for lossy formats. */
   expectColour(x: number, y: number, colour: string): void {
     const tolerance = this.exact ? 0 : 10;
     const difference = this.picture.difference(x, y, colour);
     expect(difference, `${this.picture.at(x, y)} at (${x}, ${y}), not ${colour}`).toBeLessThanOrEqual(tolerance);
   }
 
-  /** Fails unless each pixel of a column at `x` has the colour that its `[y, colour]` names. */
+  /** Fails unless the pixels of the column at `x` have the colours of `[y, colour]`. */
   expectColumn(x: number, colours: readonly (readonly [y: number, colour: string])[]): void {
     for (const [y, colour] of colours) this.expectColour(x, y, colour);
   }
 
-  /** Fails unless the picture is so large; a pdf may be a few pixels taller, for printing rounds. */
+  /** Fails unless the picture has this size; a PDF may be a few pixels taller, because printing rounds. */
   expectSize(width: number, height: number): void {
     const slack = this.format === 'pdf' ? 8 : 0;
     const { picture } = this;
@@ -99,33 +96,33 @@ export class Seen {
     expect(Math.abs(picture.height - height), `height ${picture.height}, not ${height}`).toBeLessThanOrEqual(slack);
   }
 
-  /** How many requests there were of a path, whatever their query. */
+  /** Returns the number of requests to a path, with any query. */
   asked(path: string): number {
     return this.requests.filter((request) => request.split('?')[0] === path).length;
   }
 }
 
-/** A pdf's pixels are then where those of the images are. */
+/** Options with which a PDF has the same pixel positions as the images. */
 const noMargin = { top: 0, right: 0, bottom: 0, left: 0 };
 
-/** Captures at a time, in a browser each: `maxConcurrency` of the project in vitest.config.ts. */
+/** Simultaneous captures, each in a separate browser: `maxConcurrency` of the project in vitest.config.ts. */
 const slots = 2;
 
-/** One for all files of a worker that need no other: no test may hurt it. */
+/** Shared by all files of a worker that need no other engine: no test may damage it. */
 export const corpusEngine = workerWide(
   () => TestEngine.start({ slots }),
   (engine) => engine.close(),
 );
 
-/** One for all hostile pages of a worker, which take it alone. */
+/** Shared by all hostile pages of a worker, which run sequentially. */
 const hostileEngine = workerWide(
   () => TestEngine.start(),
   (engine) => engine.close(),
 );
 
 /**
- * Tests of every page in each of its formats. Pages go side by side, those that are hostile or measure time alone; they
- * share an engine with other files, unless the file has a configuration. Called once in a file.
+ * Defines tests of every page in each of its formats. Pages run in parallel, but hostile pages and pages that measure time run
+ * alone. They share an engine with other files, unless the file has a configuration. Call it once per file.
  */
 export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEngineConfig>): void {
   let own: TestEngine | undefined;
@@ -140,11 +137,11 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
   const isAlone = ({ isHostile, isAlone }: HardPage) => isHostile === true || isAlone === true;
   for (const page of [...pages.filter((one) => !isAlone(one)), ...pages.filter(isAlone)]) {
     const { name, options = {} } = page;
-    // What a page names runs with it; that its picture is right on paper as well is for the long tier.
+    // The formats that a page names run in the fast tier; the check that its picture is correct on paper too is in the long tier.
     const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
     const isLong = (format: Format) => page.isLong === true || (page.formats === undefined && format !== formats[0]);
     describe(`${name}`, { concurrent: !isAlone(page) }, () => {
-      // One after the other: what answers for a page may count its requests.
+      // Sequential: the handlers of a page may count its requests.
       for (const format of formats) {
         test(`${format}`, { concurrent: false, tags: isLong(format) ? [longTag] : [] }, async () => {
           const [engine, site] = [await engineFor(page), await TestSite.start({ ...page.site })];
@@ -155,7 +152,7 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
             if (page.fails) {
               const { code, message = /./ } = page.fails;
               await expect(rendered).rejects.toMatchObject({ code, message: expect.stringMatching(message) });
-              // It is for the client, who knows nothing of the browser.
+              // The message is for the client, who knows nothing about the browser.
               const internals = expect.stringMatching(/net::|page\.goto|Call log/);
               await expect(rendered).rejects.not.toMatchObject({ message: internals });
             } else {

@@ -11,12 +11,12 @@ beforeAll(async () => {
   engine = await corpusEngine();
 });
 
-/** What the page's own site (127.0.0.1), foreign.test and cdn.test were sent, by host and address, e.g. `own /img?hop`. */
+/** Headers that the page's own site (127.0.0.1), foreign.test and cdn.test received, by host and address, e.g. `own /img?hop`. */
 type Sent = Map<string, IncomingHttpHeaders[]>;
 
 const names: Readonly<Record<string, string>> = { '127.0.0.1': 'own' };
 
-/** Two sites, of which the one has two names. `pages` are told the addresses of the origins. */
+/** Two sites; one of them has two names. `pages` receive the addresses of the origins. */
 async function startSites(
   pages: (addresses: { own: string; foreign: string; cdn: string }) => Record<string, string | Handler>,
 ) {
@@ -52,7 +52,7 @@ type Sites = Awaited<ReturnType<typeof startSites>>;
 const capture = (url: string, secrets: CaptureSecrets, options: ShotOptions = {}) =>
   engine.render(url, { format: 'png', ...options }, { secrets });
 
-/** Blocking pauses requests as well, and another language changes their headers. */
+/** Blocking also pauses requests, and another language changes their headers. */
 const others = { block: { ads: true, trackers: false, media: false, cookieBanners: false }, locale: 'de-DE' };
 const browsers: readonly ShotOptions[] = [{ antiBot: false }, { antiBot: true, ...others }];
 
@@ -60,7 +60,7 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
   const headers = { Authorization: 'Bearer secret', 'X-Secret': 'secret', ACCEPT: 'text/own' };
   let sites: Sites;
 
-  /** The image of the page comes when all of these were asked for. */
+  /** The image of the page arrives when all of these requests have been sent. */
   const own = [
     'own /start',
     'own /?hop',
@@ -144,15 +144,16 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
   });
   afterAll(() => sites.close());
 
-  // A service worker runs as soon as one of those who pause it lets it go: where others do so, too, its first request may be too early.
+  // A service worker starts as soon as one of the clients that pause it resumes it. If there are several, its first request may
+  // be too early.
   const sure = own.filter((key) => options.block === undefined || !key.endsWith('?service-worker'));
-  test.each([...sure, ...cdn])('reach %s, in place of those of the browser', (key) => {
+  test.each([...sure, ...cdn])('reach %s, and replace those of the browser', (key) => {
     for (const received of sites.sent.get(key) ?? []) {
       expect(received).toMatchObject({ authorization: 'Bearer secret', 'x-secret': 'secret', accept: 'text/own' });
     }
   });
 
-  test('leave the others as they are', () => {
+  test('leave other headers unchanged', () => {
     const language = options.locale === undefined ? {} : { 'accept-language': 'de-DE,de;q=0.9' };
     const [img] = sites.sent.get('own /img') ?? [];
     expect(img).toMatchObject({
@@ -170,14 +171,14 @@ describe.each(browsers)('headers, with antiBot $antiBot', (options) => {
     );
   });
 
-  // So says the documentation: they are not paused by the protocol.
+  // As documented: the protocol does not pause these requests.
   test.each(['own /socket', 'own /service-worker.js'])('do not reach %s', (key) => {
     expect(sites.sent.get(key)?.length).toBeGreaterThan(0);
     expect(sites.sent.get(key)?.filter((one) => 'x-secret' in one)).toEqual([]);
   });
 });
 
-describe('the origin of the address that was asked for', () => {
+describe('the origin of the requested address', () => {
   let sites: Sites;
   beforeAll(async () => {
     const images = ({ own, foreign }: { own: string; foreign: string }) =>
@@ -192,16 +193,19 @@ describe('the origin of the address that was asked for', () => {
   });
   afterAll(() => sites.close());
 
-  test.each(['/redirects', '/moves'])('stays the one with headers when the page moves to another: %s', async (path) => {
-    sites.sent.clear();
-    const { report } = await capture(`${sites.own}${path}`, { headers: { 'X-Secret': 'secret' } });
-    expect(report.finalUrl).toBe(`${sites.foreign}/there`);
-    const withHeader = [...sites.sent].filter(([, all]) => all.some((one) => 'x-secret' in one)).map(([key]) => key);
-    expect(withHeader.toSorted()).toEqual(['own /img', `own ${path}`]);
-    expect(sites.sent.has('foreign /img')).toBe(true);
-  });
+  test.each(['/redirects', '/moves'])(
+    'stays the origin with headers when the page navigates to another: %s',
+    async (path) => {
+      sites.sent.clear();
+      const { report } = await capture(`${sites.own}${path}`, { headers: { 'X-Secret': 'secret' } });
+      expect(report.finalUrl).toBe(`${sites.foreign}/there`);
+      const withHeader = [...sites.sent].filter(([, all]) => all.some((one) => 'x-secret' in one)).map(([key]) => key);
+      expect(withHeader.toSorted()).toEqual(['own /img', `own ${path}`]);
+      expect(sites.sent.has('foreign /img')).toBe(true);
+    },
+  );
 
-  test('is told by its host, whatever stands before that', async () => {
+  test('is identified by its host, regardless of a subdomain before it', async () => {
     sites.sent.clear();
     const ownHost = new URL(sites.own).host;
     await capture(`http://name:word@${ownHost}/there`, { headers: { 'X-Secret': 'secret' } });
@@ -213,7 +217,7 @@ describe('the origin of the address that was asked for', () => {
     expect([...sites.sent.values()].flat().filter((one) => 'x-secret' in one)).toEqual([]);
   });
 
-  test('is none for supplied html: headers reach those of headersFor', async () => {
+  test('is none for supplied html: only headersFor adds headers', async () => {
     sites.sent.clear();
     const source = { kind: 'html', html: html(`<img src="${sites.own}/img"><img src="${sites.cdn}/img">`) } as const;
     const secrets = { headers: { 'X-Secret': 'secret' }, auth: { username: 'user', password: 'pass' } };
@@ -222,7 +226,7 @@ describe('the origin of the address that was asked for', () => {
     expect(sites.sent.get('own /img')?.[0]).not.toHaveProperty('x-secret');
   });
 
-  test('a header that the browser refuses fails the capture at once, and is not quoted', async () => {
+  test('a header that the browser refuses fails the capture immediately, and the message does not quote it', async () => {
     const refused = capture(`${sites.own}/img`, { headers: { 'X-Secret': 'sec\nret' } });
     const message = 'headers: the browser refuses to send one of them.';
     await expect(refused).rejects.toMatchObject({ code: 'CAPTURE_FAILED', message });
@@ -278,13 +282,13 @@ describe.each(browsers)('auth, with antiBot $antiBot', (options) => {
   afterAll(() => sites.close());
 
   const authorizations = (key: string) => sites.sent.get(key)?.map(({ authorization }) => authorization?.split(' ')[0]);
-  /** With anything that a login is told by. */
+  /** Returns the requests that contained a login, for the site or a proxy. */
   const loggedIn = () =>
     [...sites.sent].flatMap(([key, all]) =>
       all.some((one) => 'authorization' in one || 'proxy-authorization' in one) ? [key] : [],
     );
 
-  test('basic and digest logins are answered, and those of other origins are not', async () => {
+  test('logs in to basic and digest authentication, and not at other origins', async () => {
     sites.sent.clear();
     const { report } = await capture(`${sites.own}/`, { auth }, options);
     expect(report).toMatchObject({ httpStatus: 200, images: { loaded: 1, failed: 1 } });
@@ -294,14 +298,14 @@ describe.each(browsers)('auth, with antiBot $antiBot', (options) => {
     expect(loggedIn()).toEqual(['own /', 'own /digest']);
   });
 
-  test('a wrong password is tried once, and its refusal is captured', async () => {
+  test('tries a wrong password once, and captures the refusal', async () => {
     sites.sent.clear();
     const { report } = await capture(`${sites.own}/`, { auth: { ...auth, password: 'wrong' } }, options);
     expect(report.httpStatus).toBe(401);
     expect(authorizations('own /')).toEqual([undefined, 'Basic']);
   });
 
-  test('the origin that the page is sent on to, and a proxy, are not answered', async () => {
+  test('does not log in at the origin of a redirect, or at a proxy', async () => {
     sites.sent.clear();
     const { report } = await capture(`${sites.own}/away`, { auth }, options);
     expect(report).toMatchObject({ httpStatus: 401, finalUrl: `${sites.foreign}/` });
@@ -327,7 +331,7 @@ describe('cookies', () => {
   });
   afterAll(() => sites.close());
 
-  test('go where their host, domain, path and other attributes say', async () => {
+  test('are sent according to their host, domain, path and other attributes', async () => {
     sites.sent.clear();
     await capture(`${sites.foreign}/`, {
       cookies: [
@@ -352,7 +356,7 @@ describe('cookies', () => {
     expect(decodeURIComponent(seen ?? '')).toMatch(/\?(?!.*hidden).*host=ü/);
   });
 
-  test('sameSite is that of a browser: a page of another site does not lead to a strict one', async () => {
+  test('sameSite works as in a browser: a page of another site does not send a strict cookie', async () => {
     sites.sent.clear();
     const url = sites.cdn;
     await capture(`${sites.foreign}/elsewhere`, {
@@ -365,10 +369,10 @@ describe('cookies', () => {
   });
 
   test.each([
-    ['a name with rules that its attributes break', { name: '__Host-x', value: 'hidden', domain: 'foreign.test' }],
-    ['one for all sites without https', { name: 'x', value: 'hidden', sameSite: 'None' }],
+    ['a name prefix whose rules its attributes violate', { name: '__Host-x', value: 'hidden', domain: 'foreign.test' }],
+    ['SameSite=None without https', { name: 'x', value: 'hidden', sameSite: 'None' }],
     ['a value with a line break', { name: 'x', value: 'hid\nden' }],
-  ] as const)('one that the browser refuses is named, without its value: %s', async (_, cookie) => {
+  ] as const)('a cookie that the browser refuses is named, without its value: %s', async (_, cookie) => {
     const refused = capture(`${sites.foreign}/`, { cookies: [{ name: 'good', value: 'hidden' }, cookie] });
     const message = expect.stringContaining(`refuses the cookie "${cookie.name}"`) as string;
     await expect(refused).rejects.toMatchObject({ code: 'CAPTURE_FAILED', message });

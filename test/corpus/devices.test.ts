@@ -4,7 +4,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { html, type ShotOptions } from '../harness/engine.ts';
 
-/** A phone whose pictures are not as large as those of real ones. */
+/** A phone with smaller pictures than those of real ones. */
 const phone: ShotOptions = {
   viewport: { width: 400, height: 600, deviceScaleFactor: 2 },
   screen: { width: 400, height: 800 },
@@ -13,7 +13,7 @@ const phone: ShotOptions = {
 
 const responsive = '<meta name="viewport" content="width=device-width, initial-scale=1">';
 
-/** Green where a page finds itself on that phone. */
+/** Green if a page detects that phone. */
 const phonePage = html(
   `<style>html { background: #ff0000 } .phone { background: ${marked('#00aa00')} } .end { height: 900px } .end::after { content: ''; position: absolute; top: 800px; left: 0; width: 100px; height: 100px; background: #0000aa }</style>
    <div class="end"></div>
@@ -26,13 +26,13 @@ const phonePage = html(
   responsive,
 );
 
-/** 980 px wide on a phone, since it says nothing of itself; 2450 px are 1000 on the phone. */
+/** 980 px wide on a phone, because it has no viewport tag; 2450 px are 1000 on the phone. */
 const oldPage = html(
   `<style>html { background: #ffff00 }</style><div style="width: 490px; height: 1225px; background: #00aa00"></div>
    <div style="height: 1225px; background: #0000aa"></div>`,
 );
 
-/** What hangs out of it at its first scale lets a phone zoom out. */
+/** Overflow at its first scale lets a phone zoom out. */
 const wideContent = html(
   `<div style="width: 1600px; height: 300px; background: #00aa00"></div><div style="height: 900px; background: #0000aa"></div>`,
   responsive,
@@ -40,7 +40,7 @@ const wideContent = html(
 
 const pages: readonly HardPage[] = [
   {
-    name: 'a page that finds itself on a phone',
+    name: 'a page that detects a phone',
     site: { '/': phonePage },
     options: phone,
     formats: ['png'],
@@ -50,7 +50,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that finds itself on a phone, with antiBot',
+    name: 'a page that detects a phone, with antiBot',
     site: { '/': phonePage },
     options: { ...phone, antiBot: true, isFullPage: true },
     formats: ['png'],
@@ -72,14 +72,14 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page on paper has the width of the phone, whatever it says of its own',
+    name: 'a page on paper has the width of the phone, regardless of its viewport tag',
     site: { '/': phonePage.replace('width=device-width, initial-scale=1', 'width=2000') },
     options: { ...phone, isFullPage: true },
     formats: ['pdf'],
     check: (seen) => seen.expectSize(400, 900),
   },
   {
-    name: 'a page that was made for desktops is as small on a phone as it is there',
+    name: 'a desktop page is as small on a phone as on a real one',
     site: { '/': oldPage },
     options: phone,
     formats: ['png'],
@@ -97,7 +97,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a whole page that was made for desktops',
+    name: 'a full desktop page',
     site: { '/': oldPage },
     options: { ...phone, isFullPage: true },
     formats: ['png'],
@@ -112,7 +112,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a whole page that hangs out of the phone is no taller for that',
+    name: 'a full page that overflows the width of the phone is not taller for that',
     site: { '/': wideContent },
     options: { ...phone, isFullPage: true },
     formats: ['png'],
@@ -134,7 +134,7 @@ const pages: readonly HardPage[] = [
     };
     const options = { viewport, screen, userAgent, isMobile: true } as ShotOptions;
     return [false, true].map((isFullPage) => ({
-      name: `a phone whose scale is no whole number, ${index === 0 ? 'a page for phones' : 'a page for desktops'}, whole: ${isFullPage}`,
+      name: `a phone with a fractional scale, ${index === 0 ? 'a page for phones' : 'a page for desktops'}, full page: ${isFullPage}`,
       site: { '/': page },
       options: { ...options, isFullPage },
       formats: ['png'],
@@ -142,7 +142,7 @@ const pages: readonly HardPage[] = [
     }));
   }),
   ...[1, 10_000].map((width): HardPage => ({
-    name: `a page that says it is ${width} px wide`,
+    name: `a page with a viewport tag of ${width} px`,
     site: {
       '/': html('<style>html { background: #00aa00 }</style>text', `<meta name="viewport" content="width=${width}">`),
     },
@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
     },
   })),
   {
-    name: 'an element that lies below a window on the phone, with scripts switched off',
+    name: 'an element far down the page on the phone, with scripts disabled',
     site: {
       '/': html(
         `<style>body { margin: 0 }</style><div style="height: 1500px"></div><div id="part" style="width: 100px; height: 50px; background: #00aa00"></div>
@@ -170,15 +170,15 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a rectangle of a page for desktops counts in its own pixels',
+    name: 'the rectangle of a desktop page is in CSS pixels of the page',
     site: { '/': oldPage },
     options: { ...phone, clip: { x: 480, y: 0, width: 20, height: 20 } },
     formats: ['png'],
-    // 20 of 980 px that are shown in 800.
+    // 20 of 980 px, which are shown in 800.
     check: (seen) => seen.expectSize(16, 16),
   },
   {
-    name: 'a page for desktops that moves on to one for phones while it is being measured',
+    name: 'a desktop page that redirects to a page for phones while it is being measured',
     site: { '/': html(`<script>setTimeout(() => location.replace('/phone'), 400)</script>`), '/phone': phonePage },
     options: { ...phone, isFullPage: true, delay: 800 },
     formats: ['png'],

@@ -5,10 +5,10 @@ import { testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
 const isGreen: HardPage['check'] = (seen) => seen.expectColour(300, 300, green);
-/** Each has a measure of its own for what is blank. */
+/** Each case has different content that counts as blank. */
 const images = ['png', 'jpeg', 'webp'] as const;
 
-/** A document in an old charset, with a title that has to be read right. */
+/** A document in an old charset, with a title that must be decoded correctly. */
 const charset = (bytes: readonly number[], title: string, type: string, meta: string) => ({
   title,
   page: answer(
@@ -30,7 +30,7 @@ const utf16 = (littleEndian: boolean) => {
 };
 const charsets = [
   charset(hex('e9 80 9f'), 'é€Ÿ', ...byHeader('windows-1252')),
-  // It is windows-1252 to browsers.
+  // Browsers treat it as windows-1252.
   charset(hex('e9 80'), 'é€', ...byMeta('iso-8859-1')),
   charset(hex('93fa 967b 8cea'), '日本語', ...byHeader('Shift_JIS')),
   charset(hex('93fa 967b 8cea'), '日本語', ...byMeta('Shift_JIS')),
@@ -38,17 +38,17 @@ const charsets = [
   charset(hex('a4a4 a4e5'), '中文', ...byHeader('big5')),
   charset(hex('c7d1 b1b9 beee'), '한국어', ...byMeta('euc-kr')),
   charset(hex('f0d2 c9d7 c5d4'), 'Привет', ...byHeader('koi8-r')),
-  // The header is stronger than what the page says of itself; one that names nothing is not.
+  // The header takes precedence over the declaration in the page, unless its value is unknown.
   charset(hex('e6bca2'), '漢', 'text/html; charset=utf-8', '<meta charset="koi8-r">'),
   charset(hex('e6bca2'), '漢', 'text/html; charset=nonsense', '<meta charset="utf-8">'),
-  // The mark is stronger than all.
+  // The byte order mark takes precedence over everything.
   { title: '漢字 é', page: answer('text/html', utf16(true)) },
   { title: '漢字 é', page: answer('text/html', utf16(false)) },
   { title: '漢字 é', page: answer('text/html; charset=koi8-r', '\ufeff<!doctype html><title>漢字 é</title>') },
 ];
 const russian = 'Съешь же ещё этих мягких французских булок, да выпей чаю. '.repeat(8);
 
-/** A main document of another type than html. */
+/** A main document of a type other than HTML. */
 const plain = (type: string, body: string | Buffer, check: HardPage['check'] = () => undefined): HardPage => ({
   name: `a document of ${type}`,
   site: { '/': answer(type, body) },
@@ -60,7 +60,7 @@ const plain = (type: string, body: string | Buffer, check: HardPage['check'] = (
 });
 
 const status = (code: number, body: string, more: Record<string, string> = {}): HardPage => ({
-  name: `a page that answers ${code}${body === '' ? ' with nothing in it' : ''}`,
+  name: `a page with status ${code}${body === '' ? ' and no content' : ''}`,
   site: { '/': answer('text/html', body, { status: code, headers: more }) },
   formats: ['png'],
   check: (seen) => {
@@ -73,7 +73,7 @@ const page = html(`<body style="background:${green}">`);
 
 const pages: readonly HardPage[] = [
   {
-    name: 'old charsets, by header, by meta and by mark, and declarations that are wrong',
+    name: 'old charsets, by header, meta tag and byte order mark, and wrong declarations',
     site: {
       '/': html(
         `<script>onload = () => { document.title = Array.from({ length: frames.length }, (_, n) => frames[n].document.title).join('|') }</script>` +
@@ -85,7 +85,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.report.title).toBe(charsets.map(({ title }) => title).join('|')),
   },
   {
-    name: 'a charset that nobody declares is guessed',
+    name: 'an undeclared charset is detected',
     site: {
       '/': answer(
         'text/html',
@@ -124,7 +124,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'forms and fields with the names of what scripts read',
+    name: 'forms and fields with the names of DOM members',
     site: {
       '/': html(
         `<body style="background:${marked(green)}"><form name="title"></form>
@@ -139,7 +139,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'invalid html: nothing closed, everything twice, tags in tags',
+    name: 'invalid html: unclosed, duplicate and wrongly nested tags',
     site: {
       '/': `<body bgcolor="${green}"><p><div><<table><b></i></p></html><body style="margin:0"><title>Late</title><tr><td <script>x</script`,
     },
@@ -150,7 +150,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'html without head and body, in quirks mode, with nothing declared',
+    name: 'html without head and body, in quirks mode, without declarations',
     site: { '/': `<style>html{height:100%;background:${green}}</style>x` },
     formats: ['png'],
     check: isGreen,
@@ -185,7 +185,7 @@ const pages: readonly HardPage[] = [
   status(404, ''),
   status(302, ''),
   {
-    name: 'a title of 600 emoji is cut between two of them; white space is folded',
+    name: 'a title of 600 emoji is cut between two of them; white space is collapsed',
     site: { '/': `<title>  A \n ${'😀'.repeat(600)}</title>` },
     formats: ['png'],
     check: (seen) => expect(seen.report.title).toBe(`A ${'😀'.repeat(510)}`),
@@ -203,7 +203,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.report.title).toBe('x'.repeat(512)),
   },
   {
-    name: 'a wall of bot protection is told, and captured',
+    name: 'a bot protection page is reported, and captured',
     site: {
       '/': answer(
         'text/html',
@@ -218,13 +218,13 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.report).toMatchObject({ challenge: true, httpStatus: 403, blank: false }),
   },
   {
-    name: 'a page that forbids is no wall',
+    name: 'a page that forbids access is not a bot protection page',
     site: { '/': answer('text/html', '<h1>Forbidden</h1>', { status: 403 }) },
     formats: ['png'],
     check: (seen) => expect(seen.report).toMatchObject({ challenge: false, httpStatus: 403 }),
   },
   {
-    name: 'a policy that forbids everything (CSP) but what it draws itself',
+    name: "a content security policy that forbids everything except the page's own drawing",
     site: {
       '/': answer(
         'text/html',

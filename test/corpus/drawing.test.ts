@@ -13,7 +13,7 @@ const blocksOf =
     );
 const square = 'display:block;width:100px;height:100px';
 
-/** A page with a canvas of WebGL, green. */
+/** A page with a green WebGL canvas. */
 const webgl = (attributes: string, formats: HardPage['formats'] = ['png']): HardPage => ({
   name: `WebGL, ${attributes}`,
   site: {
@@ -35,7 +35,7 @@ const pages: readonly HardPage[] = [
   webgl('{}'),
   webgl('{ preserveDrawingBuffer: true }', ['png', 'pdf']),
   {
-    name: 'canvases: 2d, of a bitmap, of a worker (OffscreenCanvas), and one that draws itself in',
+    name: 'canvases: 2d, of a bitmap, of a worker (OffscreenCanvas), and one with a drawing animation',
     site: {
       '/': html(
         `${hold}<canvas id="a"></canvas><canvas id="b"></canvas><canvas id="c"></canvas><canvas id="d"></canvas><script>
@@ -66,7 +66,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a chart that draws itself in beside a canvas with a picture of another site, which cannot be read',
+    name: 'a chart with a drawing animation, next to a canvas with a picture of another site, which cannot be read',
     site: {
       '/': withOther(
         html(
@@ -92,7 +92,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a canvas that its script draws only when the page has not been scrolled for a moment',
+    name: 'a canvas that its script draws only when the page has not scrolled for a moment',
     site: {
       '/': html(
         `<div style="height:900px;background:#0000ff"></div><canvas id="late" width="100" height="100" style="${square}"></canvas><script>
@@ -105,7 +105,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColour(50, 950, green),
   },
   {
-    name: 'a canvas that never rests is not waited for for long',
+    name: 'a canvas that always changes does not delay the capture for long',
     site: {
       '/': html(`<canvas id="c" width="100" height="100"></canvas><script>
         const x = c.getContext('2d'); const draw = () => { x.fillStyle = 'rgb(0,' + Math.random() * 255 + ',0)'; x.fillRect(0, 0, 100, 100); requestAnimationFrame(draw) }; draw()</script>`),
@@ -114,7 +114,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.report.timings.settleMs).toBeLessThan(6000),
   },
   {
-    name: 'a video without a poster, of a stream',
+    name: 'a video without a poster, from a stream',
     site: {
       '/': html(
         `${hold}<canvas id="c" width="100" height="100" style="display:none"></canvas><video id="v" muted autoplay style="${square}"></video><script>
@@ -127,7 +127,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.picture.difference(50, 50, green)).toBeLessThan(12),
   },
   {
-    name: 'a video whose file does not come: its poster, and the page around it',
+    name: 'a video whose file does not arrive: its poster, and the page around it',
     site: {
       '/': html(
         `<video style="${square};object-fit:fill" poster="/poster.svg" src="/missing.mp4" preload="auto"></video><div style="height:100px;background:${green}"></div>`,
@@ -138,7 +138,7 @@ const pages: readonly HardPage[] = [
     check: blocksOf(green, green),
   },
   {
-    name: 'animations: of CSS, of SVG, of scripts, transitions: at their end; those that wait, not begun',
+    name: 'animations by CSS, SVG, scripts and transitions are at their end; pending ones have not started',
     site: {
       '/': html(
         `<style>@keyframes in { from { opacity: 0 } } div { height: 100px; background: ${green} }
@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
     check: blocksOf(green, green, green, green, green),
   },
   {
-    name: 'filters, blending, backdrops, masks, clips and layers of three dimensions',
+    name: 'filters, blending, backdrops, masks, clips and 3D layers',
     site: {
       '/': html(
         `<style>body > div { height: 100px; width: 100px; position: relative; background: #fff } i { position: absolute; inset: 0 }</style>
@@ -181,7 +181,7 @@ const pages: readonly HardPage[] = [
     check: blocksOf(green, '#00aaaa', '#0000ff'),
   },
   {
-    name: 'a view transition that is under way: what it leads to',
+    name: 'a view transition in progress: its final state',
     site: {
       '/': html(
         `<style>::view-transition-group(*), ::view-transition-old(*), ::view-transition-new(*) { animation-duration: 60s }</style><body style="background:#cc0000"><script>
@@ -193,7 +193,7 @@ const pages: readonly HardPage[] = [
     check: blocksOf(green),
   },
   {
-    name: 'a view transition whose new state never comes',
+    name: 'a view transition whose new state never arrives',
     isLong: true,
     site: {
       '/': html(

@@ -3,7 +3,7 @@ import { html, type Handler } from '../harness/engine.ts';
 import { marked, svgAnswer } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
-/** What the page adds after it has loaded, `delayMs` later. */
+/** Content that the page adds `delayMs` after it has loaded. */
 const later = (delayMs: number, script: string) => `<script>setTimeout(() => { ${script} }, ${delayMs})</script>`;
 const green = `<div id="late" style="position:fixed;inset:0;background:#00aa00">Your  Report</div>`;
 const waits = { state: 'visible', timeout: 10_000, required: false } as const;
@@ -15,7 +15,7 @@ const isGreen: NonNullable<HardPage['check']> = (seen) => {
 
 const waiting: readonly HardPage[] = [
   {
-    name: 'waitFor an element that becomes visible long after load, among those that never do',
+    name: 'waitFor an element that becomes visible long after load, among others that never do',
     isLong: true,
     site: {
       '/': html(`<i class="late" hidden>no</i>${later(3000, `document.body.innerHTML += \`${green}\``)}`),
@@ -25,7 +25,7 @@ const waiting: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'waitFor a text whose case a style changes, on a page that moves on meanwhile',
+    name: 'waitFor a text whose case a style changes, on a page that navigates meanwhile',
     site: {
       '/': html(later(400, 'location.href = "/next"')),
       '/next': html(
@@ -37,7 +37,7 @@ const waiting: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'waitFor the end of a loader, on a page that has made its own of what looks for elements',
+    name: 'waitFor the end of a loader, on a page that has replaced the functions that find elements',
     isLong: true,
     site: {
       '/': html(
@@ -52,14 +52,14 @@ const waiting: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'waitFor what does not come',
+    name: 'waitFor an element that never appears',
     site: { '/': html(`<p hidden>text`) },
     options: { waitFor: { ...waits, selector: 'p', timeout: 300 } },
     formats: ['png'],
     check: (seen) => expect(seen.report.softTimeouts).toEqual(['waitFor']),
   },
   {
-    name: 'waitFor what does not come, and is required',
+    name: 'waitFor an element that never appears, and is required',
     site: { '/': html(`<p hidden>text`) },
     options: { waitFor: { ...waits, text: 'text', timeout: 0, required: true } },
     formats: ['png'],
@@ -88,7 +88,7 @@ const image: Handler = (_request, response) => {
 
 const elements: readonly HardPage[] = [
   {
-    name: 'selector: an element far down, below bars, a veil that lets the pointer through and a modal dialog',
+    name: 'selector: an element far down, below bars, an overlay without pointer events and a modal dialog',
     site: {
       '/': html(
         `${bar('top')}${bar('bottom')}
@@ -117,7 +117,7 @@ const elements: readonly HardPage[] = [
     },
   },
   {
-    name: 'selector: an element larger than the viewport, in a scrolling box that is smaller, in a fixed app',
+    name: 'selector: an element larger than the viewport, in a smaller scrolling box, in a fixed app',
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden }</style>
@@ -149,7 +149,7 @@ const elements: readonly HardPage[] = [
     },
   },
   {
-    name: 'selector: a section as tall as the viewport keeps its height, beside one that is seen first, at two pixels to the CSS pixel',
+    name: 'selector: a section as tall as the viewport keeps its height, next to one that is visible first, at a scale of 2',
     site: {
       '/': html(
         `<section style="height:100vh;background:#0000ff"></section><main style="border:10px solid #00aa00;height:200vh;width:700px;box-sizing:border-box"></main>`,
@@ -164,7 +164,7 @@ const elements: readonly HardPage[] = [
     },
   },
   {
-    name: 'selector: nothing that is visible matches',
+    name: 'selector: no visible element matches',
     site: { '/': html('<p hidden>text<p style="visibility:hidden">text') },
     options: { selector: 'p' },
     formats: ['png'],
@@ -176,7 +176,7 @@ const elements: readonly HardPage[] = [
   },
 ];
 
-/** A row of each colour, 1000 px tall, with a picture that loads when it is near. */
+/** A row of each colour, 1000 px tall, with a picture that loads when it is near the viewport. */
 const rows = html(
   `<header style="position:fixed;top:0;width:100%;height:50px;background:#ff0000">bar</header>
    <div style="height:1000px;background:#0000ff"></div>
@@ -184,7 +184,7 @@ const rows = html(
    <script>new IntersectionObserver(([e]) => { if (e.isIntersecting) row.style.background = '#00aa00' }).observe(row)</script>`,
 );
 
-/** Columns of 100 px, the first one at the right end; the last one gets its colour when it comes into sight. */
+/** Columns of 100 px, the first one at the right end; the last one gets its colour when it comes into view. */
 const fromRight = (writingMode: string) => ({
   '/': html(
     `${Array.from({ length: 20 }, (_, index) => `<p id="c${index}" style="margin:0;width:100px;background:#0000${(index * 10 + 20).toString(16)}"></p>`).join('')}
@@ -199,7 +199,7 @@ const fromRight = (writingMode: string) => ({
 
 const vertical: readonly HardPage[] = [
   ...['vertical-rl', 'sideways-rl'].map((writingMode): HardPage => ({
-    name: `selector: a column at the left end of a page in vertical lines (${writingMode})`,
+    name: `selector: a column at the left end of a page with vertical text (${writingMode})`,
     site: fromRight(writingMode),
     options: { selector: '#c17' },
     check: (seen) => {
@@ -208,7 +208,7 @@ const vertical: readonly HardPage[] = [
     },
   })),
   {
-    name: 'selector: the whole of a page in vertical lines, whose last column appears when it is scrolled to, on a phone',
+    name: 'selector: the whole of a page with vertical text, whose last column appears on scrolling, on a phone',
     site: fromRight('vertical-rl'),
     options: { selector: 'body', isMobile: true, viewport: { width: 375, height: 480 } },
     check: (seen) => {
@@ -218,7 +218,7 @@ const vertical: readonly HardPage[] = [
     },
   },
   {
-    name: 'clip: at the left end of a page in vertical lines, out of the viewport',
+    name: 'clip: at the left end of a page with vertical text, outside the viewport',
     site: fromRight('vertical-rl'),
     options: { clip: { x: 0, y: 0, width: 200, height: 100 } },
     check: (seen) => {
@@ -227,7 +227,7 @@ const vertical: readonly HardPage[] = [
     },
   },
   {
-    name: 'clip: a lazy image at the left end of a page in vertical lines',
+    name: 'clip: a lazy image at the left end of a page with vertical text',
     site: {
       '/': html(
         '<div style="width:6000px"></div><img loading="lazy" width="100" height="100" src="/image" style="display:block">',
@@ -254,7 +254,7 @@ const clips: readonly HardPage[] = [
     },
   },
   {
-    name: 'clip: within the first viewport, with what is fixed to it, wherever the address leads',
+    name: 'clip: within the first viewport, with its fixed elements, regardless of the fragment of the address',
     site: { '/': rows },
     path: '/#row',
     options: { clip: { x: 600, y: 0, width: 40, height: 100 }, viewport: { deviceScaleFactor: 1.5 } },
@@ -268,7 +268,7 @@ const clips: readonly HardPage[] = [
     },
   },
   {
-    name: 'clip: beyond the viewport on two sides, of what appears on scrolling',
+    name: 'clip: beyond the viewport on two sides, with content that appears on scrolling',
     site: { '/': rows, '/image.svg': image },
     options: { clip: { x: 400, y: 900, width: 500, height: 600 } },
     check: (seen) => {
@@ -286,7 +286,7 @@ const clips: readonly HardPage[] = [
     },
   },
   {
-    name: 'clip: beyond a page that has become smaller than it was',
+    name: 'clip: beyond a page that has become smaller',
     site: { '/': html(`<div id="t" style="height:3000px"></div>${later(0, `t.style.height = '50px'`)}`) },
     options: { clip: { x: 0, y: 0, width: 640, height: 481 } },
     formats: ['png'],
@@ -298,7 +298,7 @@ const box = (colour: string, attributes = '') => `<div style="height:100px;backg
 
 const hiding: readonly HardPage[] = [
   {
-    name: 'hide keeps the place, remove does not, of what comes later too, with all that is in it',
+    name: 'hide keeps the space, remove does not; both also affect later elements, with their content',
     site: {
       '/': html(
         `${box('#ff0000', 'class="ad"')}
@@ -319,7 +319,7 @@ const hiding: readonly HardPage[] = [
     },
   },
   {
-    name: 'hide and remove on a page that fights for its advertisements',
+    name: 'hide and remove on a page that restores its advertising',
     site: {
       '/': html(
         `<style>@layer first { .ad { display: block !important } .note { visibility: visible !important } }</style>

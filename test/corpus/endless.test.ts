@@ -8,19 +8,19 @@ import { whole } from './whole.ts';
 const colour = '#00aa00';
 const more = `'<div style="height:600px;background:${colour}"></div>'`;
 
-/** Bounded, told as cut, and full of what there was. */
+/** Limited in height, reported as truncated, and filled with the loaded content. */
 const bounded: NonNullable<HardPage['check']> = (seen) => {
   expect(seen.report).toMatchObject({ truncated: true });
   expect(seen.picture.width).toBe(320);
   expect(seen.picture.height).toBeGreaterThan(1000);
   expect(seen.picture.height).toBeLessThan(25_000);
-  // A pdf has room left for what may come while it is printed.
+  // A PDF has space left for content that arrives during printing.
   seen.expectColumn(160, [row(0), row(3), [seen.picture.height - (seen.pdf ? 200 : 10), colour]]);
 };
 
 const pages: readonly HardPage[] = [
   {
-    name: 'a list that loads more three times, and ends',
+    name: 'a list that loads more three times, and then ends',
     site: {
       '/': html(
         `${rowsOf(4)}<div id="end" style="height:1px"></div><script>
@@ -78,7 +78,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that grows on a timer, for ever',
+    name: 'a page that grows endlessly on a timer',
     isLong: true,
     site: {
       '/': html(
@@ -90,5 +90,5 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-// What moves here, moves in real time: pages are not to slow each other down.
+// These pages move in real time, so they must not slow each other down.
 testCorpus(pages);

@@ -6,7 +6,7 @@ import { type HardPage, testCorpus } from './corpus.ts';
 
 const bytesOf = (value: unknown) => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value));
 
-/** A page of which parts are taken; in one format, for they are the same in each. */
+/** A page whose parts are extracted; in one format, because the parts are equal in each. */
 const page = (
   name: string,
   site: HardPage['site'],
@@ -138,7 +138,7 @@ const pages: readonly HardPage[] = [
     expect(extracted.truncated).toBeUndefined();
   }),
   page(
-    'lines of pre-wrap, marks that go on, a card as a link, and a table for the layout',
+    'lines of pre-wrap, adjacent marks, a card as a link, and a layout table',
     {
       '/': html(
         `<div style="white-space: pre-wrap">first line\nsecond <b>line</b></div><strong>a</strong><strong>b</strong> <a href="https://e.example/a|b"><h2>Card</h2><p>lead</p></a>
@@ -159,7 +159,7 @@ const pages: readonly HardPage[] = [
     { options: { extract: ['markdown'], isFullPage: true }, formats: ['jpeg', 'pdf'] },
   ),
   page(
-    'objects that the page has changed, and elements that are named like what is read',
+    'objects that the page has changed, and elements named after the members that the extraction reads',
     {
       '/': html(
         `plain <form name="createTreeWalker"><input name="childNodes"><input name="firstChild"><input name="nodeType"><input name="localName">
@@ -185,7 +185,7 @@ const pages: readonly HardPage[] = [
     { isHostile: true },
   ),
   page(
-    'more than fits of everything, of letters that take three bytes',
+    'more content than the limits allow, in letters of three bytes',
     {
       '/': html(
         `<script>document.write('<p>' + '語'.repeat(400_000) + '\\u0001\\ud800</p>' + Array.from({ length: 12_000 }, (_, i) => '<a href="https://e.example/' + i + '?' + 'x'.repeat(50) + '">link</a>').join(''))</script>`,
@@ -203,7 +203,7 @@ const pages: readonly HardPage[] = [
     { isHostile: true },
   ),
   page(
-    '30,000 elements in each other, more than a call stack holds, and text that means much in Markdown',
+    '30,000 nested elements, more than a call stack holds, and text with Markdown syntax',
     {
       '/': html(
         `<style>div { display: contents }</style>${'<blockquote>'.repeat(300)}${'<b>'.repeat(300)}${'<div>'.repeat(30_000)}deepest${'*_`[&amp;'.repeat(20_000)}`,
@@ -216,7 +216,7 @@ const pages: readonly HardPage[] = [
     { isHostile: true, isLong: true },
   ),
   page(
-    'what is shown without scripts, and what hide and remove leave',
+    'noscript content, and the content after hide and remove',
     {
       '/': html(
         `<noscript><p>noscript</p></noscript><p class="a">hidden</p><p class="b">removed</p><a class="b" href="https://e.example/">link</a>`,

@@ -12,7 +12,7 @@ const code = 'CAPTURE_FAILED';
 
 const pages: readonly HardPage[] = [
   {
-    name: 'failOn: a page of which nothing holds',
+    name: 'failOn: a page without any of the conditions',
     site: {
       '/': answer(500, `<p>text<script>console.log('fine'); console.warn('fine'); try { throw 1 } catch {}</script>`),
     },
@@ -20,14 +20,14 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColour(600, 400, '#ffffff'),
   },
   {
-    name: 'failOn: a class of statuses, also after a redirect that a script makes',
+    name: 'failOn: a class of statuses, also after a redirect by a script',
     site: { '/': html('<script>location.href = "/missing"</script>'), '/missing': answer(404, '<p>not found') },
     options: { failOn: all },
     formats: ['png'],
     fails: { code, message: /^failOn.status: the page answered with status 404\.$/ },
   },
   {
-    name: 'failOn: a status, of a pdf',
+    name: 'failOn: a status, for a pdf',
     site: { '/': answer(503, '<p>later') },
     options: { failOn: { status: [502, 503] } },
     formats: ['pdf'],
@@ -41,7 +41,7 @@ const pages: readonly HardPage[] = [
     fails: { code, message: /^failOn.blank: the image has a single colour/ },
   },
   {
-    name: 'failOn: a blank pdf, whose header and footer do not count',
+    name: 'failOn: a blank pdf, regardless of its header and footer',
     site: { '/': html('<p>text', '<style>@media print { body { display: none } }</style>') },
     options: {
       failOn: all,
@@ -62,7 +62,7 @@ const pages: readonly HardPage[] = [
     fails: { code, message: /^failOn.challenge: the page shows a bot check/ },
   },
   {
-    name: 'failOn: an exception that nobody catches',
+    name: 'failOn: an uncaught exception',
     site: { '/': html('<p>text<script>setTimeout(() => { null.x }, 100)</script>') },
     options: { failOn: all, delay: 300 },
     formats: ['png'],
@@ -72,7 +72,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'failOn: errors without end, among what is logged without end, of a length without end',
+    name: 'failOn: endless errors, among endless logs, of endless length',
     isHostile: true,
     site: {
       '/': html(

@@ -17,7 +17,7 @@ const resize = { fit: 'inside', enlarge: false } as const;
 
 const backgrounds: readonly HardPage[] = [
   {
-    name: 'omitBackground: nothing where nothing is painted, half of it where that is half transparent',
+    name: 'omitBackground: transparent where nothing is painted, half transparent where the paint is half transparent',
     site: {
       '/': html(
         '<p style="margin:100px;height:100px;background:#00aa00"><i style="position:fixed;inset:300px 0 0;background:#ff000080"></i>',
@@ -32,7 +32,7 @@ const backgrounds: readonly HardPage[] = [
     },
   },
   {
-    name: 'omitBackground: of a page that is taken in several pieces, and has a dark scheme',
+    name: 'omitBackground: on a page that is captured in several tiles, and has a dark scheme',
     site: {
       '/': html(
         '<meta name="color-scheme" content="dark"><div style="height:17000px"></div><div style="height:100px;background:#00aa00"></div>',
@@ -50,7 +50,7 @@ const backgrounds: readonly HardPage[] = [
 
 const sizes: readonly HardPage[] = [
   {
-    name: 'resize: a thumbnail of a whole page, which is told with its size before',
+    name: 'resize: a thumbnail of a full page, whose size before is reported',
     site: { '/': halves(2000) },
     options: { resize: { ...resize, width: 200, height: 100 }, isFullPage: true },
     formats: ['png', 'jpeg', 'webp'],
@@ -65,7 +65,7 @@ const sizes: readonly HardPage[] = [
     },
   },
   {
-    name: 'resize: cover cuts off, of a page that is taken in several pieces',
+    name: 'resize: cover crops a page that is captured in several tiles',
     site: { '/': halves(20_000) },
     options: { resize: { ...resize, fit: 'cover', width: 320, height: 320 }, isFullPage: true },
     formats: ['jpeg'],
@@ -79,7 +79,7 @@ const sizes: readonly HardPage[] = [
     },
   },
   {
-    name: 'resize: contain fills up with white',
+    name: 'resize: contain fills the rest with white',
     site: { '/': halves(480) },
     options: { resize: { ...resize, fit: 'contain', width: 640, height: 240 } },
     formats: ['png'],
@@ -97,14 +97,14 @@ const sizes: readonly HardPage[] = [
     check: (seen) => seen.expectSize(640, 480),
   },
   {
-    name: 'resize: a picture is enlarged where that is asked for, and the file can hold it',
+    name: 'resize: a picture is enlarged if requested, and if the format allows the size',
     site: { '/': halves(480) },
     options: { resize: { ...resize, width: 1280, enlarge: true } },
     formats: ['png'],
     check: (seen) => seen.expectSize(1280, 960),
   },
   {
-    name: 'resize: a picture is not enlarged to more than the file can hold',
+    name: 'resize: a picture is not enlarged beyond the limit of the format',
     site: { '/': html('<p>text') },
     options: { resize: { ...resize, width: 2000, enlarge: true }, viewport: { width: 64, height: 640 } },
     formats: ['webp'],

@@ -19,7 +19,7 @@ const whole = {
   ],
 };
 
-/** Prints the page, with tags and bookmarks, by an engine that the other files of a worker share. */
+/** Prints the page, with tags and bookmarks, with the shared engine of the worker. */
 async function print(
   pdf: NonNullable<ShotOptions['pdf']>,
   { source = page, pdfEncryption }: { source?: string; pdfEncryption?: PdfEncryption } = {},
@@ -34,7 +34,7 @@ async function print(
   return bytes;
 }
 
-test('a PDF gets metadata that its information dictionary and its XMP packet agree on, and keeps tags, links and bookmarks', async () => {
+test('a PDF gets metadata in both its information dictionary and its XMP packet, and keeps tags, links and bookmarks', async () => {
   const metadata = {
     title: 'Größe <b> & 😀',
     author: 'Ann',
@@ -58,7 +58,7 @@ test('a PDF gets metadata that its information dictionary and its XMP packet agr
   });
 });
 
-test('title and language of the page remain where the request sets none, also a title with XML in it', async () => {
+test('title and language of the page stay if the request sets none, also a title that contains XML', async () => {
   // XML has no U+FFFF.
   const source = page.replace('Title of the page', '</rdf:li>&lt;/rdf:RDF> \u{FFFF} ]]>');
   const bytes = await print({ metadata: { author: 'Ann' } }, { source });
@@ -101,7 +101,7 @@ test('files are attached under their names, and associated with the document', a
   expect(text).toMatch(/\/EF <<\s*\/F \d+ 0 R\s*\/UF \d+ 0 R/);
 });
 
-test('an encrypted PDF opens with its passwords only, and keeps tags, links, bookmarks, metadata and attachments', async () => {
+test('an encrypted PDF opens only with its passwords, and keeps tags, links, bookmarks, metadata and attachments', async () => {
   const pdfEncryption = { userPassword: 'üser', ownerPassword: 'owner', permissions: { copy: false, print: false } };
   const attachments = [{ name: 'a.txt', content: 'aGk=', mimeType: 'text/plain', relationship: 'Data' } as const];
   const bytes = await print({ metadata: { title: 'A title', language: 'de-DE' }, attachments }, { pdfEncryption });
@@ -124,12 +124,12 @@ test('an encrypted PDF opens with its passwords only, and keeps tags, links, boo
   const text = bytes.toString('latin1');
   expect(text).toMatch(/^%PDF-1\.7/);
   expect(text).toMatch(/\/CFM \/AESV3/);
-  // The last two are hexadecimal: of a file name and of a date.
+  // The last two are hexadecimal: a file name and a date.
   for (const clear of ['example.com', 'A title', 'a.txt', 'Skia', 'de-DE', 'owner', '0061002E', '0044003A'])
     expect(text).not.toContain(clear);
 });
 
-test('without a user password an encrypted PDF opens without one, and the permissions hold', async () => {
+test('without a user password an encrypted PDF opens without one, and the permissions apply', async () => {
   const bytes = await print(
     {},
     { pdfEncryption: { ownerPassword: 'owner', permissions: { modify: false, annotate: false } } },

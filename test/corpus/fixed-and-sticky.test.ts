@@ -8,7 +8,7 @@ import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 
-/** 64 × 48 px: red on the left and blue on the right, with a green frame of 8 px around. */
+/** 64 × 48 px: red on the left and blue on the right, with a green border of 8 px. */
 const photo = answer(
   'image/png',
   await sharp({ create: { width: 64, height: 48, channels: 3, background: green } })
@@ -20,7 +20,7 @@ const photo = answer(
     .toBuffer(),
 );
 
-/** A section as tall as the viewport, from `top`, shows the whole photo. */
+/** A section as tall as the viewport, starting at `top`, shows the whole photo. */
 const showsPhoto = (top: number): readonly (readonly [x: number, y: number, colour: string])[] => [
   [160, top + 15, green],
   [80, top + 120, red],
@@ -30,7 +30,7 @@ const showsPhoto = (top: number): readonly (readonly [x: number, y: number, colo
 
 const pages: readonly HardPage[] = [
   {
-    name: 'a sticky header, a fixed footer and a chat bubble stand once',
+    name: 'a sticky header, a fixed footer and a chat bubble appear once',
     site: {
       '/': html(
         `<style>header { position: sticky; top: 0; height: 40px; background: ${red} } footer { position: fixed; bottom: 0; height: 30px; width: 100%; background: ${blue} }
@@ -59,7 +59,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a header that hides on scrolling down and shrinks off the top is as at the top',
+    name: 'a header that hides on scrolling down and shrinks away from the top looks as at the top',
     site: {
       '/': html(
         `<style>#bar { position: fixed; top: 0; left: 0; right: 0; height: 60px; background: ${red}; transition: all .3s }
@@ -73,7 +73,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColumn(160, [[5, red], [55, red], [65, row(0)[1]], row(2)]),
   },
   {
-    name: 'sticky headings and a sticky sidebar stand where they belong',
+    name: 'sticky headings and a sticky sidebar are at their natural positions',
     site: {
       '/': html(
         `<style>h2 { position: sticky; top: 0; margin: 0; height: 50px; background: ${red} } aside { position: sticky; top: 0; height: 120px; width: 100px; background: ${blue} }
@@ -94,7 +94,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a sticky footer ends the page',
+    name: 'a sticky footer is at the end of the page',
     site: {
       '/': html(`${rowsOf(8)}<footer style="position:sticky;bottom:0;height:50px;background:${red}"></footer>`),
     },
@@ -105,7 +105,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an element that is fixed behind the page covers all of it',
+    name: 'a fixed element behind the page covers all of it',
     site: {
       '/': html(
         `<div style="position:fixed;inset:0;z-index:-1;background:${green}"></div><div style="height:1000px"></div>`,
@@ -115,7 +115,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
-    name: 'an element of 100vh that is fixed behind the page covers all of it',
+    name: 'a fixed element of 100vh behind the page covers all of it',
     site: {
       '/': html(
         `<style>.back { position: fixed; top: 0; width: 100%; height: 100vh; z-index: -1; background: ${green} }</style><div class="back"></div><div style="height:1000px"></div>`,
@@ -125,7 +125,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
-    name: 'a pseudo-element that is fixed behind the page covers all of it',
+    name: 'a fixed pseudo-element behind the page covers all of it',
     site: {
       '/': html(
         `<style>body::before { content: ''; position: fixed; top: 0; width: 100%; height: 100vh; z-index: -1; background: ${green} }</style><div style="height:1000px"></div>`,
@@ -144,7 +144,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(seen.picture.share(green, seen.exact ? 0 : 10)).toBeGreaterThan(0.99),
   },
   {
-    name: 'an attached background of the page that covers the viewport leaves nothing bare',
+    name: 'an attached background of the page that covers the viewport leaves no gap',
     site: {
       '/': html(
         `<style>body { background: url(/photo.png) center / cover no-repeat fixed }</style><div style="height:1000px"></div>`,
@@ -187,7 +187,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'layers that a script moves with the scroll position are as at the top',
+    name: 'layers that a script moves with the scroll position look as at the top',
     site: {
       '/': html(
         `<div id="layer" style="position:absolute;top:0;left:0;width:100%;height:400px;background:${green};z-index:-1"></div><div style="height:400px"></div>${rowsOf(6)}
@@ -202,7 +202,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a fixed image as tall as the viewport, beside the content, is in the first one',
+    name: 'a fixed image as tall as the viewport, next to the content, is in the first screen',
     site: {
       '/': html(
         `<style>img { position: fixed; top: 0; left: 0; width: 50%; height: 100vh; object-fit: cover }</style><img src="/photo.png"><main style="margin-left:50%">${rowsOf(10)}</main>`,
@@ -222,7 +222,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a fixed image in the middle of the viewport is in the middle of the first one',
+    name: 'a fixed image in the middle of the viewport is in the middle of the first screen',
     site: {
       '/': html(
         `<img src="/photo.png" style="position:fixed;left:50%;top:50%;transform:translate(-50%,-50%);width:64px;height:48px">${rowsOf(10)}`,
@@ -237,7 +237,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'in a shadow tree, a dialog stays in the first viewport, and a sidebar with its foot, whose background continues',
+    name: 'in a shadow tree, a dialog stays in the first viewport, and a sidebar keeps its footer while its background continues',
     site: {
       '/': html(
         `<x-shell><template shadowrootmode="open"><style>p { position: fixed; left: 50%; top: 50%; margin: -20px; width: 40px; height: 40px; background: ${red} }
@@ -259,7 +259,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a fixed header whose height is a share of the viewport',
+    name: 'a fixed header whose height is a percentage of the viewport',
     site: {
       '/': html(
         `<header style="position:fixed;top:0;left:0;right:0;height:12.5vh;background:${red}">Logo</header><main style="padding-top:12.5vh">${rowsOf(10)}</main>`,

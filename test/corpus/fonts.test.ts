@@ -21,7 +21,7 @@ const drawnInBlocks: HardPage['check'] = (seen) => {
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
-/** There is text, in another font. */
+/** The text is visible, in another font. */
 const drawnOtherwise: HardPage['check'] = (seen) => {
   expect(seen.report.blank).toBe(false);
   expect(seen.picture.share('#00aa00', 10)).toBeLessThan(0.05);
@@ -29,24 +29,24 @@ const drawnOtherwise: HardPage['check'] = (seen) => {
 
 const pages: readonly HardPage[] = [
   {
-    name: 'a font that comes after a second',
+    name: 'a font that arrives after a second',
     site: { '/': html(text, face('/font.ttf')), '/font.ttf': font(1000) },
     check: drawnInBlocks,
   },
   {
-    name: 'a font whose fallback is shown at once (swap)',
+    name: 'a font with an immediate fallback (swap)',
     site: { '/': html(text, face('/font.ttf', 'swap')), '/font.ttf': font(1000) },
     formats: ['png', 'pdf'],
     check: drawnInBlocks,
   },
   {
-    name: 'a late font that the page can do without (optional): its text is there',
+    name: 'a late optional font: the text is visible',
     site: { '/': html(text, face('/font.ttf', 'optional')), '/font.ttf': font(800) },
     formats: ['png'],
     check: drawnOtherwise,
   },
   {
-    name: 'a font that text asks for which a script brings after load',
+    name: 'a font for text that a script adds after load',
     site: {
       '/': html(
         `<script>addEventListener('load', () => setTimeout(() => (document.body.innerHTML = '${text}'), 0))</script>`,
@@ -59,7 +59,7 @@ const pages: readonly HardPage[] = [
     check: drawnInBlocks,
   },
   {
-    name: 'a font that a script loads (FontFace) and adds when it is there',
+    name: 'a font that a script loads (FontFace) and adds when it has loaded',
     site: {
       '/': html(
         `${text}<script>new FontFace('block', 'url(/font.ttf)').load().then((face) => document.fonts.add(face))</script>`,
@@ -71,7 +71,7 @@ const pages: readonly HardPage[] = [
     check: drawnInBlocks,
   },
   {
-    name: 'text that stays hidden until the fonts are there',
+    name: 'text that stays hidden until the fonts have loaded',
     site: {
       '/': html(
         `${text}<script>document.fonts.load('10px block').then(() => document.documentElement.classList.add('ready'))</script>`,
@@ -83,7 +83,7 @@ const pages: readonly HardPage[] = [
     check: drawnInBlocks,
   },
   {
-    name: 'a font within a frame of the same site, that comes late',
+    name: 'a font in a frame of the same site, which arrives late',
     site: {
       '/': html(
         '<iframe style="display:block;border:0" width="600" height="300"></iframe><script>addEventListener("load", () => (document.querySelector("iframe").src = "/frame"))</script>',
@@ -92,12 +92,12 @@ const pages: readonly HardPage[] = [
       '/font.ttf': font(1800),
     },
     formats: ['png'],
-    // The frame is there by then, its font is not.
+    // The frame has loaded by now, its font has not.
     options: { delay: 1000 },
     check: drawnInBlocks,
   },
   {
-    name: 'fonts that an image brings when it has loaded',
+    name: 'fonts that a script adds when an image has loaded',
     site: {
       '/': html(
         `<img src="/late.svg" width="1" height="1" style="display:block" onload="document.body.innerHTML = '${text}'">`,
@@ -113,7 +113,7 @@ const pages: readonly HardPage[] = [
     check: drawnInBlocks,
   },
   {
-    name: 'a font that never comes',
+    name: 'a font that never arrives',
     isLong: true,
     site: { '/': html(text, face('/font.ttf')), '/font.ttf': hang },
     formats: ['png'],
@@ -126,7 +126,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a font that is not there (404), and one that is none',
+    name: 'a font that does not exist (404), and a file that is not a font',
     site: {
       '/': html(
         '<p>abc</p><p style="font-family: other, sans-serif">abc</p>',

@@ -8,7 +8,7 @@ import { whole } from './whole.ts';
 const green = '#00aa00';
 const inner = html(`<body style="background:${green}">`);
 const frameStyle = '<style>iframe,object,embed{display:block;width:100%;height:100px;border:0}</style>';
-/** Blocks of 100 px from the top are green, so many. */
+/** This number of blocks of 100 px from the top are green. */
 const greenBlocks = (count: number) => (seen: Seen) =>
   seen.expectColumn(
     300,
@@ -17,7 +17,7 @@ const greenBlocks = (count: number) => (seen: Seen) =>
 
 const pages: readonly HardPage[] = [
   {
-    name: 'frames of the same site, of another, within each other, of srcdoc, blob and data, sandboxed',
+    name: 'frames of the same site, of another site, nested, of srcdoc, blob and data, and sandboxed',
     site: {
       '/': html(
         `<iframe src="/inner"></iframe><iframe id="other"></iframe><iframe src="/outer"></iframe>
@@ -37,7 +37,7 @@ const pages: readonly HardPage[] = [
     check: greenBlocks(8),
   },
   {
-    name: 'a frame that a script brings after load, of another site, redirected',
+    name: 'a frame of another site that a script adds after load, with a redirect',
     site: {
       '/': html(
         `<script>addEventListener('load', () => { const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/go'; document.body.append(f) })</script>`,
@@ -51,7 +51,7 @@ const pages: readonly HardPage[] = [
     check: greenBlocks(1),
   },
   {
-    name: 'frames that may not be shown (X-Frame-Options, CSP), are files or answer nothing leave the page as it is',
+    name: 'frames that must not be shown (X-Frame-Options, CSP), are files or do not respond leave the page unchanged',
     site: {
       '/': html(
         `<div style="height:100px;background:${green}"></div><iframe src="/denied"></iframe><iframe src="/file"></iframe><iframe src="/nothing"></iframe><iframe src="/csp"></iframe>`,
@@ -70,7 +70,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a frame that wants to take over the window, from a sandbox',
+    name: 'a sandboxed frame that tries to replace the page',
     site: {
       '/': html(`<body style="background:${green}"><iframe sandbox="allow-scripts" src="/inner"></iframe>`),
       '/inner': '<script>try { top.location = "/elsewhere" } catch {}</script>',
@@ -82,7 +82,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a frame that goes on and on, and one that reloads itself',
+    name: 'a frame that never finishes loading, and one that reloads itself',
     site: {
       '/': html(
         `<body style="background:${green}"><iframe src="/next" height="50"></iframe><iframe src="/reloads" height="50"></iframe>`,
@@ -98,7 +98,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an image that never comes, in a frame of another site that scrolling brings, is named in the report',
+    name: 'an image that never arrives, in a frame of another site that scrolling loads, is named in the report',
     site: {
       '/': html(
         `${rowsOf(6)}<script>addEventListener('scroll', () => { const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/inner';
@@ -111,12 +111,12 @@ const pages: readonly HardPage[] = [
     options: { ...whole, imageTimeout: 300 },
     formats: ['png'],
     check: (seen) => {
-      // The document itself has no image that it waits for.
+      // The document itself has no image to wait for.
       expect(seen.report).toMatchObject({ images: { loaded: 0, failed: 0, pending: 0 }, softTimeouts: ['images'] });
     },
   },
   {
-    name: 'object and embed: html, SVG, and what is there instead of an object that is not',
+    name: 'object and embed: html, SVG, and the fallback of an object that does not exist',
     site: {
       '/': html(
         `<object data="/inner" type="text/html"></object><embed src="/inner" type="text/html"><object data="/green.svg" type="image/svg+xml"></object>
@@ -130,7 +130,7 @@ const pages: readonly HardPage[] = [
     check: greenBlocks(4),
   },
   {
-    name: 'shadow trees: open, closed, declared in html, with slots, and of elements that are defined late',
+    name: 'shadow trees: open, closed, declarative, with slots, and of elements that are defined late',
     site: {
       '/': html(
         `<style>.box, x-late:not(:defined) { display: block; height: 100px; background: #cc0000 }</style>

@@ -3,7 +3,7 @@ import { html } from '../harness/engine.ts';
 import type { Picture } from '../harness/picture.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
-/** Letters of each script that look unlike each other. */
+/** Letters of each script with different shapes. */
 const scripts: Readonly<Record<string, string>> = {
   Latin: 'Aéßłő',
   Greek: 'ΩψξΔθ',
@@ -34,7 +34,7 @@ const scripts: Readonly<Record<string, string>> = {
   Emoji: '😀🚀🌍❤🐙',
 };
 const side = 50;
-/** No font has it, so that it is drawn as what stands for a missing letter. */
+/** No font has this character, so the fallback glyph is drawn. */
 const nothing = '\u{10fffd}';
 
 const cell = (letter: string, attributes = '') => `<b ${attributes}>${letter}</b>`;
@@ -56,7 +56,7 @@ const drawnAlike = (picture: Picture, a: readonly [number, number], b: readonly 
 
 const pages: readonly HardPage[] = [
   {
-    name: 'letters of 25 scripts, symbols and emoji are drawn, each its own',
+    name: 'letters of 25 scripts, symbols and emoji are drawn, each differently',
     site: { '/': html(rows.join('<br>'), style) },
     options: { viewport: { width: side * 6, height: side * rows.length } },
     formats: ['png'],
@@ -74,10 +74,10 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'emoji are in colour; people of two signs, flags and shades of skin are one sign',
+    name: 'emoji are in colour; sequences of people, flags and skin tones are one glyph',
     site: {
       '/': html(
-        // The phoenix is of Emoji 15.1, the version that the docs name.
+        // The phoenix belongs to Emoji 15.1, the version that the docs name.
         ['😀', '👩‍🚀', '🇫🇷', '👍🏽', '❤️', '1️⃣', '🐦‍🔥'].map((sign) => cell(sign)).join(''),
         `${style}<style>b { width: 100px }</style>`,
       ),
@@ -88,16 +88,16 @@ const pages: readonly HardPage[] = [
       for (let sign = 0; sign < 7; sign++) {
         const coloured = columns(sign * 100, 100).filter((x) => isColoured(picture, x));
         expect(coloured.length, `sign ${sign}`).toBeGreaterThan(10);
-        // Of several signs in a row, the whole would be wider.
+        // Drawn as several glyphs in a row, the sequence would be wider.
         expect((coloured.at(-1) ?? 0) - (coloured[0] ?? 0), `sign ${sign}`).toBeLessThan(46);
       }
     },
   },
   {
-    name: 'Arabic is joined, Devanagari and Tamil are composed, in their order',
+    name: 'Arabic is joined, Devanagari and Tamil are composed, in the correct order',
     site: {
       '/': html(
-        // Each with its letters kept apart beside it.
+        // Each with its letters kept separate next to it.
         [
           ['سلام', 'س‌ل‌ا‌م'],
           ['क्षत्रि', 'क‌्‌ष‌त‌र‌ि'],
@@ -113,13 +113,13 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: ({ picture }) => {
       const widths = Array.from({ length: 6 }, (_, index) => inkWidth(picture, index * 150, 150));
-      // Joined and composed, words are narrower than their parts in a row.
+      // Joined and composed, words are narrower than their separate letters.
       for (const index of [0, 2]) expect(widths[index]).toBeLessThan((widths[index + 1] ?? 0) - 2);
       for (const width of widths) expect(width).toBeGreaterThan(10);
     },
   },
   {
-    name: 'the language decides between Chinese and Japanese forms of a letter',
+    name: 'the language selects Chinese or Japanese forms of a character',
     site: {
       '/': html(['zh-CN', 'zh-TW', 'ja', 'ko'].map((language) => cell('直', `lang="${language}"`)).join(''), style),
     },
@@ -149,7 +149,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a document from right to left begins at the right',
+    name: 'a document from right to left starts at the right',
     site: {
       '/': '<!doctype html><html dir="rtl" lang="ar"><body style="margin:0;font:40px/50px sans-serif">مرحبا <i style="float:left;width:50px;height:50px;background:#00aa00"></i>',
     },

@@ -7,11 +7,11 @@ import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 
-/** Runs `then` in the page when the viewport grows beyond 300 px, and when it is 240 px high again; `isTall` tells which. */
+/** Runs `then` in the page when the viewport grows beyond 300 px, and when it is 240 px high again; `isTall` distinguishes the two. */
 const onGrowth = (then: string) =>
   `<script>matchMedia('(min-height: 300px)').addEventListener('change', ({ matches: isTall }) => { ${then} })</script>`;
 
-/** Pages that notice that the viewport grows from 320 × 240 px to the height of the page. */
+/** Pages that detect that the viewport grows from 320 × 240 px to the height of the page. */
 const pages: readonly HardPage[] = [
   {
     name: 'texts that a script hides in a tall viewport, three of ten, are in the picture',
@@ -50,7 +50,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a box that comes in while the viewport is tall, and stays, is in the picture',
+    name: 'a box that slides in while the viewport is tall, and stays, is in the picture',
     site: {
       '/': html(
         `<style>#box { height: 100px; background: ${red}; display: none } .tall #box { display: block }</style>${rowsOf(8)}<div id="box"></div>
@@ -66,7 +66,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'the gap between rows stays a share of the viewport that was asked for',
+    name: 'the gap between rows stays a percentage of the requested viewport',
     site: {
       '/': html(
         `<style>main { display: grid; row-gap: 25vh } div { height: 300px; background: ${green} }</style><main><div></div><div></div></main>`,
@@ -86,7 +86,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'the basis of a flex item stays a share of the viewport that was asked for',
+    name: 'the basis of a flex item stays a percentage of the requested viewport',
     site: {
       '/': html(
         `<style>main { display: flex; flex-direction: column } div { flex: none; height: 300px; background: ${green} } #share { flex-basis: 25vh; background: ${blue} }</style><main><div></div><div id="share"></div><div></div></main>`,
@@ -106,7 +106,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a pane that the page has scrolled to its end stays there when a picture comes into it after the viewport has grown',
+    name: 'a pane that the page has scrolled to its end stays there when a picture appears in it after the viewport has grown',
     site: {
       '/': html(
         `<div id="log" style="height:120px;overflow:auto">${rowsOf(4)}</div>${rowsOf(6)}

@@ -5,7 +5,7 @@ import type { HardPage } from './corpus.ts';
 export const green = '#00aa00';
 const image = 'data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==';
 
-/** A page that is green, has one image, and then does its worst. */
+/** A green page with one image that then attacks the browser. */
 export const hostilePage = (name: string, script: string, more: Partial<HardPage> = {}): HardPage => ({
   check: (seen) => seen.expectColour(300, 300, green),
   ...more,

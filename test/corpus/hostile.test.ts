@@ -6,7 +6,7 @@ import { green, hostilePage } from './hostile-page.ts';
 
 const pages: readonly HardPage[] = [
   hostilePage(
-    'a form whose fields are named like what its elements have',
+    'a form whose fields are named after DOM members',
     `document.body.insertAdjacentHTML('beforeend', '<form style="height:100vh"><input name="style"><input name="className"></form><p style="height:2000px">')`,
     { options: { isFullPage: true } },
   ),
@@ -18,33 +18,33 @@ const pages: readonly HardPage[] = [
     },
   ),
   hostilePage(
-    'elements in elements, 20,000 deep',
+    '20,000 nested elements',
     `let at = document.body; for (let i = 0; i < 20_000; i++) at = at.appendChild(document.createElement('div'))`,
-    // The engine's own stack is not that high.
+    // The engine's own stack is smaller than that.
     { options: { timeout: 15_000 }, fails: { code: 'CAPTURE_FAILED', message: /crashed/ } },
   ),
   hostilePage(
-    'a page that grows without end',
+    'a page that grows endlessly',
     `setInterval(() => { for (let i = 0; i < 1000; i++) document.body.append('x') }, 10)`,
   ),
   hostilePage(
-    'a flood of the console',
+    'a flood of console messages',
     `for (let i = 0; i < 1000; i++) console.log('x'.repeat(1000), { i }, document.body); setInterval(() => console.error('y'), 0)`,
   ),
   hostilePage(
-    'errors without end',
+    'endless errors',
     `setInterval(() => { throw new Error('x'.repeat(1000)) }, 0); Promise.reject(new Error('y'))`,
   ),
   hostilePage(
-    'a flood of history',
+    'a flood of history entries',
     `try { for (let i = 0; i < 2000; i++) history.pushState(i, '', '#' + i) } catch {}`,
   ),
   hostilePage(
-    'workers that beget workers',
+    'workers that start workers',
     `const source = 'setInterval(() => new Worker(location.href), 300)'; new Worker(URL.createObjectURL(new Blob([source])))`,
   ),
   hostilePage(
-    'frames within frames without end',
+    'endlessly nested frames',
     `const f = document.createElement('iframe'); f.src = '/frame'; document.body.append(f)`,
     {
       site: {
@@ -58,7 +58,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   {
-    name: 'buffers until there is no memory',
+    name: 'buffers until memory is exhausted',
     isHostile: true,
     site: {
       '/': html(
@@ -71,8 +71,8 @@ const pages: readonly HardPage[] = [
     fails: { code: 'CAPTURE_FAILED', message: /crashed|memory/ },
   },
   {
-    // It is green by its style alone: as it never stays for long enough, it may be taken without its scripts.
-    name: 'a page that reloads itself for ever',
+    // Its style alone makes it green: the page never stays long enough for its scripts, so the picture may be taken without them.
+    name: 'a page that reloads itself endlessly',
     isHostile: true,
     site: {
       '/': html(

@@ -12,7 +12,7 @@ const plain = (width: number, height: number, background = green) =>
 const greenPng = await plain(50, 50).png().toBuffer();
 const redPng = await plain(50, 50, '#cc0000').png().toBuffer();
 const large = await plain(9000, 6000).png().toBuffer();
-/** Two frames, green and then red, that change after a minute. */
+/** Two frames, green and then red; each is shown for a minute. */
 const animation = () => {
   const frames = [greenPng, redPng];
   return sharp(frames, { join: { animated: true } });
@@ -24,13 +24,13 @@ const animatedWebp = await animation()
   .webp({ delay: [60_000, 60_000], lossless: true })
   .toBuffer();
 
-/** Pixels of blocks of 100 px, one below the other. */
+/** Pixels of blocks of 100 px, below each other. */
 const blocks = (...colours: string[]) => colours.map((colour, index) => [index * 100 + 50, colour] as const);
 const inScripts = (body: string) =>
   `<div id="box"></div><script>addEventListener('load', () => (box.innerHTML = ${JSON.stringify(body)}))</script>`;
 
 const candidates = (deviceScaleFactor: 1 | 2 | 3): HardPage => ({
-  name: `srcset, sizes and image-set at scale ${deviceScaleFactor}: the right ones, each asked for once`,
+  name: `srcset, sizes and image-set at scale ${deviceScaleFactor}: the right images, each requested once`,
   site: {
     '/': html(
       `<img style="${square}" srcset="/a1 1x, /a2 2x, /a3 3x" src="/a0">
@@ -51,7 +51,7 @@ const candidates = (deviceScaleFactor: 1 | 2 | 3): HardPage => ({
   },
 });
 
-/** How an image can be brought in, each in a square of 100 px. */
+/** Ways to add an image, each in a square of 100 px. */
 const lateKinds: Readonly<Record<string, (address: string) => string>> = {
   img: (address) => `<img style="${square}" src="${address}">`,
   background: (address) => `<div style="${square};background:url(${address})"></div>`,
@@ -74,7 +74,7 @@ const pages: readonly HardPage[] = [
   candidates(2),
   candidates(3),
   {
-    name: 'images that a script brings after load, of every kind: waited for, each asked for once',
+    name: 'images of every kind that a script adds after load: the capture waits, and each is requested once',
     site: {
       '/': html(
         inScripts(
@@ -119,7 +119,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'images of SVG without an address, and with one that is none',
+    name: 'images of SVG without an address, and with an invalid one',
     site: {
       '/': html(
         `<div style="width:100px;height:100px;background:${green}"></div><svg width="100" height="100"><image width="9" height="9"/><image width="9" height="9" href="https://{{cdn}}/x.png"/></svg>`,
@@ -148,7 +148,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColumn(50, blocks(green, green)),
   },
   {
-    name: 'images that are not there, refused, hung up on, broken, and hanging ones: counted, and not waited for too long',
+    name: 'missing, refused, reset, broken and hanging images are counted, and do not delay the capture for long',
     site: {
       '/': html(
         inScripts(
@@ -161,7 +161,7 @@ const pages: readonly HardPage[] = [
       '/broken': answer('image/png', greenPng.subarray(0, 40)),
       '/green.svg': svgAnswer(green),
     },
-    // Longer than a busy machine takes for what fails.
+    // More than a busy machine needs for the failures.
     options: { imageTimeout: 2000 },
     formats: ['png'],
     check: (seen) => {
@@ -182,7 +182,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColumn(50, blocks(green, green)),
   },
   {
-    name: 'one sprite behind many elements is one image',
+    name: 'one sprite for many elements is one image',
     site: {
       '/': html(`<style>i{float:left;width:10px;height:10px;background:url(/s.svg)}</style>${'<i></i>'.repeat(200)}`),
       '/s.svg': svgAnswer(blue),

@@ -12,7 +12,7 @@ const inTime: HardPage['check'] = async (seen) => {
   expect(seen.report.timings.navigateMs).toBeLessThan(8000);
 };
 
-/** An answer that goes on for ever, in pieces. */
+/** A response that never ends, in pieces. */
 const stream =
   (type: string, piece: string, first = ''): Handler =>
   (_, response) => {
@@ -22,8 +22,8 @@ const stream =
   };
 
 /**
- * Answers at once until it has had so many requests; between the last of them and the next one, this process, which is the
- * renderer's too, stands still for longer than what counts as rest. From then on some requests are always under way.
+ * Responds immediately until it has received this number of requests. Between the last of them and the next one, it blocks this
+ * process, which is also the renderer's, for longer than the idle time. From then on some requests are always open.
  */
 function standStillAfter(count: number): Handler {
   const [atOnce, late] = [answer('text/plain', 'x'), answer('text/plain', 'x', { afterMs: 1000 })];
@@ -37,7 +37,7 @@ function standStillAfter(count: number): Handler {
 
 const pages: readonly HardPage[] = [
   {
-    name: 'an app that renders what it fetches, with networkidle',
+    name: 'an app that renders fetched data, with networkidle',
     site: {
       '/': html(
         `<script>fetch('/api').then((r) => r.json()).then(() => fetch('/api?2')).then(() => { ${paint} })</script>`,
@@ -52,7 +52,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an app that renders what it fetches, which tells it what to fetch',
+    name: 'an app that renders fetched data, which names the next request',
     site: {
       '/': html(
         `<script>fetch('/api').then((r) => r.json()).then(({ next }) => fetch(next)).then((r) => r.text())
@@ -68,7 +68,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an app whose answer begins at once, and comes later',
+    name: 'an app whose response starts immediately, and arrives later',
     site: {
       '/': html(`<script>fetch('/api').then((r) => r.text()).then(() => { ${paint} })</script>`),
       '/api': (_, response) => {
@@ -80,7 +80,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'an app that fetches six things, one after the other',
+    name: 'an app that fetches six resources sequentially',
     site: {
       '/': html(
         `<script>(async () => { for (let i = 0; i < 6; i++) await (await fetch('/api?' + i)).text(); ${paint} })()</script>`,
@@ -91,7 +91,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'an app that fetches once it has loaded, and is shown whole',
+    name: 'an app that fetches after it has loaded, full page',
     site: {
       '/': html(
         `<script>addEventListener('load', () => setTimeout(async () => {
@@ -106,7 +106,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectColour(300, 2500, green),
   },
   {
-    name: 'an app that gets its parts once it has loaded',
+    name: 'an app that loads its modules after load',
     site: {
       '/': html(`<script>addEventListener('load', () => import('/part.js').then(({ show }) => show()))</script>`),
       '/part.js': answer(
@@ -146,7 +146,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'an app whose script comes late',
+    name: 'an app whose script arrives late',
     site: {
       '/': html('<script src="/app.js" defer></script>'),
       '/app.js': answer('text/javascript', paint, { afterMs: 700 }),
@@ -155,11 +155,11 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a page that polls every 100 ms, with networkidle: taken when its time is up',
+    name: 'a page that polls every 100 ms, with networkidle: captured at the timeout',
     isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
-      // So late that some are always under way, also when the browser gets no processor for a while.
+      // Slow enough that some requests are always open, even if the browser gets no processor time for a while.
       '/poll': answer('text/plain', 'x', { afterMs: 1000 }),
     },
     formats: ['png'],
@@ -170,7 +170,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that goes on polling while the renderer stands still, with networkidle',
+    name: 'a page that polls while the renderer is blocked, with networkidle',
     isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
@@ -185,7 +185,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that polls every 100 ms, with load: taken at once',
+    name: 'a page that polls every 100 ms, with load: captured immediately',
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
       '/poll': answer('text/plain', 'x'),
@@ -209,7 +209,7 @@ const pages: readonly HardPage[] = [
     check: inTime,
   },
   {
-    name: 'a WebSocket that nobody answers',
+    name: 'a WebSocket that never receives a response',
     site: {
       '/': html(
         `${hold}<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint}; fetch('/release') }</script>`,
@@ -221,7 +221,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a fetch that is never read to its end, with networkidle',
+    name: 'a fetch whose response is never read to its end, with networkidle',
     site: {
       '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
       '/stream': (_, response) => void response.writeHead(200).write('first'),
@@ -231,7 +231,7 @@ const pages: readonly HardPage[] = [
     check: inTime,
   },
   {
-    name: 'a fetch that is never read to its end, with load',
+    name: 'a fetch whose response is never read to its end, with load',
     site: {
       '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
       '/stream': (_, response) => void response.writeHead(200).write('first'),
@@ -240,7 +240,7 @@ const pages: readonly HardPage[] = [
     check: inTime,
   },
   {
-    name: 'a document that streams for ever, taken at commit after a delay',
+    name: 'a document that streams endlessly, captured at commit after a delay',
     site: {
       '/': stream('text/html', '<i></i>', `<!doctype html><title>Endless</title><body style="background:${green}">`),
     },
@@ -252,14 +252,14 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a document that streams for ever: no page in time',
+    name: 'a document that streams endlessly fails: no page in time',
     site: { '/': stream('text/html', '<i></i>', '<!doctype html>x') },
     formats: ['png'],
     options: { timeout: 1000 },
     fails: { code: 'CAPTURE_TIMEOUT', message: /1000 ms/ },
   },
   {
-    name: 'a document that comes in pieces, one in the middle of a letter',
+    name: 'a document that arrives in pieces, one of which ends within a character',
     site: {
       '/': (_, response) => {
         const page = Buffer.from(
@@ -276,13 +276,13 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a server that thinks for a second',
+    name: 'a server that takes a second to respond',
     site: { '/': answer('text/html', html(`<body style="background:${green}">`), { afterMs: 1000 }) },
     formats: ['png'],
     check: isGreen,
   },
   {
-    name: 'content that waits for the browser to be idle, and to be in sight',
+    name: 'content that waits for idle time, and until it is in view',
     site: {
       '/': html(
         `${hold}<div id="box" style="height:50px"></div><script>new IntersectionObserver(([entry]) => {
@@ -294,7 +294,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'styles that a script adopts, and one that comes late',
+    name: 'adopted style sheets, and one that arrives late',
     site: {
       '/': html(
         `<p id="a" style="height:100px;margin:0"></p><script>const sheet = new CSSStyleSheet(); sheet.replaceSync('#a { background: ${green} }');

@@ -11,10 +11,10 @@ const count = 10;
 
 /** Ten images of 100 px below each other. */
 const images = (image: (id: number) => string) => Array.from({ length: count }, (_, id) => image(id)).join('');
-/** Whose pictures have more than one colour: those of a single one are taken twice. */
+/** Their pictures have more than one colour, because the engine retakes pictures of a single colour. */
 const size = 'style="display:block;width:320px;height:100px;box-sizing:border-box;border-left:2px solid #000000"';
 
-/** All ten are in the picture, and each was asked for once. */
+/** All ten are in the picture, and each was requested once. */
 const allThere: NonNullable<HardPage['check']> = (seen) => {
   seen.expectSize(320, count * 100);
   seen.expectColumn(
@@ -37,7 +37,7 @@ const whenSeen = (show: string) => `<script>
 
 const pages: readonly HardPage[] = [
   {
-    name: 'images of loading=lazy',
+    name: 'images with loading=lazy',
     site: { '/': html(images((id) => `<img loading="lazy" ${size} src="/a.png?${id}">`)), '/a.png': green },
     options: whole,
     check: (seen) => {
@@ -46,7 +46,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'images that a script gives their source when they come into sight',
+    name: 'images that get their source from a script when they come into view',
     site: {
       '/': html(
         images((id) => `<img class="lazy" ${size} data-src="/a.png?${id}">`) +
@@ -58,7 +58,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'images that get their source some time after they came into sight, from a slow server',
+    name: 'images that get their source some time after they come into view, from a slow server',
     site: {
       '/': html(
         images((id) => `<img class="lazy" ${size} data-src="/a.png?${id}">`) +
@@ -70,7 +70,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'images that a scroll listener looks for once scrolling has rested',
+    name: 'images that a scroll listener loads when scrolling has stopped',
     site: {
       '/': html(
         images((id) => `<img ${size} data-src="/a.png?${id}">`) +
@@ -104,7 +104,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'backgrounds that are set when they come into sight',
+    name: 'backgrounds that are set when they come into view',
     site: {
       '/': html(
         images((id) => `<div class="lazy" ${size} data-id="${id}"></div>`) +
@@ -130,7 +130,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'a picture beyond the viewport changes no media query, so that sources keep their images',
+    name: 'a picture larger than the viewport changes no media query, so that sources keep their images',
     site: {
       '/': html(`<script>
           const narrow = matchMedia('(max-width: 300px)');
@@ -161,7 +161,7 @@ const pages: readonly HardPage[] = [
     check: allThere,
   },
   {
-    name: 'images of which some fail are told in numbers',
+    name: 'the report counts failed images',
     site: {
       '/': html(images((id) => `<img loading="lazy" ${size} src="/${id % 2 === 0 ? 'a' : 'none'}.png?${id}">`)),
       '/a.png': green,
@@ -173,7 +173,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an image of a srcset that never comes is told as pending',
+    name: 'an image of a srcset that never arrives is reported as pending',
     site: {
       '/': html(images((id) => `<img ${size} srcset="/${id === 9 ? 'never' : 'a'}.png?${id} 1x">`)),
       '/a.png': green,
@@ -186,7 +186,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an image that never comes is told as pending, and the others are there',
+    name: 'an image that never arrives is reported as pending, and the others are visible',
     site: {
       '/': html(images((id) => `<img loading="lazy" ${size} src="/${id === 9 ? 'never' : 'a'}.png?${id}">`)),
       '/a.png': green,
@@ -200,7 +200,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a lazy frame of another site, with late images of its own',
+    name: 'a lazy frame of another site, with late images in it',
     site: {
       '/': withOther(
         html(`<div style="height:900px"></div>
@@ -219,7 +219,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'content that is laid out only in sight, taller than it said',
+    name: 'content that is laid out only in view, taller than its placeholder',
     site: {
       '/': html(
         images(
@@ -236,7 +236,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a script that comes when its place is scrolled to, and brings an image',
+    name: 'a script that loads when its position is scrolled to, and adds an image',
     site: {
       '/': html(
         `<div style="height:900px"></div><div class="lazy" style="height:100px"></div>` +

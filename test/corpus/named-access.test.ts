@@ -11,10 +11,10 @@ beforeAll(async () => {
 });
 
 /**
- * Gives fields of every form the names of all members that a form has, or that another node has and scripts may look for in any; and
- * elements of the document the names of its members, of what a window has, and of what scripts keep. Runs in the page.
+ * Gives fields of every form the names of all members of a form and of other nodes that scripts may read, and gives elements of
+ * the document the names of members of the document and the window, and of globals of scripts. Runs in the page.
  *
- * @param isNamed else the same elements have names of their own
+ * @param isNamed if false, the same elements have neutral names
  */
 function giveNames(isNamed: boolean): void {
   const membersOf = (object: object | null): string[] =>
@@ -92,7 +92,7 @@ const inScroller = html(
   `<style>html, body { height: 100%; overflow: hidden }</style><form style="height:100vh;overflow:auto">${forms.replaceAll('<form', '<div').replaceAll('</form', '</div')}</form>`,
 );
 
-/** The page with its elements named after members of the DOM, or not. */
+/** The page, with elements named after members of the DOM or not. */
 const capture = async (source: string, options: ShotOptions, isNamed: boolean) => {
   const script = `<script>${appear}; (${giveNames.toString()})(${isNamed})</script>`;
   const rendering = await engine.render({ kind: 'html', html: source + script }, options);
@@ -103,7 +103,7 @@ const capture = async (source: string, options: ShotOptions, isNamed: boolean) =
 };
 
 describe(
-  'elements that are named after members of forms, documents and windows change no picture',
+  'elements named after members of forms, documents and windows change no picture',
   { concurrent: false },
   () => {
     test.each<[name: string, source: string, options: ShotOptions]>([

@@ -2,7 +2,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 import { html } from '../harness/engine.ts';
 
-/** Green by the media type and feature that the style sheets are asked with. */
+/** Green if the style sheets match the media type and feature. */
 const styled = (query: string) =>
   html(`<style>html { background: #ff0000 } @media ${query} { html { background: #00aa00 } }</style><p>text`);
 
@@ -10,21 +10,21 @@ const isGreen: NonNullable<HardPage['check']> = (seen) => seen.expectColour(200,
 
 const pages: readonly HardPage[] = [
   {
-    name: 'media print holds for images',
+    name: 'media print applies to images',
     site: { '/': styled('print') },
     options: { media: 'print' },
     formats: ['png'],
     check: isGreen,
   },
   {
-    name: 'media screen holds for paper',
+    name: 'media screen applies to paper',
     site: { '/': styled('screen') },
     options: { media: 'screen' },
     formats: ['pdf'],
     check: isGreen,
   },
   {
-    name: 'reducedMotion is what scripts see before the page loads, beside a dark colour scheme',
+    name: "reducedMotion applies before the page's scripts run, together with a dark colour scheme",
     site: {
       '/': html(
         `<style>html { background: #ff0000 } .calm { background: ${marked('#00aa00')} }</style>

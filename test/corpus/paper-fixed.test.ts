@@ -12,7 +12,7 @@ const letter = html(
 );
 
 const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
-/** On which pages a text is. */
+/** The pages that contain a text. */
 const pagesWith = (seen: Seen, text: string) => pagesOf(seen).map((page) => page.text.includes(text));
 const onAll = [true, true, true];
 
@@ -31,7 +31,7 @@ function onPaper(
   };
 }
 
-/** A footer that a style sheet for print fixes, told by no rule at the top of a readable style sheet of the document. */
+/** A footer that a print style sheet fixes, without a rule at the top level of a readable style sheet of the document. */
 const fixedByPrint = (name: string, head: string, others: HardPage['site'] = {}, body = '') =>
   onPaper(
     `an element that print styles fix is on every page: ${name}`,
@@ -46,7 +46,7 @@ const css: NonNullable<HardPage['site'][string]> = (_request, response) => {
 
 const pages: readonly HardPage[] = [
   onPaper(
-    'fixed elements are on every page where the request asks for that',
+    'fixed elements are on every page if the request asks for it',
     letter,
     (seen) => {
       expect(pagesWith(seen, 'ACME')).toEqual(onAll);
@@ -54,20 +54,21 @@ const pages: readonly HardPage[] = [
     },
     { fixed: 'repeat' },
   ),
-  onPaper('fixed elements of a web page are there once, the text has its size', letter, (seen) => {
+  onPaper('fixed elements of a web page appear once, and the text keeps its size', letter, (seen) => {
     expect(pagesWith(seen, 'ACME')).toEqual([false, false, true]);
     expect(pagesWith(seen, 'DRAFT')).toEqual([true, false, false]);
     // 16 CSS pixels.
     expect(pagesOf(seen)[0]?.pieces.find(({ text }) => text === 'Row1')?.size).toBeCloseTo(12, 1);
   }),
   onPaper(
-    'a rotated element is turned once and does not shrink the page',
+    'a rotated element is rotated once and does not shrink the page',
     html(
       '<div style="height:50px"></div><div class="tab">Feedback</div>',
       '<style>.tab { position: fixed; right: 0; top: 300px; width: 200px; height: 40px; background: #00ff00; color: #00ff00; transform: rotate(-90deg) translateY(80px) }</style>',
     ),
     (seen) => {
-      // 40 px wide and 200 px tall at the right edge of the column, which is 718 px wide and begins 38 px from the edge of the paper.
+      // 40 px wide and 200 px tall at the right edge of the column, which is 718 px wide and starts 38 px from the edge of the
+      // paper.
       const column = 38;
       for (const [x, y] of [
         [682, 225],
@@ -84,7 +85,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'a fixed element keeps the size that its edges give it',
+    'a fixed element keeps the size that its edges define',
     html(
       '<div class="bar">x</div>',
       '<style>.bar { position: fixed; inset: 100px 20px 600px; background: #00ff00; color: #00ff00 }</style>',
@@ -131,14 +132,14 @@ const pages: readonly HardPage[] = [
     { '/print.css': css },
   ),
   onPaper(
-    'a fixed element of a shadow tree is there once',
+    'a fixed element of a shadow tree appears once',
     html(
       `<x-bar></x-bar>${rows}<script>document.querySelector('x-bar').attachShadow({ mode: 'open' }).innerHTML = '<div style="position:fixed;bottom:0">ACME</div>'</script>`,
     ),
     (seen) => expect(pagesWith(seen, 'ACME')).toEqual([false, false, true]),
   ),
   onPaper(
-    'a fixed element after many others is there once',
+    'a fixed element after many others appears once',
     html(`${'<i></i>'.repeat(20_001)}${rows}<div style="position:fixed;bottom:0">ACME</div>`),
     (seen) => expect(pagesWith(seen, 'ACME')).toEqual([false, false, true]),
   ),

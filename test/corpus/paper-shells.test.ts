@@ -8,7 +8,7 @@ const rows = rowsOf('Row');
 
 type Check = (seen: Seen) => void;
 
-/** A page of one window, whose content is scrolled in a box of it: all of it is on paper, each row once and whole. */
+/** A page of one window, whose content scrolls in a box: all of it is on paper, each row once and complete. */
 function shell(
   name: string,
   body: string,
@@ -23,7 +23,7 @@ function shell(
     check: (seen) => {
       const { pdf, report } = seen;
       const text = pdf?.pages.map((page) => page.text).join(' ') ?? '';
-      // On the first page alone they have no room.
+      // They do not fit on the first page alone.
       expect(pdf?.pages).toHaveLength(3);
       expect(text.match(/Row\d+\./g)).toEqual(Array.from({ length: 80 }, (_, row) => `Row${row}.`));
       for (const other of others) expect(text).toContain(other);
@@ -33,7 +33,7 @@ function shell(
   };
 }
 
-/** Where a text is, in points from the top left corner of its page, and how large its font is. */
+/** Position of a text, in points from the top left corner of its page, and its font size. */
 function placeOf({ pdf }: Seen, text: string) {
   const piece = pdf?.pages.flatMap(({ pieces }) => pieces).find((one) => one.text === text);
   if (piece === undefined) throw new Error(`${text} is on no page`);
@@ -48,13 +48,13 @@ const pages: readonly HardPage[] = [
     ['Menu'],
   ),
   shell(
-    'a column that is fixed to the window',
+    'a column that is fixed to the viewport',
     `<div id="app"><header>Head</header><main>${rows}</main><footer>Foot</footer></div>`,
     `#app { position: fixed; inset: 40px 0 0; display: flex; flex-direction: column; text-align: right; transition: all 9s }
      main { flex: 1 1 0px; min-height: 0; max-height: 92vh; contain: strict; overflow-y: auto } p { break-inside: avoid }`,
     ['Head', 'Foot'],
     (seen) => {
-      // At its place, below its own upper edge and at the right edge of the column.
+      // At its position, below its own upper edge and at the right edge of the column.
       expect(placeOf(seen, 'Head')).toMatchObject({
         x: expect.toSatisfy((x: number) => x > 400),
         y: expect.closeTo(40, -1),
@@ -63,15 +63,15 @@ const pages: readonly HardPage[] = [
     },
   ),
   shell(
-    'a main part that cuts off what is too wide',
+    'a main part that clips its overflow',
     `<main>${rows}<div style="width:3000px;height:1px"></div></main>`,
     'html, body { height: 100%; margin: 0 } main { height: 100vh; max-height: 100vh; overflow: hidden auto }',
     [],
-    // 16 CSS pixels: the page is not shrunk.
+    // 16 CSS pixels: the page is not scaled down.
     (seen) => expect(placeOf(seen, 'Row0.').size).toBeCloseTo(12, 1),
   ),
   shell(
-    'rows that scripts show while they are in sight',
+    'rows that scripts show while they are in view',
     `<main>${rows}</main>
      <script>
        const observer = new IntersectionObserver((entries) => {
@@ -99,14 +99,14 @@ const pages: readonly HardPage[] = [
     'html, body { height: 100%; margin: 0; overflow: hidden } main { height: 100vh; overflow: auto }',
   ),
   shell(
-    'boxes between two bars, all of them positioned',
+    'positioned boxes between two bars',
     `<header>Head</header><main>${rows}</main><footer>Foot</footer>`,
     `body { height: 100vh; position: relative } header, footer, main { position: absolute; left: 0; right: 0 } header { top: 0 } footer { bottom: 0 }
      main { top: 20px; bottom: 20px; overflow: auto }`,
     ['Head', 'Foot'],
   ),
   shell(
-    'a grid with rows of the height of the window, and two panes',
+    'a grid with rows of the height of the viewport, and two panes',
     `<div id="app"><header>Head</header><nav>${rowsOf('Nav')}</nav><main>${rows}</main></div>`,
     `html, body { height: 100%; overflow: hidden } #app { display: grid; grid-template: 60px calc(100vh - 60px) / 200px 1fr }
      header { grid-column: 1 / 3 } nav, main { overflow: auto; container-type: size }`,
@@ -120,7 +120,7 @@ const pages: readonly HardPage[] = [
     'html, body, x-app { display: block; height: 100% }',
   ),
   shell(
-    'a frame that fills the window',
+    'a frame that fills the viewport',
     `<iframe srcdoc='<body style="margin:0">${rows.replaceAll('40px', '20px;padding:10px 0')}'></iframe>`
       .replaceAll('"', '&quot;')
       .replaceAll("'", '"'),

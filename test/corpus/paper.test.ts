@@ -10,7 +10,7 @@ type Seen = Parameters<Check>[0];
 
 const formats = ['pdf'] as const;
 
-/** A page on paper. Margins are none where nothing is said. */
+/** A page on paper. Margins are 0 by default. */
 function onPaper(name: string, body: string, check: Check, pdf: ShotOptions['pdf'] = {}): HardPage {
   return { name, site: { '/': body }, formats, options: { pdf }, check };
 }
@@ -38,7 +38,7 @@ const green = html('<div style="height:3000px;background:#00ff00"></div>');
 
 const pages: readonly HardPage[] = [
   onPaper(
-    'the paper and the margins asked for stand against those of the page',
+    'the requested paper and margins override those of the page',
     html(
       '<p style="margin:0;page:wide">here</p>',
       '<style>@page { size: A5 landscape; margin: 3cm } @page wide { size: A3 } @page :first { margin: 5cm }</style>',
@@ -54,7 +54,7 @@ const pages: readonly HardPage[] = [
     { margin },
   ),
   onPaper(
-    'print CSS holds, screen CSS does not',
+    'print CSS applies, screen CSS does not',
     html(
       '<p class="screen">on screen</p><p class="print">on paper</p>',
       '<style>.print{display:none}@media print{.screen{display:none}.print{display:block}}@media screen{.print{color:red}}</style>',
@@ -62,7 +62,7 @@ const pages: readonly HardPage[] = [
     (seen) => expect(textOf(seen)).toEqual(['on paper']),
   ),
   onPaper(
-    'page breaks come where they are asked for, and not where they are avoided',
+    'page breaks are where the page forces them, and not where it avoids them',
     html(
       `<h1>one</h1><h1 style="break-before:page">two</h1><h1 style="page-break-before:always">three</h1>
       <div style="height:800px">tall</div><div style="break-inside:avoid;height:300px"><p>kept</p><p style="margin-top:200px">together</p></div>`,
@@ -70,7 +70,7 @@ const pages: readonly HardPage[] = [
     (seen) => expect(textOf(seen)).toEqual(['one', 'two', 'three tall', 'kept together']),
   ),
   onPaper(
-    'margins are left white on all sides of every page',
+    'margins are white on all sides of every page',
     green,
     async (seen) => {
       for (const page of [1, 2]) {
@@ -87,14 +87,14 @@ const pages: readonly HardPage[] = [
     { margin },
   ),
   {
-    ...onPaper('margins that leave no room are refused', html('x'), () => {}, {
+    ...onPaper('margins that leave no space are refused', html('x'), () => {}, {
       margin: { top: 200, right: 10, bottom: 200, left: 10 },
     }),
     fails: { code: 'CAPTURE_FAILED', message: /margins/ },
   },
   ...[0.5, 2].map((scale) =>
     onPaper(
-      `a scale of ${scale} makes letters so much larger, and margins stay`,
+      `a scale of ${scale} scales the text, and not the margins`,
       html('<p style="margin:0">here</p>'),
       (seen) => {
         const [piece] = pdfOf(seen).pages[0]?.pieces ?? [];
@@ -104,22 +104,22 @@ const pages: readonly HardPage[] = [
       { scale, margin },
     ),
   ),
-  onPaper('backgrounds are there when asked for', green, (seen) => {
+  onPaper('backgrounds are printed if requested', green, (seen) => {
     expect(seen.picture.share('#00ff00', 2)).toBeGreaterThan(0.99);
   }),
   onPaper(
-    'backgrounds are not there when not, letters are',
+    'without backgrounds, the text is printed',
     html('<body style="background:#000;color:#fff">here'),
     (seen) => {
       expect(textOf(seen)).toEqual(['here']);
-      // White letters on white paper would be lost.
+      // White letters would be invisible on white paper.
       expect(seen.picture.share('#ffffff', 2)).toBeGreaterThan(0.99);
       expect(seen.picture.share('#ffffff', 2)).toBeLessThan(1);
     },
     { printBackground: false },
   ),
   onPaper(
-    'a page asks for one background that is printed all the same',
+    'a background with print-color-adjust is always printed',
     html('<div style="height:500px;background:#00ff00;print-color-adjust:exact">here</div>'),
     (seen) => seen.expectColumn(400, [[100, '#00ff00']]),
     { printBackground: false },
@@ -137,7 +137,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'a table wider than the paper is printed smaller',
+    'a table wider than the paper is scaled down',
     html(
       `<table style="border-spacing:0"><tr>${Array.from({ length: 10 }, (_, cell) => `<td style="padding:0;min-width:110px">c${cell}`).join('')}</table>`,
     ),
@@ -149,7 +149,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'an element that the rules for paper fix stands on every page, a sticky one once',
+    'an element that print rules fix is on every page, a sticky one appears once',
     html(
       `<style>@media print { #bar { position: fixed; top: 0 } }</style><div id="bar">fixed</div><div style="position:sticky;top:0">sticky</div><div style="height:2500px">text</div>`,
     ),
@@ -161,7 +161,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'what is fixed to the screen stands once: bars at the top of the first page, those at the lower edge at the end',
+    'fixed elements appear once: upper bars at the top of the first page, lower bars at the end',
     html(
       `<div style="position:fixed;top:0">fixed</div><div style="position:fixed;bottom:0">cookies</div><div style="height:2500px">text</div>`,
     ),
@@ -172,7 +172,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'a panel that waits beside the screen is not on paper, and does not widen it',
+    'an off-screen panel is not on paper, and does not make the page wider',
     html(
       `<aside style="position:fixed;top:0;right:-300px;width:280px;height:100%">panel</aside><main style="background:#00ff00;height:300px">text</main>`,
     ),
@@ -182,7 +182,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'scripts see the width of the paper, by the rules for paper, and draw for it',
+    'scripts read the width of the paper and the print rules, and draw for them',
     html(
       `<style>@media print { nav { display: none } } nav { float: left; width: 200px; height: 100px } main { overflow: hidden }</style><nav></nav><main><canvas id="chart" height="100"></canvas><p id="size"></p></main>
        <script>const draw = () => { chart.width = chart.parentElement.clientWidth; chart.getContext('2d').fillRect(0, 0, chart.width, 100);
@@ -196,7 +196,7 @@ const pages: readonly HardPage[] = [
   ),
   {
     ...onPaper(
-      'lazy pictures are on paper, on its last page too',
+      'lazy pictures are on paper, also on the last page',
       html(
         `${'<div style="height:1500px"></div>'.repeat(3)}<img loading="lazy" src="/lazy.svg" width="300" height="300">`,
       ),
@@ -219,7 +219,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    ...onPaper('pictures of styles are on paper where nothing runs in the page', '', async (seen) => {
+    ...onPaper('background pictures of print styles are on paper, on a page without scripts', '', async (seen) => {
       const { softTimeouts, images } = seen.report;
       expect(softTimeouts).toEqual([]);
       expect(images).toEqual({ loaded: 1, failed: 0, pending: 0 });
@@ -234,7 +234,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    ...onPaper('so are those of parts that are left out while they are out of sight', '', async (seen) => {
+    ...onPaper('background pictures of parts with content-visibility are on paper, too', '', async (seen) => {
       expect(seen.asked('/auto.svg')).toBe(1);
       const picture = await rasterPage(seen.rendering.bytes, pdfOf(seen).pages.length);
       expect(picture.share('#00ff00')).toBeGreaterThan(0.005);
@@ -262,7 +262,7 @@ const pages: readonly HardPage[] = [
       ]),
   ),
   onPaper(
-    'text is text, in its order, with links, headings and the title of the page',
+    'text stays text, in order, with links, headings and the title of the page',
     html(
       `<h1>First</h1><p>Second <a href="https://site.test/link">third</a></p><h2>Fourth</h2><p style="columns:2">fifth sixth</p>`,
     ),
@@ -274,12 +274,12 @@ const pages: readonly HardPage[] = [
       // Tagged, for screen readers.
       expect(raw).toMatch(/\/MarkInfo/);
       for (const tag of ['H1', 'H2', 'P', 'Link']) expect(raw).toMatch(new RegExp(`/S /${tag}\\b`));
-      // No part of it is a picture.
+      // Nothing is rendered as a picture.
       expect(raw).not.toMatch(/\/Subtype \/Image/);
     },
   ),
   onPaper(
-    'every font is in the file: Latin, CJK, Arabic, emoji',
+    'every font is embedded: Latin, CJK, Arabic, emoji',
     html(
       `<p>Latin <b>bold</b></p><p lang="ja">文字</p><p lang="ko">한국어</p><p dir="rtl">مرحبا</p><p>😀</p><p>हिन्दी ไทย</p>`,
     ),
@@ -293,7 +293,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'what runs from right to left begins at the right edge',
+    'text from right to left starts at the right edge',
     html('<p>שלום עולם</p>').replace('<html>', '<html dir="rtl">'),
     (seen) => {
       const { width = 0, pieces = [] } = pdfOf(seen).pages[0] ?? {};
@@ -301,7 +301,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'what scripts show only while it is in sight is there on every page',
+    'content that scripts show only in view is on every page',
     html(
       `<style>.box { height: 400px; opacity: 0; transition: opacity .4s; break-inside: avoid } .box.in { opacity: 1 }</style>
        ${Array.from({ length: 8 }, (_, id) => `<div class="box">box${id}<div style="height:200px;background:#00ff00"></div></div>`).join('')}
@@ -315,7 +315,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'what scripts fade in and out with the scroll position is there',
+    'content that scripts fade in and out with the scroll position is visible',
     html(
       `<div style="height:2400px"></div>${'<p style="height:200px;margin:0 0 400px;background:#00ff00">text</p>'.repeat(3)}
        <script>const show = () => { for (const one of document.querySelectorAll('p')) {
@@ -329,7 +329,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onPaper(
-    'a sidebar that would lie upon the text is left out',
+    'a sidebar that would cover the text is left out',
     html(
       `<nav style="position:fixed;top:0;left:0;width:250px;height:100vh;background:#00ff00">${'<a>menu</a> '.repeat(300)}</nav><main>${'<p style="height:300px">words of the page</p>'.repeat(6)}</main>`,
     ),

@@ -3,7 +3,7 @@ import { html, type ShotOptions } from '../harness/engine.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { testCorpus, type HardPage, type Seen } from './corpus.ts';
 
-/** A page whose pdf has options of its own. */
+/** A page with PDF options. */
 function printed(
   name: string,
   body: string,
@@ -16,7 +16,7 @@ function printed(
 
 const pagesOf = ({ pdf }: Seen) => pdf?.pages ?? [];
 const textOf = (seen: Seen) => pagesOf(seen).map(({ text }) => text);
-/** Millimetres of each page. */
+/** Size of each page in millimetres. */
 const sizesOf = (seen: Seen) =>
   pagesOf(seen).map(({ width, height }) => [width, height].map((points) => Math.round((points / 72) * 25.4)));
 const sizeInMetadata = ({ rendering: { width, height } }: Seen) =>
@@ -51,7 +51,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   printed(
-    'a footer without a header, on a page that hides all it can',
+    'a footer without a header, on a page that hides everything',
     html(
       threePages,
       `<meta http-equiv="content-security-policy" content="require-trusted-types-for 'script'; img-src 'none'; style-src-attr 'none'">
@@ -71,11 +71,11 @@ const pages: readonly HardPage[] = [
     check: (seen) => expect(textOf(seen)).toEqual(['one head 1 of 1']),
   },
   {
-    ...printed('pages that the document does not have', html(threePages), { pageRanges: '4-6,9-' }, () => {}),
+    ...printed('a page range outside the document', html(threePages), { pageRanges: '4-6,9-' }, () => {}),
     fails: { code: 'CAPTURE_FAILED', message: /^pdf\.pageRanges "4-6,9-" selects no page of the document/ },
   },
   printed(
-    'pages of a range that the document does not have are left out, and the size is that of the first one printed',
+    'missing pages of a range are left out, and the size is that of the first printed page',
     html(
       '<p>small</p><p style="page:large">large</p>',
       '<style>@page { size: 105mm 148mm } @page large { size: A5 }</style>',
@@ -87,7 +87,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   printed(
-    'the size that the page asks for holds, for its scripts too, and the margins of the request',
+    'the size in the page applies, also for its scripts, with the margins of the request',
     html(
       '<p id="size" style="margin:0"></p><script>const tell = () => { size.textContent = document.body.clientWidth + " wide" }; addEventListener("resize", tell); tell()</script>',
       '<style>@page { size: A4 } @media print { @page { size: A5 landscape; margin: 3cm } }</style>',
@@ -96,14 +96,14 @@ const pages: readonly HardPage[] = [
     (seen) => {
       expect(sizesOf(seen)).toEqual([[210, 148]]);
       expect(sizeInMetadata(seen)).toEqual([210, 148]);
-      // 210 mm less two margins are 642.5 px.
+      // 210 mm minus two margins are 642.5 px.
       expect(textOf(seen)).toEqual([expect.stringMatching(/^64[12] wide$/)]);
       expect(pagesOf(seen)[0]?.pieces[0]?.x).toBeCloseTo((20 / 25.4) * 72, 0);
     },
   ),
   ...['auto', '39mm'].map((size) =>
     printed(
-      `a page that asks for paper of ${size}, which is none for the margins, is on that of the request`,
+      `an unusable page size (${size}) is ignored, and the paper of the request applies`,
       html('<p>x</p>', `<style>@page { size: ${size} }</style>`),
       { paper: 'A6', margin, preferCssPageSize: true },
       (seen) => expect([sizesOf(seen), sizeInMetadata(seen)]).toEqual([[[105, 148]], [105, 148]]),
@@ -111,7 +111,7 @@ const pages: readonly HardPage[] = [
   ),
   {
     ...printed(
-      'a page that asks for more than a pdf holds',
+      'a page size beyond the limit of a pdf',
       html('<p>x</p>', '<style>@page { size: 6000mm 1000mm }</style>'),
       { preferCssPageSize: true },
       () => {},
@@ -119,7 +119,7 @@ const pages: readonly HardPage[] = [
     fails: { code: 'PAGE_TOO_LARGE', message: /paper size of 6000 × 1000 mm, but a pdf page is limited to 5080 mm/ },
   },
   printed(
-    'the margins of @page rules apply where the request asks for them',
+    'the margins of @page rules apply if the request asks for them',
     html(
       '<p>first</p><p style="break-before:page">second</p>',
       '<style>@page { margin: 30mm 20mm } @page :first { margin-top: 5mm } p { margin: 0; line-height: 1 }</style>',
@@ -155,7 +155,7 @@ const pages: readonly HardPage[] = [
     },
   },
   printed(
-    'paper of its own size, whatever the page asks for',
+    'a custom paper size overrides that of the page',
     html(
       '<p id="size" style="margin:0"></p><script>const tell = () => { size.textContent = innerWidth }; addEventListener("resize", tell); tell()</script>',
       '<style>@page { size: A3 landscape }</style>',
@@ -168,7 +168,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   printed(
-    'bookmarks are the headings of the page, those in boxes that are not shown left out',
+    'bookmarks are the headings of the page, without those in hidden boxes',
     html(`${threePages}<h3 hidden>hidden</h3><section><h3>four (4) &lt;\\u00e9&gt; \u00e9</h3></section>`),
     { outline: true },
     (seen) => {
@@ -177,7 +177,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   printed(
-    'bookmarks have the spaces of headings at the ends of lines, and the file stays valid',
+    'bookmarks keep the spaces of headings at line ends, and the file stays valid',
     html(
       '<h1 style="width:500px;font-size:60px">Annual report about everything you can do with paper and ink</h1><h2>Second &amp; <em>level</em></h2><h2 style="text-transform:uppercase">\u00fcmlaut<br>\u65e5\u672c</h2><h3>Third<br>line</h3><h3>(as it is)</h3>',
     ),
@@ -194,7 +194,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   printed(
-    'a page that leaves after the print keeps its bookmarks',
+    'a page that navigates after printing keeps its bookmarks',
     html(`<h1 style="width:1px">One two</h1><script>onafterprint = () => location.replace('/gone')</script>`),
     { outline: true },
     (seen) => expect(seen.pdf?.outline).toEqual(['One two']),
@@ -214,15 +214,15 @@ const pages: readonly HardPage[] = [
       ['a gradient', '<div style="height:800px;background:linear-gradient(#fff, #eee)"></div>', false],
       ['two backgrounds', '<body style="background:#123"><div style="height:800px;background:#456"></div>', false],
       ['a line', '<hr>', false],
-      ['a column of colour', '<div style="width:40px;height:800px;background:#456"></div>', false],
-      ['a turned background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
+      ['a coloured column', '<div style="width:40px;height:800px;background:#456"></div>', false],
+      ['a rotated background', '<div style="width:600px;height:700px;background:#456;rotate:9deg"></div>', false],
       [
-        'a box that cuts off a background',
+        'a box that clips a background',
         '<div style="width:90px;height:90px;overflow:clip"><div style="width:900px;height:1200px;background:#456"></div></div>',
         false,
       ],
       [
-        'a box beside a background that is scaled',
+        'a box next to a scaled background',
         '<svg style="display:block" width="600" height="700" viewBox="0 0 60 70"><rect width="60" height="70" fill="#445566" /></svg><svg width="60" height="60"><rect width="60" height="60" fill="#445566" /></svg>',
         false,
       ],

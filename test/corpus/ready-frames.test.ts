@@ -31,17 +31,17 @@ const inner = {
 
 const pages: readonly HardPage[] = [
   ...Object.entries(inner).map(([what, document], index): HardPage => ({
-    name: `frames of the same and of another site are waited for: ${what}`,
+    name: `the capture waits for frames of the same and of another site: ${what}`,
     site: { '/': framed(), '/inner': html(document) },
     formats: ['png'],
     isLong: index > 0,
     check: areGreen,
   })),
-  // Full Chromium runs frames of other sites in separate processes. Without the watch script, a timer is not known.
+  // Full Chromium runs frames of other sites in separate processes. Without the watch script, a timer cannot be detected.
   ...Object.entries(inner)
     .slice(1)
     .map(([what, document]): HardPage => ({
-      name: `frames of the same and of another site are waited for with antiBot: ${what}`,
+      name: `the capture waits for frames of the same and of another site with antiBot: ${what}`,
       site: { '/': framed(), '/inner': html(document) },
       options: { antiBot: true },
       formats: ['png'],
@@ -49,7 +49,7 @@ const pages: readonly HardPage[] = [
       check: areGreen,
     })),
   ...(['a whole page', 'a phone'] as const).map((what): HardPage => ({
-    name: `frames of the same and of another site are waited for: a timer of 1.5 s, on ${what}`,
+    name: `the capture waits for frames of the same and of another site: a timer of 1.5 s, on ${what}`,
     site: {
       '/': framed('<meta name="viewport" content="width=device-width">'),
       '/inner': html(inner['a timer of 1.5 s']),
@@ -60,7 +60,7 @@ const pages: readonly HardPage[] = [
     check: areGreen,
   })),
   {
-    name: 'frames that are hidden or out of sight are not waited for',
+    name: 'the capture does not wait for hidden frames and frames out of view',
     site: {
       '/': withOther(
         html(
@@ -78,7 +78,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a frame that never stops adding text is taken when its time is up, and named',
+    name: 'a frame that adds text endlessly is captured at the timeout, and named',
     site: {
       '/': framed(),
       '/inner': html(`${red}<script>setInterval(() => { document.body.append('x') }, 50)</script>`),

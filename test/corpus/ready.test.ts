@@ -14,7 +14,7 @@ const isGreen: HardPage['check'] = (seen) => {
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
-/** Fades a box in over a second, as libraries do: by frames. */
+/** Fades in a box over a second with animation frames, like libraries. */
 const fade = `const begin = performance.now();
   (function step() {
     const share = Math.min(1, (performance.now() - begin) / 1000);
@@ -22,7 +22,7 @@ const fade = `const begin = performance.now();
     if (share < 1) requestAnimationFrame(step);
   })()`;
 
-/** A bar on a canvas that begins to grow `startMs` after it was first drawn, and takes half a second. */
+/** A bar on a canvas that starts to grow `startMs` after the first drawing, for half a second. */
 const chart = (colour: string, startMs: number) => `<canvas id="c" width="600" height="200"></canvas><script>
   const context = c.getContext('2d'), begin = performance.now();
   (function step() {
@@ -43,7 +43,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a row of short timers that change nothing but the last',
+    name: 'a row of short timers, of which only the last changes something',
     site: {
       '/': afterLoad(
         `(async () => { for (let i = 0; i < 5; i += 1) await new Promise((run) => setTimeout(run, 60)); ${paint} })()`,
@@ -53,7 +53,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a box that a script fades in by frames',
+    name: 'a box that a script fades in by animation frames',
     site: {
       '/': html(`<div id="box" style="height:200px;opacity:0;background:${green}"></div><script>${fade}</script>`),
     },
@@ -72,7 +72,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a box that a script fades in by frames, on a phone',
+    name: 'a box that a script fades in by animation frames, on a phone',
     site: {
       '/': html(
         `<div id="box" style="height:200px;opacity:0;background:${green}"></div><script>${fade}</script>`,
@@ -84,7 +84,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a headline that is typed',
+    name: 'a headline with a typing effect',
     site: {
       '/': html(`<h1 id="head"></h1><script>
         const text = 'We build websites that work everywhere';
@@ -101,7 +101,7 @@ const pages: readonly HardPage[] = [
       expect(report).toMatchObject({ title: 'We build websites that work everywhere', softTimeouts: [] }),
   },
   ...[{}, whole].map((options): HardPage => ({
-    name: `a loader that covers the page until 1.2 s after load${'isFullPage' in options ? ', taken whole' : ''}`,
+    name: `a loader that covers the page until 1.2 s after load${'isFullPage' in options ? ', full page' : ''}`,
     site: {
       '/': html(
         `<div style="height:700px;background:${green}"></div>
@@ -119,7 +119,7 @@ const pages: readonly HardPage[] = [
   })),
   ...(['png', 'pdf'] as const).flatMap((format) =>
     [blue, '#000000'].map((colour): HardPage => ({
-      name: `a chart whose ${colour === blue ? 'bar' : 'black bar'} begins to grow 300 ms after load, as ${format}`,
+      name: `a chart whose ${colour === blue ? 'bar' : 'black bar'} starts to grow 300 ms after load, as ${format}`,
       site: { '/': html(chart(colour, 300)) },
       formats: [format],
       isLong: true,
@@ -127,7 +127,7 @@ const pages: readonly HardPage[] = [
     })),
   ),
   {
-    name: 'a chart whose bar begins to grow 300 ms after load, in a picture of the whole page',
+    name: 'a chart whose bar starts to grow 300 ms after load, full page',
     site: { '/': html(`${chart(blue, 300)}<div style="height:900px"></div>`) },
     options: whole,
     isLong: true,
@@ -144,7 +144,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'a message over a WebSocket that answers a second one, taken after networkidle',
+    name: 'a message over a WebSocket that is a reply to a second one, with networkidle',
     site: {
       '/': html(`${box}<script>
         new WebSocket('ws://' + location.host + '/socket').onmessage = ({ data }) => { box.style.background = data }
@@ -159,13 +159,13 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   },
   ...Object.entries({
-    'answers half a second after load': `onmessage = () => { setTimeout(postMessage, 500, '${green}') }`,
-    'sends its last of three answers half a second after load': `onmessage = () => {
+    'responds half a second after load': `onmessage = () => { setTimeout(postMessage, 500, '${green}') }`,
+    'sends the last of three responses half a second after load': `onmessage = () => {
       setTimeout(postMessage, 170, '#000001');
       setTimeout(postMessage, 340, '#000002');
       setTimeout(postMessage, 500, '${green}');
     }`,
-    'is sent its second message when it has answered': `onmessage = ({ data }) => {
+    'receives its second message after its first response': `onmessage = ({ data }) => {
       setTimeout(postMessage, 800, data === 'first' ? 'second' : '${green}');
     }`,
   }).map(([what, worker], index): HardPage => ({
@@ -186,7 +186,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   })),
   {
-    name: 'a request that a page makes when a worker has answered',
+    name: 'a request that a page sends after a message from a worker',
     site: {
       '/': html(`${box}<script>
         const worker = new Worker('data:text/javascript,onmessage = () => { setTimeout(postMessage, 300, 1) }');
@@ -227,7 +227,7 @@ const pages: readonly HardPage[] = [
     ['its own document', html('redirecting', '<meta http-equiv="Refresh" content="1; url=/next">'), {}],
     ['a header', html('redirecting'), { refresh: '1;url=/next' }],
   ].map(([by, body, headers]): HardPage => ({
-    name: `a page that ${by as string} sends on to another one after a second`,
+    name: `a page that ${by as string} redirects to another one after a second`,
     site: {
       '/': answer('text/html', body as string, { headers: headers as Record<string, string> }),
       '/next': html(`<body style="background:${green}">x`),
@@ -236,7 +236,7 @@ const pages: readonly HardPage[] = [
     check: isGreen,
   })),
   ...[{}, { pdf: { preferCssPageSize: true as const } }].map((options): HardPage => ({
-    name: `an invoice that prints itself on load, and then goes back${'pdf' in options ? ', on paper of its own size' : ''}`,
+    name: `an invoice that prints itself on load, and then navigates back${'pdf' in options ? ', on custom paper' : ''}`,
     site: {
       '/': html(
         `<body onload="print()"><h1 style="background:${green};height:200px">Invoice</h1><script>onafterprint = () => history.back()</script>`,
@@ -249,18 +249,18 @@ const pages: readonly HardPage[] = [
   })),
 ];
 
-/** What is not at its end in time. */
+/** Content that does not finish in time. */
 const late: readonly (readonly [what: string, script: string, said: string])[] = [
-  ['text that is typed for ever', 'setInterval(() => { clock.textContent += "x" }, 60)', 'content'],
+  ['an endless typing effect', 'setInterval(() => { clock.textContent += "x" }, 60)', 'content'],
   [
-    'boxes that begin to move one after the other',
+    'boxes that start to move sequentially',
     'let at = 0; setInterval(() => { all[at++ % all.length].style.translate = at + "px" }, 40)',
     'animations',
   ],
 ].map(([what = '', script = '', said = '']) => [what, script, said] as const);
 
 const changing: readonly HardPage[] = late.map(([what, script, said]) => ({
-  name: `${what}: is taken when its time is up, and named`,
+  name: `${what}: is captured at the timeout, and named`,
   site: {
     '/': html(
       `<p id="clock"></p>${'<i style="display:block;height:3px;background:#0000ff"></i>'.repeat(140)}<script>const all = document.querySelectorAll('i'); ${script}</script>`,
@@ -273,39 +273,39 @@ const changing: readonly HardPage[] = late.map(([what, script, said]) => ({
   },
 }));
 
-/** What comes again and again: how long it may hold a page. */
+/** Repeated changes, and the maximum time that each may delay the capture. */
 const periodic: readonly (readonly [what: string, script: string, maxMs: number])[] = [
   [
-    'a loop of frames that draws the same',
+    'an animation loop that draws the same frame',
     '(function loop() { box.title = "x"; requestAnimationFrame(loop) })()',
     2400,
   ],
   ['a clock', 'setInterval(() => { clock.textContent = Date.now() }, 1000)', 2400],
   ['slides', 'setInterval(() => { box.className = "s" + Date.now() }, 2000)', 2400],
   ['a short poll', 'setInterval(() => { window.x = Date.now() }, 50)', 2400],
-  ['a poll that does not show', 'setInterval(() => { below.textContent = Date.now() }, 50)', 2400],
+  ['a poll without a visible effect', 'setInterval(() => { below.textContent = Date.now() }, 50)', 2400],
   ['timers that blink', '(function blink() { box.hidden = !box.hidden; setTimeout(blink, 530) })()', 2400],
   ['a worker that is silent', 'new Worker("data:text/javascript,0").postMessage(1)', 2400],
   [
-    'a worker that sends without an end',
+    'a worker that sends endlessly',
     'new Worker("data:text/javascript,onmessage=()=>setInterval(postMessage,50,1)").postMessage(1)',
     2400,
   ],
   [
-    'a worker that is sent one message after the other, and is silent',
+    'a worker that receives messages continuously, and is silent',
     'const worker = new Worker("data:text/javascript,0"); setInterval(() => worker.postMessage(1), 200)',
     2400,
   ],
   ['a timer of 10 s', 'setTimeout(() => { box.remove() }, 10_000)', 2400],
   [
-    'a box that moves for ever',
+    'a box that moves endlessly',
     'let x = 0; (function loop() { box.style.translate = ++x % 50 + "px"; requestAnimationFrame(loop) })()',
     4500,
   ],
 ];
 
 const held: readonly HardPage[] = periodic.map(([what, script, maxMs]) => ({
-  name: `${what}: does not hold the page`,
+  name: `${what}: does not delay the capture`,
   site: {
     '/': html(
       `${box}<p id="clock">now</p><p id="below" style="position:absolute;top:3000px">now</p><script>addEventListener('load', () => { ${script} })</script>`,

@@ -17,15 +17,15 @@ import { until } from '../harness/until.ts';
 
 const secret = 'planted9c1e';
 
-/** What two pages read differently although nothing was left, with the reason. */
+/** Values that differ between two pages although no state was left, with the reason. */
 const differences: Readonly<Record<string, RegExp>> = {
   'times of the page': /^window\.(performance|document\.(timeline|lastModified))\b/,
-  'what the browser has measured of the network': /^window\.navigator\.connection\b/,
-  'the empty document that a used page is left at is one more entry, whose address is the same for all':
+  'network measurements of the browser': /^window\.navigator\.connection\b/,
+  'the empty document of a used page is an additional entry, whose address is always the same':
     /^window\.navigation\.(canGoBack|entries\(\)(\.|$)|currentEntry\.(index|key|id)$|activation\.from)/,
 };
 
-/** Members that the planting pages must have set or called; they find the others in the browser. */
+/** Members that the planting pages must have set or called, in addition to those that they find in the browser. */
 const known = [
   'Document.cookie',
   'Storage.setItem',
@@ -62,7 +62,7 @@ let site: TestSite;
 let captures = 0;
 const reports = new StateReports();
 
-/** A document that runs a function of the survey and reports what it yields before its load event: an image waits for that. */
+/** A document that runs a function of the survey and reports its result before its load event: an image waits for the report. */
 const pageOf = (call: string) =>
   html(`<script>
     ${[membersOf, settled, isPlatformObject, isConstructor, surveyPage, plantEverything].map(String).join('\n')}
@@ -104,7 +104,7 @@ async function capture<T>(path: string, reuseFor?: string) {
   return { facts: reports.get(by) as T, isReused: outcomes().includes('reused'), outcome: outcomes().at(-1) };
 }
 
-/** What differs between two pages, but for addresses, which hold the name of the capture, and what differs anyway. */
+/** Differences between two pages, without addresses, which contain the name of the capture, and known differences. */
 function compare(one: Survey, other: Survey): Survey {
   const isOrdinary = (key: string) => Object.values(differences).some((difference) => difference.test(key));
   const withoutName = (value?: string) => value?.replaceAll(/by=capture-\d+/g, 'by=capture');
@@ -113,14 +113,14 @@ function compare(one: Survey, other: Survey): Survey {
   return Object.fromEntries(changed.map((key) => [key, `${one[key]} → ${other[key]}`]));
 }
 
-test('a page that is used again reads nothing of what the one before it has set or called', async () => {
+test('a reused page reads nothing that the previous capture has set or called', async () => {
   const { facts: fresh } = await capture<Survey>('/look');
   expect(Object.keys(fresh).length).toBeGreaterThan(1000);
   expect(compare(fresh, (await capture<Survey>('/look')).facts)).toEqual({});
 
   const [done, interfaces, changed] = [new Set<string>(), new Set<string>(), new Set<string>()];
   let refused = 0;
-  /** Plants the members of a part. Those of a page that may not be used again are planted again by halves. */
+  /** Plants the members of a part. If a page may not be reused, its members are planted again in halves. */
   const tryPart = async (part: number, parts: number): Promise<void> => {
     const account = `${part} of ${parts}`;
     const planted = await capture<Planted>(`/plant?part=${part},${parts}`, account);
@@ -140,7 +140,7 @@ test('a page that is used again reads nothing of what the one before it has set 
   expect(refused).toBeLessThanOrEqual(3);
   expect([...done]).toEqual(expect.arrayContaining(known));
   expect(interfaces.size).toBeGreaterThan(200);
-  // The planting pages themselves find what they have left.
+  // The planting pages themselves find the values that they have left.
   for (const key of ['name', 'document.cookie', 'history.length', 'localStorage.length', 'sessionStorage.length'])
     expect(changed).toContain(`window.${key}`);
   expect(changed.size).toBeGreaterThan(200);

@@ -21,7 +21,7 @@ let site: TestSite;
 let captures = 0;
 
 const reports = new StateReports();
-/** Requests whose answers come when their page is gone. */
+/** Requests whose responses arrive when their page is gone. */
 const late: (() => void)[] = [];
 let logins = 0;
 let letLoop: (() => void) | undefined;
@@ -38,7 +38,7 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end(statePage(`(${plantWorker.toString()})('${secret}', '${queryOf(request, 'kind')}')`));
     },
-    // The browser gives such a document a process of its own, which the empty document that a page is left at does not share.
+    // The browser gives such a document a separate process, which the empty document of a used page does not share.
     '/isolated': (_, response) => {
       const isolation = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
       response.writeHead(200, { 'content-type': 'text/html', ...isolation });
@@ -89,7 +89,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** One after the other: the page of a capture is settled before the next one. */
+/** Sequential: the page of a capture is settled before the next one starts. */
 async function capture(path: string, reuseFor: string | undefined, options = {}) {
   const before = engine.pages.length;
   const by = `capture-${(captures += 1)}`;
@@ -110,10 +110,10 @@ async function capture(path: string, reuseFor: string | undefined, options = {})
   };
 }
 
-describe('a page that is used again', () => {
+describe('a reused page', () => {
   const wanted = { viewport: { width: 500, height: 400 } };
   let fresh: Found;
-  /** A page that is used again has been at an empty document of the same site. */
+  /** A reused page has been at an empty document of the same site. */
   let reused: Found;
 
   beforeAll(async () => {
@@ -123,11 +123,11 @@ describe('a page that is used again', () => {
   });
 
   test.each<readonly [string, ShotOptions]>([
-    ['as an ordinary picture', {}],
-    ['in other circumstances', { colorScheme: 'dark', reducedMotion: true, media: 'print', omitBackground: true }],
-    ['as a large page', { isFullPage: true, viewport: { width: 900, deviceScaleFactor: 2 }, hide: ['a'] }],
-    ['as paper', { format: 'pdf' }],
-  ])('shows nothing of what a capture %s has left', async (name, options) => {
+    ['of a normal picture', {}],
+    ['with other visitor options', { colorScheme: 'dark', reducedMotion: true, media: 'print', omitBackground: true }],
+    ['of a large page', { isFullPage: true, viewport: { width: 900, deviceScaleFactor: 2 }, hide: ['a'] }],
+    ['on paper', { format: 'pdf' }],
+  ])('shows no state of a capture %s', async (name, options) => {
     const planted = await capture('/plant', name, options);
     expect(planted.facts).toMatchObject({ plain: expect.stringContaining('plain='), historyLength: 5 });
     expect(planted.outcome).toBe('wiped');
@@ -136,14 +136,14 @@ describe('a page that is used again', () => {
     expect(looked.facts).toEqual(reused);
     expect((await looked.picture()).at(50, 50)).toBe('#00aa00');
     expect(looked.rendering.report).toMatchObject({ blockedRequests: 0, images: { failed: 1 } });
-    // What its requests are answered now sets no cookie.
+    // The late responses to its requests set no cookie.
     for (const answer of late.splice(0)) answer();
     const lookedAgain = await capture('/look', name, wanted);
     expect(lookedAgain.isReused).toBe(true);
     expect(lookedAgain.facts).toEqual(reused);
   });
 
-  test('goes to no other account, and to no capture of another isolation', async () => {
+  test('is not used for another account, or for a capture with another isolation', async () => {
     expect((await capture('/plant', 'one')).outcome).toBe('wiped');
     for (const account of ['two', undefined, 'three', undefined]) {
       const { isReused, facts } = await capture('/look', account, wanted);
@@ -169,7 +169,7 @@ describe('a page that is used again', () => {
     ['the address of its next document', '/log-in?by=location'],
     ['a request of a script', '/log-in?by=script'],
     ['the address of a WebSocket', '/log-in?by=socket'],
-  ])('is not one with a name and a password in %s, which would log in the next one', async (name, path) => {
+  ])('is not one with a name and a password in %s, which would log in the next capture', async (name, path) => {
     const [pages, before] = [engine.pages.length, logins];
     const url = site.url(path);
     const isOwn = path === '/private';
@@ -187,7 +187,7 @@ describe('a page that is used again', () => {
     ['a worker', '/plant-worker?kind=dedicated'],
     ['a frame of another site', '/plant-worker?kind=frame'],
     ['a document of another site', '/go-on'],
-    ['a document that is isolated from other origins, in a process of its own', '/isolated'],
+    ['a cross-origin isolated document, in a separate process', '/isolated'],
   ])('is not one that had %s', async (name, path) => {
     const planted = await capture(path, name);
     expect(planted.facts).not.toHaveProperty('error');
@@ -203,7 +203,7 @@ describe('a page that is used again', () => {
     const answered = Promise.withResolvers<void>();
     const before = engine.pages.length;
     await engine.render(site.url('/loops'), {}, { reuseFor: 'hangs', answered: answered.promise });
-    await until('its script to wait', () => letLoop !== undefined);
+    await until('its script to be waiting', () => letLoop !== undefined);
     letLoop?.();
     await loops.promise;
     answered.resolve();

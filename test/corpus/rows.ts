@@ -1,7 +1,7 @@
 /** Height of a row of {@link rowsOf}, in CSS pixels. */
 const rowHeight = 100;
 
-/** So many rows of 100 px, each of its own colour; `attributes` go into each. */
+/** A number of rows of 100 px, each with a different colour; each has `attributes`. */
 export function rowsOf(count: number, attributes = ''): string {
   return Array.from(
     { length: count },
@@ -9,13 +9,13 @@ export function rowsOf(count: number, attributes = ''): string {
   ).join('');
 }
 
-/** The colour of the nth row: no two of the first 4,096 are alike, and neighbours differ by a lot. */
+/** The colour of the nth row: the first 4,096 are all different, and neighbours differ strongly. */
 function rowColour(index: number): string {
   const channels = [(index * 112) % 256, ((index >> 4) * 80) % 256, 40 + (index >> 8) * 12];
   return `#${channels.map((channel) => channel.toString(16).padStart(2, '0')).join('')}`;
 }
 
-/** Where the middle of the nth row is, with its colour, when the first begins at `top`. */
+/** The middle of the nth row, with its colour, if the first row starts at `top`. */
 export function row(index: number, top = 0): readonly [y: number, colour: string] {
   return [top + index * rowHeight + rowHeight / 2, rowColour(index)];
 }

@@ -44,7 +44,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a scroller inside of others, with heights in px',
+    name: 'a scroller inside other scrollers, with heights in px',
     site: {
       '/': html(
         `<style>.a { height: 240px; display: flex } nav { width: 80px; background: ${blue} } .b { flex: 1; height: 100%; overflow: hidden } .c { height: 100%; overflow-y: scroll }</style>
@@ -72,7 +72,7 @@ const pages: readonly HardPage[] = [
     check: shellThere,
   },
   {
-    name: 'a body that scrolls in place of the document',
+    name: 'a body that scrolls instead of the document',
     site: {
       '/': html(
         `<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rowsOf(10)}`,
@@ -85,7 +85,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a scroller that covers the viewport begins with its own first pictures, after it was scrolled to its end and back',
+    name: 'a scroller that covers the viewport starts with its first pictures, after it was scrolled to its end and back',
     site: {
       '/': html(
         `<style>#list { height: 100vh; overflow-y: scroll; padding: 20px 60px; box-sizing: border-box } img { display: block; width: 200px; height: 100px } p { height: 50px; margin: 0 }</style>
@@ -96,7 +96,7 @@ const pages: readonly HardPage[] = [
       '/blue.svg': svgAnswer(blue),
     },
     options: { isFullPage: true, viewport: { width: 1280, height: 720 } },
-    // The browser draws the wrong pictures in about half of the captures: one capture proves little.
+    // The browser draws the wrong pictures in about half of the captures, so one capture proves little.
     formats: ['png', 'jpeg', 'png', 'jpeg', 'png', 'jpeg'],
     check: (seen) => {
       seen.expectSize(1280, 2890);
@@ -108,7 +108,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a scroller in a document that scrolls by its margin',
+    name: 'a scroller in a document that scrolls because of its margin',
     site: {
       '/': html(`<style>main { margin: 8px 0; height: 100vh; overflow: auto }</style><main>${rowsOf(10)}</main>`),
     },
@@ -120,7 +120,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a scroller in a shadow tree, whose content is in the document',
+    name: 'a scroller in a shadow tree, with content in the document',
     site: {
       '/': html(
         `<style>html, body, x-content { display: block; height: 100%; overflow: hidden }</style>
@@ -135,7 +135,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a scroller below a part that takes more than half of the viewport, which keeps its height',
+    name: 'a scroller below a part that takes more than half of the viewport, and keeps its height',
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden } header { height: 55%; background: ${red} } main { height: 45%; overflow-y: auto }</style>
@@ -150,7 +150,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'three panes that scroll side by side are whole',
+    name: 'three panes that scroll side by side are complete',
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden } body { display: flex } main { flex: 1; overflow-y: auto }</style>
@@ -201,7 +201,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a list in a box that draws what is in sight of the box, on its scroll event',
+    name: 'a list in a box that draws its visible rows on the scroll event of the box',
     site: {
       '/': html(
         `<style>html, body { height: 100% } main { height: 100%; overflow: auto } #list { position: relative; height: 1000px } #list div { position: absolute; left: 0; width: 100%; height: 100px; background: ${blue} }</style>
@@ -260,7 +260,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'smooth scrolling, a sticky header, and functions that were overridden',
+    name: 'smooth scrolling, a sticky header, and overridden functions',
     site: {
       '/': html(
         `<style>html { scroll-behavior: smooth } header { position: sticky; top: 0; height: 40px; background: ${red} } #end { height: 100px }</style><header></header>${rowsOf(19)}<div id="end"></div>
@@ -275,7 +275,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that turns the wheel into slides of its own shows its first one',
+    name: 'a page that turns wheel events into slides shows its first slide',
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden } section { height: 100vh } #deck { transition: transform .5s }</style>
@@ -293,7 +293,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that scrolls back whatever scrolls it',
+    name: 'a page that reverts all scrolling',
     site: {
       '/': html(
         `${rowsOf(10)}<script>addEventListener('scroll', () => { document.documentElement.scrollTop = 0; })</script>`,

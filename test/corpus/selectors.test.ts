@@ -10,12 +10,12 @@ const shadow = (tag: string, content: string, slotted = '', attributes = '') =>
   `<${tag} ${attributes} style="display:block"><template shadowrootmode="open">${content}</template>${slotted}</${tag}>`;
 const box = (width: number, height: number, colour: string, attributes = '', content = '') =>
   `<div ${attributes} style="width:${width}px;height:${height}px;background:${colour}">${content}</div>`;
-/** Everything is green. */
+/** The whole picture is green. */
 const isGreen = (seen: Seen): void => {
   seen.expectColour(300, 300, green);
   expect(seen.report.softTimeouts).toEqual([]);
 };
-/** The picture is of one box. */
+/** The picture shows one box. */
 const isBox =
   (width: number, height: number, colour = green) =>
   (seen: Seen) => {
@@ -26,7 +26,7 @@ const paint = `document.body.style.background = '${green}'`;
 
 const shadows: readonly HardPage[] = [
   {
-    name: 'selector: an element in nested shadow roots, whose selector begins outside of them, below a bar in another one',
+    name: 'selector: an element in nested shadow roots, whose selector starts outside of them, below a bar in another shadow root',
     site: {
       '/': html(
         `${shadow('x-bar', `<div style="position:fixed;inset:0 0 auto;height:300px;background:${red}">bar</div>`)}
@@ -39,7 +39,7 @@ const shadows: readonly HardPage[] = [
     check: isBox(300, 400),
   },
   {
-    name: 'selector: a box of a shadow root with what is slotted into it, above what is later in the page',
+    name: 'selector: a box of a shadow root with slotted content, above later content of the page',
     site: {
       '/': html(
         `${shadow('x-panel', `<section style="padding:20px;background:${blue};width:260px"><slot></slot></section>`, box(260, 100, green))}
@@ -55,7 +55,7 @@ const shadows: readonly HardPage[] = [
     },
   },
   {
-    name: 'waitFor and click reach into shadow roots that come later',
+    name: 'waitFor and click reach into shadow roots that are attached later',
     site: {
       '/': html(
         `<x-app></x-app><script>setTimeout(() => {
@@ -70,7 +70,7 @@ const shadows: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'hide and remove in shadow roots, of what comes later too, by selectors that begin outside of them',
+    name: 'hide and remove in shadow roots, also of later elements, by selectors that start outside of them',
     site: {
       '/': html(
         `<div id="top">${shadow('x-one', `${box(640, 50, red, 'class="ad"')}<div class="note"><b style="display:block;height:50px;background:${red};visibility:visible">x</b></div>`)}</div>
@@ -115,7 +115,7 @@ const shadows: readonly HardPage[] = [
 
 const frames: readonly HardPage[] = [
   {
-    name: 'selector: an element far down in a frame with borders, padding and half the size, far down the page',
+    name: 'selector: an element far down in a frame with borders, padding and a scale of 0.5, far down the page',
     site: {
       '/': html(
         `<div style="height:1500px"></div>
@@ -145,7 +145,7 @@ const frames: readonly HardPage[] = [
     check: isBox(500, 700),
   },
   {
-    name: 'selector: an element in frames that are turned, mirrored, zoomed and scaled in the ways that CSS has',
+    name: 'selector: an element in frames that are rotated, mirrored, zoomed and scaled by every CSS property',
     site: {
       '/': html(
         `<div style="scale:-1 1;padding:300px 0 0"><iframe src="/outer" style="rotate:90deg;border:9px solid ${red};width:401px"></iframe></div>`,
@@ -175,7 +175,7 @@ const frames: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'waitFor an element of a frame that comes late, goes, comes back and is loaded only when it is near',
+    name: 'waitFor an element of a frame that appears late, disappears, reappears and loads only when it is near the viewport',
     site: {
       '/': html(
         `<div style="height:9000px"></div><iframe loading="lazy" src="/app"></iframe><script>
@@ -191,7 +191,7 @@ const frames: readonly HardPage[] = [
     check: isGreen,
   },
   {
-    name: 'hide and remove in frames, of frames that come later too',
+    name: 'hide and remove in frames, also in later frames',
     site: {
       '/': html(
         `<iframe class="app" src="/app"></iframe><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<iframe class="app" src="/app"></iframe>'), 200)</script>`,

@@ -5,7 +5,7 @@ import { row, rowsOf } from './rows.ts';
 
 type Check = NonNullable<HardPage['check']>;
 
-/** A pdf of one page as tall as the content. */
+/** A PDF of one page with the height of the content. */
 function onePage(
   name: string,
   body: string,
@@ -25,7 +25,7 @@ function onePage(
   };
 }
 
-/** Where texts stand on the page, in CSS pixels from its top. */
+/** Positions of texts on the page, in CSS pixels from its top. */
 const topsOf = ({ pdf }: Parameters<Check>[0], ...texts: string[]) =>
   texts.map((text) => ((pdf?.pages[0]?.pieces.find((piece) => piece.text === text)?.y ?? Number.NaN) / 72) * 96);
 
@@ -43,20 +43,20 @@ const pages: readonly HardPage[] = [
     seen.expectSize(640, 5000);
     seen.expectColumn(320, [row(0), row(1), row(25), row(48)]);
   }),
-  onePage('of a height that no paper has', tall(12_345), (seen) => {
+  onePage('taller than any paper', tall(12_345), (seen) => {
     seen.expectSize(640, 12_345);
     seen.expectColumn(320, [[12_330, '#00ff00']]);
   }),
-  onePage('as tall as it can be', tall(19_200), (seen) => {
+  onePage('of the maximum height', tall(19_200), (seen) => {
     expect(seen.rendering.height).toBe(19_200);
     seen.expectColumn(320, [[19_190, '#00ff00']]);
   }),
   {
-    ...onePage('one pixel taller than it can be', tall(19_201), () => {}),
+    ...onePage('one pixel above the maximum height', tall(19_201), () => {}),
     fails: { code: 'PAGE_TOO_LARGE', message: /png|jpeg/ },
   },
   onePage(
-    'whose own rules ask for another paper',
+    'with @page rules for another paper',
     html(rowsOf(20), '<style>@page { size: A5 landscape; margin: 3cm }</style>'),
     (seen) => {
       seen.expectSize(640, 2000);
@@ -64,7 +64,7 @@ const pages: readonly HardPage[] = [
     },
   ),
   onePage(
-    'whose own rules ask for page breaks',
+    'with rules for page breaks',
     html('<h1 style="break-after:page">one</h1><h1 style="break-before:page">two</h1><p style="page:other">three</p>'),
     (seen) => {
       const [one = 0, two = 0, three = 0] = topsOf(seen, 'one', 'two', 'three');
@@ -83,7 +83,7 @@ const pages: readonly HardPage[] = [
     { scale: 0.5, margin: { top: 10, right: 10, bottom: 10, left: 10 } },
   ),
   onePage(
-    'of parts as tall as the viewport, and wider than it',
+    'with parts as tall as the viewport, and wider than it',
     html(
       '<style>section{height:100vh}</style><section>begin</section><section>middle</section><div style="width:2000px">end</div>',
     ),

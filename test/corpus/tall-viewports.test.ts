@@ -6,7 +6,7 @@ import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
 
-/** Pages that are another one in a viewport as tall as themselves than in the one that a person has: 320 × 240 px. */
+/** Pages that look different in a viewport with the height of the page than in the visitor's viewport of 320 × 240 px. */
 const pages: readonly HardPage[] = [
   {
     name: 'a script that always copies the height of the window does not make the page endless',
@@ -26,7 +26,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'bars stand once, also where a script always copies the height of the window',
+    name: 'bars appear once, also if a script always copies the height of the window',
     site: {
       '/': html(
         `<style>header, footer { position: fixed; left: 0; width: 100%; height: 30px; background: ${red} } header { top: 0 } footer { bottom: 0; background: ${blue} }
@@ -54,7 +54,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'scenes that are fixed to the viewport, and come with the scroll position, are shown each at its place, the last one whole',
+    name: 'scenes that are fixed to the viewport, and change with the scroll position, are shown at their positions, the last one completely',
     site: {
       '/': html(
         `<style>body { height: 1100px } div { position: fixed; inset: 0; display: none; border-top: 10px solid #ffff00 } header { position: fixed; z-index: 1; top: 10px; left: 0; width: 100%; height: 20px; background: #000000 }</style>
@@ -86,7 +86,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a sticky box stays in its place, though a script sets its distance on the way',
+    name: 'a sticky box stays in its place, although a script changes its distance during scrolling',
     site: {
       '/': html(
         `<style>section { height: 240px } main { height: 760px } h2 { position: sticky; top: 0; height: 200px; margin: 160px 0 0; background: ${blue} }</style><section></section><main><h2>sticky</h2></main>
@@ -110,7 +110,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'slides that are fixed behind the text, and move on by themselves, are no scenes',
+    name: 'slides that are fixed behind the text, and advance automatically, are not scenes',
     site: {
       '/': html(
         `<style>.slide { position: fixed; inset: 0; z-index: -1 } main { width: 200px }</style>${[red, blue].map((colour) => `<div class="slide" style="background:${colour}"></div>`).join('')}<main>${rowsOf(10)}</main>
@@ -127,7 +127,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a slow row of boxes that come in one after the other is complete',
+    name: 'a slow row of boxes that appear sequentially is complete',
     site: {
       '/': html(
         `<style>.box { height: 100px; background: ${green}; opacity: 0 } .box.in { opacity: 1 }</style><div style="height:600px"></div><div id="row">${'<div class="box">box</div>'.repeat(4)}</div>
@@ -147,7 +147,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what scripts show only near the middle of the viewport is there, and where it is seen',
+    name: 'content that scripts show only near the middle of the viewport is visible, at its position',
     site: {
       '/': html(
         `<style>p { position: relative; height: 60px; margin: 0 0 300px; background: ${green} }</style><div style="height:500px"></div><p>a</p><p>b</p><p>c</p>
@@ -169,7 +169,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that cannot be scrolled shows one viewport',
+    name: 'a page that cannot scroll shows one viewport',
     site: {
       '/': html(
         `<style>html { overflow: hidden } section { height: 240px }</style><section style="background:${red}"></section><section style="background:${blue}"></section>`,
@@ -184,7 +184,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that is locked by its loader is whole once that lets go',
+    name: 'a page that is locked by its loader is complete after it is unlocked',
     site: {
       '/': html(
         `<style>body { overflow: hidden }</style>${rowsOf(6)}<script>setTimeout(() => { document.body.style.overflow = 'auto' }, 300)</script>`,
@@ -195,7 +195,7 @@ const pages: readonly HardPage[] = [
     check: (seen) => seen.expectSize(320, 600),
   },
   {
-    name: 'a fixed sidebar goes down to the end, and what stands in its middle stays there',
+    name: 'a fixed sidebar extends to the end, and its centred content stays in place',
     site: {
       '/': html(
         `<style>nav { position: fixed; top: 0; left: 0; width: 80px; height: 100vh; display: flex; flex-direction: column; justify-content: center; background: ${blue} }
@@ -216,7 +216,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a fixed sidebar goes down to the end, also where its background is that of a box inside, and its foot stays',
+    name: 'a fixed sidebar extends to the end, also if its background belongs to a box inside, and its footer stays in place',
     site: {
       '/': html(
         `<style>#side { position: fixed; top: 0; left: 0; width: 80px; height: 100vh } nav { height: 100%; display: flex; flex-direction: column; background: ${blue} }
@@ -237,7 +237,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a dialog in the middle of the viewport stays in the first one',
+    name: 'a dialog in the middle of the viewport stays in the first screen',
     site: {
       '/': html(
         `<div style="position:fixed;top:50%;left:100px;width:100px;height:40px;margin-top:-20px;background:${red}">Hello</div>${rowsOf(10)}`,
@@ -262,7 +262,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an app that is empty at first and adds an item at a time is not taken blank',
+    name: 'an app that is empty at first and adds items one by one is not captured blank',
     site: {
       '/': html(
         `<main></main><script>let count = 0; const add = () => { document.querySelector('main').insertAdjacentHTML('beforeend', '<p style="height:60px;margin:0;background:${green}">item</p>');
@@ -282,7 +282,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what a script closes on resizing stays open: nobody resizes',
+    name: 'content that a script closes on resize stays open, because visitors do not resize',
     site: {
       '/': html(
         `<div id="menu" style="height:200px;background:${red}">menu</div>${rowsOf(6)}<script>addEventListener('resize', () => menu.remove())</script>`,
@@ -311,7 +311,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an app that paints its first screen late, over a background that is there, is not taken blank',
+    name: 'an app that paints its first screen late, over an existing background, is not captured blank',
     site: {
       '/': html(
         `<main style="height:120px;background:#ffffff"></main><script>setTimeout(() => { document.querySelector('main').style.background = '${green}' }, 900)</script>`,
@@ -325,7 +325,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a tall page that is shown to its end is not truncated, and a canvas that never rests costs its wait once',
+    name: 'a tall page that is shown to its end is not truncated, and a canvas that always changes is waited for once',
     site: {
       '/': html(
         `<canvas id="noise" width="100" height="100"></canvas>${rowsOf(300)}<script>const context = noise.getContext('2d'); (function draw() {
@@ -341,5 +341,5 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-// What moves here, moves in real time: pages are not to slow each other down.
+// These pages move in real time, so they must not slow each other down.
 testCorpus(pages);

@@ -8,14 +8,14 @@ import { testCorpus, type HardPage } from './corpus.ts';
 const green = '#00aa00';
 const content = `<img src="/content.svg" style="display:block">`;
 
-/** The main content is there, and no time is lost. */
+/** The main content is visible, and the capture is not delayed. */
 const contentIsThere: HardPage['check'] = (seen) => {
   seen.expectColour(50, 50, green);
   expect(seen.report.timings.navigateMs).toBeLessThan(8000);
   expect(seen.report.softTimeouts).toEqual([]);
 };
 
-/** Every kind of thing that a page gets from others, from one address. */
+/** Every kind of resource that a page loads from third parties, from one address. */
 const thirdParties = (address: string) =>
   html(
     `${content}<iframe src="${address}?frame" width="50" height="50"></iframe><img src="${address}?image" width="1">
@@ -34,11 +34,11 @@ const closedPort = await freePort();
 
 const pages: readonly HardPage[] = [
   dead('refused', `http://127.0.0.1:${closedPort}/x`),
-  dead('hung up on', '/reset', { '/reset': reset }),
+  dead('reset', '/reset', { '/reset': reset }),
   dead('names that do not exist', 'http://no-such-name.invalid/x'),
   dead('in a private network', 'http://10.1.2.3/x'),
-  dead('answered with an error', '/500', { '/500': answer('text/html', 'error', { status: 500 }) }),
-  dead('answered with what they are not', '/json', { '/json': answer('application/json', '{}') }),
+  dead('returning an error', '/500', { '/500': answer('text/html', 'error', { status: 500 }) }),
+  dead('returning the wrong type', '/json', { '/json': answer('application/json', '{}') }),
   ...(
     [
       ['script in the head', html(content, '<script src="/hang"></script>')],
@@ -46,7 +46,7 @@ const pages: readonly HardPage[] = [
       ['import of a stylesheet', html(content, '<style>@import "/hang";</style>')],
     ] as const
   ).map(([kind, page]): HardPage => ({
-    name: `a ${kind} that hangs is given up, and told`,
+    name: `a ${kind} that hangs is cancelled, and reported`,
     site: { '/': page, '/hang': hang, '/content.svg': svgAnswer(green) },
     formats: ['png'],
     check: (seen) => {
@@ -56,7 +56,7 @@ const pages: readonly HardPage[] = [
     },
   })),
   {
-    name: 'a frame and images that hang hold no longer than the timeout',
+    name: 'a frame and images that hang delay the capture until the timeout at most',
     site: {
       '/': html(`${content}<iframe src="/hang"></iframe><img src="/hang?1">`),
       '/hang': hang,
@@ -67,14 +67,14 @@ const pages: readonly HardPage[] = [
     check: (seen) => {
       seen.expectColour(50, 50, green);
       expect(seen.report.softTimeouts).toContain('load');
-      // The time of an answer may be up a moment before that of the image.
+      // The timeout of a response may end a moment before that of the image.
       const { loaded, failed, pending } = seen.report.images;
       expect([loaded, failed + pending]).toEqual([1, 1]);
       expect(seen.report.timings.navigateMs).toBeLessThan(10_000);
     },
   },
   {
-    name: 'third parties that hang, with domcontentloaded: taken at once',
+    name: 'third parties that hang, with domcontentloaded: captured immediately',
     site: {
       '/': html(`${content}<iframe src="/hang"></iframe><script async src="/hang?2"></script>`),
       '/hang': hang,
@@ -85,7 +85,7 @@ const pages: readonly HardPage[] = [
     check: contentIsThere,
   },
   {
-    name: 'a thousand requests at once',
+    name: 'a thousand simultaneous requests',
     site: {
       '/': html(`${content}<script>for (let i = 0; i < 1000; i++) fetch('/x?' + i).catch(() => 0)</script>`),
       '/x': answer('text/plain', 'x'),
@@ -96,6 +96,6 @@ const pages: readonly HardPage[] = [
   },
 ];
 
-// What hangs is given up soon, so that the tests are quick.
-// Short, but longer than a busy machine takes for an answer.
+// Hanging requests are cancelled early, so that the tests are fast; the timeout is short, but sufficient for a response on a busy
+// machine.
 testCorpus(pages, { responseTimeoutMs: 2500 });

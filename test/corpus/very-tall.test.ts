@@ -6,7 +6,7 @@ import { row, rowsOf } from './rows.ts';
 const red = '#ff0000';
 const narrow = { isFullPage: true, viewport: { width: 32, height: 720 } } as const;
 
-/** Rows, then red until the page is so tall. */
+/** Rows, then red until the page has this height. */
 const tall = (height: number) => {
   const rows = Math.floor(height / 100) - 1;
   return {
@@ -15,11 +15,11 @@ const tall = (height: number) => {
   };
 };
 
-/** A page that its format holds, looked at where the tiles that it is taken in may meet, too. */
+/** A page that fits into its format, with pixels at the borders of the tiles. */
 function holds(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, scale = 1): HardPage {
   const { rows, site } = tall(height);
   return {
-    name: `${height} px in a scale of ${scale} as ${format}`,
+    name: `${height} px at a scale of ${scale} as ${format}`,
     site,
     options: { ...narrow, viewport: { ...narrow.viewport, deviceScaleFactor: scale } },
     formats: [format],
@@ -33,16 +33,16 @@ function holds(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, scale = 
       );
       seen.expectColour(16, (height - 5) * scale, red);
       if (seen.format === 'pdf') return;
-      // Every row of a tile's end is where it belongs.
+      // Every row at the end of a tile is at its position.
       for (let index = 0; index < rows; index += 7) seen.expectColumn(16, [scaled(row(index))]);
     },
   };
 }
 
-/** One that it does not hold, with what the error names instead. */
+/** A page that does not fit, with the alternative that the error names. */
 function refuses(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, message: RegExp, scale = 1): HardPage {
   return {
-    name: `${height} px in a scale of ${scale} are too many for ${format}`,
+    name: `${height} px at a scale of ${scale} exceed the limit of ${format}`,
     site: tall(height).site,
     options: { ...narrow, viewport: { ...narrow.viewport, deviceScaleFactor: scale } },
     formats: [format],
@@ -61,7 +61,7 @@ const pages: readonly HardPage[] = [
   refuses('png', maxSide.png + 1, /png holds 100000 px\. Use pdf/),
   holds('pdf', maxSide.pdf),
   refuses('pdf', maxSide.pdf + 1, /pdf holds 19200 px\. Use jpeg/),
-  // It is the pixels of the file that count.
+  // The limit is in pixels of the file.
   holds('png', 12_050, 1.5),
   holds('webp', 8191, 2),
   refuses('webp', 8192, /Use jpeg/, 2),

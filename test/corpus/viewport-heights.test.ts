@@ -27,7 +27,7 @@ const pages: readonly HardPage[] = [
     }),
   ),
   {
-    name: 'a first part that leaves room for the header',
+    name: 'a first part that leaves space for the header',
     site: hero(`.hero { height: calc(100vh - 60px); background: ${red} }`),
     options: whole,
     check: heroOf(180),
@@ -49,7 +49,7 @@ const pages: readonly HardPage[] = [
     check: heroOf(240),
   },
   {
-    name: 'a first part by a variable that a script sets to a share of the window',
+    name: 'a first part with a variable that a script sets to a percentage of the window',
     site: hero(
       `.hero { height: calc(var(--vh) * 100); background: ${red} }`,
       `<script>const fit = () => document.documentElement.style.setProperty('--vh', innerHeight / 100 + 'px');
@@ -65,7 +65,7 @@ const pages: readonly HardPage[] = [
     check: heroOf(240),
   },
   {
-    name: 'a pseudo-element as tall as the viewport lies over the first screen only',
+    name: 'a pseudo-element as tall as the viewport covers the first screen only',
     site: hero(
       `.hero { height: 240px } body { position: relative } body::after { content: ''; position: absolute; top: 0; left: 0; width: 100%; height: 100vh; background: ${red} }`,
     ),
@@ -84,7 +84,7 @@ const pages: readonly HardPage[] = [
     check: heroOf(240),
   },
   {
-    name: 'parts of shares of the viewport: heights, least heights, paddings, margins, a grid',
+    name: 'parts that are percentages of the viewport: heights, minimum heights, paddings, margins, a grid',
     site: {
       '/': html(
         `<style>.a { min-height: 100vh; background: #ff0000 } .b { height: 50vh; background: #00aa00 } .c { padding-top: 25vh; height: 40px; background: #0000ff }
@@ -109,7 +109,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'widths, borders, columns, transforms and background sizes that are shares of the viewport',
+    name: 'widths, borders, columns, transforms and background sizes that are percentages of the viewport',
     site: {
       '/': html(
         `<style>div { height: 100px } .a { width: 50vh; background: #ff0000 } .b { width: 25vmax; background: #00aa00 } .c { border-left: 50vh solid #0000ff } .d { padding-left: 50vh; background: #ff00ff content-box }
@@ -133,7 +133,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'media queries of the shape of the viewport, in a shadow tree and in a style sheet of another origin',
+    name: 'media queries of the aspect ratio of the viewport, in a shadow tree and in a style sheet of another origin',
     site: {
       '/': withOther(
         html(
@@ -148,7 +148,7 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    // Paper has a shape of its own.
+    // Paper has a different aspect ratio.
     formats: ['png'],
     check: (seen) =>
       seen.expectColumn(160, [
@@ -157,7 +157,7 @@ const pages: readonly HardPage[] = [
       ]),
   },
   {
-    name: 'media queries of the height and the shape of the viewport keep their answer',
+    name: 'media queries of the height and the aspect ratio of the viewport keep their results',
     site: {
       '/': html(
         `<style>body { background: #00aa00 } @media (orientation: portrait) { body { background: #ff0000 } }
@@ -165,12 +165,12 @@ const pages: readonly HardPage[] = [
       ),
     },
     options: whole,
-    // Paper has a shape of its own.
+    // Paper has a different aspect ratio.
     formats: ['png'],
     check: (seen) => expect(seen.picture.share('#00aa00', seen.exact ? 0 : 10)).toBe(1),
   },
   {
-    name: 'a root that grows with its content, a footer pushed to its end',
+    name: 'a root that grows with its content, and a footer at its end',
     site: {
       '/': html(
         `<style>body { min-height: 100vh; display: flex; flex-direction: column } main { flex: 1 } footer { height: 50px; background: ${red} }</style><main>${rowsOf(6)}</main><footer></footer>`,
@@ -183,10 +183,10 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a page that is shorter than the viewport is as tall as that',
+    name: 'a page that is shorter than the viewport has the height of the viewport',
     site: { '/': html(`<div style="height:100px;background:${red}"></div>`) },
     options: whole,
-    // A pdf ends where its content does.
+    // A PDF ends with its content.
     formats: ['png'],
     check: (seen) => {
       seen.expectSize(320, 240);

@@ -12,7 +12,7 @@ beforeAll(async () => {
   engine = await corpusEngine();
 });
 
-/** What pages and workers tell of the browser, beside {@link portraySelf}. */
+/** Values that pages and workers read of the browser, in addition to {@link portraySelf}. */
 interface Portrait extends SelfPortrait {
   readonly offset: number;
   readonly number: string;
@@ -20,12 +20,12 @@ interface Portrait extends SelfPortrait {
 }
 
 interface Told {
-  /** By who told it: `page`, `frame`, `foreign` (a frame of another site), `worker`, `foreign-worker`, `service-worker`. */
+  /** By reader: `page`, `frame`, `foreign` (a frame of another site), `worker`, `foreign-worker`, `service-worker`. */
   readonly portraits: Readonly<Record<string, Portrait>>;
-  /** Of the place: coordinates, or why there are none. */
+  /** The location: coordinates, or the reason why there are none. */
   readonly place: unknown;
   readonly permissions: unknown;
-  /** Of the first request of each path. */
+  /** Headers of the first request of each path. */
   readonly headers: Readonly<Record<string, IncomingHttpHeaders>>;
 }
 
@@ -39,7 +39,7 @@ const portrait = `(async () => ({
 const tell = (who: string) =>
   `${portrait}.then((told) => fetch('/tell?${who}', { method: 'POST', body: JSON.stringify(told) }))`;
 
-/** The picture of a page is loaded once it has told all that is waited for. */
+/** The picture of a page arrives when all expected reports have arrived. */
 const page = (foreign: string) =>
   html(`<img src="/told.png"><iframe src="/frame"></iframe><iframe src="${foreign}"></iframe><script type="module">
     const send = (who, told) => fetch('/tell?' + who, { method: 'POST', body: JSON.stringify(told) });
@@ -59,7 +59,7 @@ const foreign = html(`<script>${tell('foreign')}; new Worker('/foreign-worker.js
 
 const awaited = ['page', 'frame', 'foreign', 'worker', 'foreign-worker', 'service-worker', 'permissions', 'place'];
 
-/** What a site at localhost, and one in a frame of it, learn in a capture. */
+/** Values that a site at localhost, and a site in a frame of it, read in a capture. */
 async function visited(options: ShotOptions): Promise<Told> {
   const told = new Map<string, unknown>();
   const headers: Record<string, IncomingHttpHeaders> = {};
@@ -68,13 +68,13 @@ async function visited(options: ShotOptions): Promise<Told> {
     (type: string, body: () => string): Handler =>
     (request, response) => {
       headers[request.url ?? ''] ??= request.headers;
-      // Asks for the client hints that come unasked for nowhere.
+      // Requests the client hints that browsers do not send by default.
       response.writeHead(200, { 'content-type': type, 'accept-ch': 'Sec-CH-UA-Full-Version-List' }).end(body());
     };
   const script = (who: string) => answers('text/javascript', () => tell(who));
   const document = (body: () => string) => answers('text/html', body);
   const site: TestSite = await TestSite.start({
-    // From one site to the next, which has a process of its own in the full browser.
+    // From one site to another, which runs in a separate process in the full browser.
     '/moving': document(() => html(`<script>location.replace('${site.url('/', 'localhost')}')</script>`)),
     '/': document(() => page(site.url('/foreign'))),
     '/frame': document(() => framed),
@@ -117,7 +117,7 @@ describe.each([false, true])('a visitor from elsewhere, with antiBot %s,', (anti
   let seen: Told;
   beforeAll(async () => {
     const geolocation = { latitude: 35.68, longitude: 139.76, accuracy: 25 };
-    // Blocking prepares frames and workers, too.
+    // Blocking also affects frames and workers.
     const block = { ads: antiBot, trackers: false, media: false, cookieBanners: false };
     seen = await visited({ antiBot, block, locale: 'de-DE', timezone: 'Asia/Tokyo', geolocation, userAgent: windows });
   });
@@ -162,7 +162,7 @@ describe.each([false, true])('a visitor from elsewhere, with antiBot %s,', (anti
     expect(seen.headers[request]).toMatchObject({ 'accept-language': 'de-DE,de;q=0.9', 'user-agent': windows });
   });
 
-  test('sends client hints of its browser', () => {
+  test('sends the client hints of its browser', () => {
     const platform = { 'sec-ch-ua-platform': '"Windows"', 'sec-ch-ua-mobile': '?0' };
     for (const path of ['/', '/frame', '/foreign']) {
       expect(seen.headers[path]).toMatchObject(platform);
@@ -171,19 +171,19 @@ describe.each([false, true])('a visitor from elsewhere, with antiBot %s,', (anti
     expect(seen.headers['/frame']?.['sec-ch-ua-full-version-list']).toContain('"Chromium";v="140.0.0.0"');
   });
 
-  test('is where it is, and is asked for no other permission', () => {
+  test('has its location, and no other permission', () => {
     expect(seen.place).toEqual([35.68, 139.76, 25]);
     expect(seen.permissions).toEqual(['granted', 'prompt']);
   });
 });
 
-test('the next capture has nothing of the last one, and one language alone changes nothing else', async () => {
+test('the next capture keeps no values of the previous one, and a language alone changes nothing else', async () => {
   const next = await visited({});
   const own = next.portraits['page'];
   expect(own).toMatchObject({ languages: ['en-US'], locale: 'en-US', platform: 'Linux x86_64', hasHints: true });
   expect(own?.timeZone).not.toBe('Asia/Tokyo');
   expect(own?.userAgent).toContain('HeadlessChrome');
-  // What client hints are made up of for a user agent is what the installed browser makes of its own.
+  // The client hints for a user agent are derived like those of the installed browser.
   const likeIt = describeUserAgent(own?.userAgent.replace('Headless', '') ?? '');
   expect(likeIt.userAgentMetadata?.brands.map(({ brand }) => brand.replace('Google ', 'Headless'))).toEqual(
     own?.brands.map(({ brand }) => brand),
@@ -200,7 +200,7 @@ test('the next capture has nothing of the last one, and one language alone chang
   expect(french.headers['/']?.['accept-language']).toBe('fr');
 });
 
-test('a user agent without client hints has none', async () => {
+test('a user agent without client hints sends no client hints', async () => {
   const seen = await visited({ userAgent: safari });
   for (const who of ['page', 'frame', 'foreign']) {
     expect(seen.portraits[who]).toMatchObject({ userAgent: safari, platform: 'iPhone', hasHints: false });

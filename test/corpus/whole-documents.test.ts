@@ -6,7 +6,7 @@ import { row, rowsOf } from './rows.ts';
 import { whole } from './whole.ts';
 
 const [red, green, blue] = ['#ff0000', '#00aa00', '#0000ff'] as const;
-/** What is laid out by its width is printed smaller on paper that is narrower. */
+/** A layout with a fixed width is scaled down on narrower paper. */
 const formats = ['png'] as const;
 
 const tenRows: NonNullable<HardPage['check']> = (seen) => {
@@ -24,10 +24,10 @@ const pages: readonly HardPage[] = [
     check: tenRows,
   },
   {
-    name: 'ten rows in twice the pixels',
+    name: 'ten rows at twice the scale',
     site: { '/': html(rowsOf(10)) },
     options: { ...whole, viewport: { ...whole.viewport, deviceScaleFactor: 2 } },
-    // A pdf has no pixels.
+    // A PDF has no pixels.
     formats,
     check: (seen) => {
       seen.expectSize(640, 2000);
@@ -38,7 +38,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'content wider than the viewport is cut at its width, and nothing shifts',
+    name: 'content wider than the viewport is cut off at its width, and nothing moves',
     site: { '/': html(`<div style="width:900px;height:50px;background:${red}"></div>${rowsOf(5)}`) },
     options: whole,
     formats,
@@ -49,7 +49,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what hangs out to the left and the top of the page is cut',
+    name: 'overflow to the left and the top of the page is cut off',
     site: {
       '/': html(
         `<div style="margin:-50px 0 0 -50px;width:100px;height:100px;background:${red}"></div><div style="width:150vw;margin-left:-25vw;height:100px;background:${green}"></div>${rowsOf(5)}`,
@@ -63,7 +63,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a document from right to left that hangs out to the left begins at its right',
+    name: 'a document from right to left with overflow to the left starts at its right',
     site: {
       '/': html(
         `<div style="width:600px;height:50px;background:linear-gradient(to left, ${red} 200px, ${blue} 0)"></div>${rowsOf(5)}`,
@@ -80,7 +80,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a document in vertical lines from right to left begins at its right',
+    name: 'a document with vertical text from right to left starts at its right',
     site: {
       '/': html(
         `<div style="width:200px;height:100px;background:${red}"></div><div style="width:400px;height:100px;background:${blue}"></div>`,
@@ -96,7 +96,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a body with margins of its own, and a margin at the end',
+    name: 'a body with margins, and a margin at the end',
     site: {
       '/': `<!doctype html><style>body { margin: 30px; background: ${green} }</style>${rowsOf(5)}<p style="margin:0 0 70px;height:1px"></p>`,
     },
@@ -112,7 +112,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'what is placed below the end of the content belongs to the page',
+    name: 'content placed below the end of the normal flow belongs to the page',
     site: {
       '/': html(
         `${rowsOf(3)}<div style="position:absolute;top:700px;left:0;width:100%;height:100px;background:${red}"></div>`,
@@ -125,7 +125,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'a root that is zoomed',
+    name: 'a zoomed root',
     site: { '/': html(`<style>html { zoom: 1.5 }</style>${rowsOf(4)}`) },
     options: whole,
     check: (seen) => {
@@ -154,7 +154,7 @@ const pages: readonly HardPage[] = [
     check: tenRows,
   },
   {
-    name: 'a document of frames is as tall as the viewport',
+    name: 'a frameset is as tall as the viewport',
     site: {
       '/': `<html><frameset cols="50%,50%" border="0"><frame src="/left"><frame src="/right"></frameset></html>`,
       '/left': html(`<body style="background:${red}">`),
@@ -206,7 +206,7 @@ const pages: readonly HardPage[] = [
     },
   },
   {
-    name: 'an empty page is told as blank',
+    name: 'an empty page is reported as blank',
     site: { '/': html('<div style="height:1000px"></div>') },
     options: whole,
     formats,

@@ -4,11 +4,11 @@ import { html, TestEngine, TestSite, type ShotOptions } from '../harness/engine.
 
 const green = '#00aa00';
 
-/** Reads all that a page knows of its window and screen. */
+/** Reads all that a page can know about its window and screen. */
 const look = `const look = () => JSON.stringify([innerWidth, innerHeight, outerWidth, outerHeight, screenX, screenY, devicePixelRatio,
   screen.width, screen.height, screen.orientation.type, matchMedia('(orientation: landscape)').matches, document.visibilityState]);`;
 
-/** Green when `script`, which may be asynchronous, has not changed the window. */
+/** Green if `script`, which may be asynchronous, has not changed the window. */
 const moving = (script: string) =>
   html(`<h1>x</h1><script>${look}
     const pause = () => new Promise((resolve) => setTimeout(resolve, 200));
@@ -43,15 +43,15 @@ const calls = [
 
 const red = 'position:fixed;inset:0 auto auto 0;width:50px;height:50px;background:#ff0000';
 
-/** What a page does that is clicked, and so may do more. */
+/** Actions of a clicked page, which has more rights. */
 const clicked = {
   'full screen': `box.requestFullscreen()`,
-  'full screen by its older name': `box.webkitRequestFullscreen()`,
-  'full screen again whenever it ends': `box.requestFullscreen(); onfullscreenchange = () => box.requestFullscreen()`,
+  'full screen by the older API': `box.webkitRequestFullscreen()`,
+  'full screen that is requested again when it ends': `box.requestFullscreen(); onfullscreenchange = () => box.requestFullscreen()`,
   'full screen of a video': `video.webkitEnterFullscreen()`,
   'full screen of a frame': `frames[0].document.body.requestFullscreen()`,
   'picture-in-picture': `video.play().then(() => video.requestPictureInPicture())`,
-  'a document in a picture': `documentPictureInPicture.requestWindow({ width: 300, height: 300 }).then((inner) => inner.resizeTo(500, 500))`,
+  'document picture-in-picture': `documentPictureInPicture.requestWindow({ width: 300, height: 300 }).then((inner) => inner.resizeTo(500, 500))`,
   'a window': `const inner = open('about:blank', '', 'popup,width=200,height=100'); inner?.resizeTo(300, 300); inner?.opener.resizeTo(400, 300)`,
 };
 
@@ -72,7 +72,7 @@ let engine: TestEngine;
 let site: TestSite;
 
 beforeAll(async () => {
-  // One after the other in the same browser: what one leaves there the next one finds.
+  // Sequential in the same browser: each capture sees the state that the previous one left.
   engine = await TestEngine.start({ slots: 1 });
   site = await TestSite.start({
     ...Object.fromEntries(calls.map((script, index) => [`/moves/${index}/`, moving(script)])),
@@ -98,21 +98,24 @@ const done = { selector: '#done', state: 'attached', timeout: 4000, required: tr
 
 const shown: readonly (readonly [string, ShotOptions])[] = [
   ['in the default viewport', { viewport: { width: 1280, height: 720 } }],
-  ['in another one', { viewport: { width: 900, height: 500 } }],
+  ['in another viewport', { viewport: { width: 900, height: 500 } }],
   ['with antiBot', { antiBot: true, viewport: { width: 1280, height: 720 } }],
 ];
 
 describe.each(shown)('the window of a capture %s', (_, options) => {
   const size = { width: 1280, height: 720, ...options.viewport };
 
-  test.each(calls.map((script, index) => [script, `/moves/${index}/`] as const))('stays after %s', async (__, path) => {
-    const { picture, report } = await engine.shoot(site.url(path), { ...options, waitFor: done });
-    expect(report).toMatchObject({ title: 'same', softTimeouts: [] });
-    expect([picture.width, picture.height]).toEqual([size.width, size.height]);
-    expect(picture.at(600, 400)).toBe(green);
-  });
+  test.each(calls.map((script, index) => [script, `/moves/${index}/`] as const))(
+    'is unchanged after %s',
+    async (__, path) => {
+      const { picture, report } = await engine.shoot(site.url(path), { ...options, waitFor: done });
+      expect(report).toMatchObject({ title: 'same', softTimeouts: [] });
+      expect([picture.width, picture.height]).toEqual([size.width, size.height]);
+      expect(picture.at(600, 400)).toBe(green);
+    },
+  );
 
-  test('is laid out as wide as it is, for one element', async () => {
+  test('is laid out at its full width for one element', async () => {
     const { picture } = await engine.shoot(site.url('/moves/0/'), { ...options, selector: 'h1' });
     expect(picture.width).toBe(size.width);
   });

@@ -4,7 +4,7 @@ import { marked } from './answers.ts';
 import { testCorpus, type HardPage } from './corpus.ts';
 
 const red = "document.documentElement.style.background = '#ff0000'";
-/** Scripts of every kind; each would paint its document red, and the last ones never let it come to rest. */
+/** Scripts of every kind; each would paint its document red, and the last ones never stop changing it. */
 const scripts = `<script>${red}</script><script src="/script.js"></script><script type="module">${red}</script>
   <img src="/missing.png" onerror="${red}" style="display:none"><svg onload="${red}" width="0" height="0"></svg>
   <iframe src="javascript:parent.${red}" style="display:none"></iframe><script>for (;;);</script>`;
@@ -53,11 +53,11 @@ const page = (options: HardPage['options'], name: string): HardPage => ({
 });
 
 testCorpus([
-  page({}, 'no script runs, of the page or a frame of another site, and the capture goes on'),
-  page({ isFullPage: true }, 'of a page that is scrolled through and grows'),
+  page({}, 'no script of the page or a frame of another site runs, and the capture continues'),
+  page({ isFullPage: true }, 'on a page that is scrolled through and grows'),
   page({ antiBot: true }, 'in the full browser'),
   {
-    name: 'javaScript false: also of the page that a page without scripts sends the browser on to',
+    name: 'javaScript false: also for the page that a page without scripts redirects to',
     site: {
       '/': html(`<meta http-equiv="refresh" content="0;url=/next">`),
       '/next': html(`<style>html { background: ${marked('#00aa00')} }</style>${scripts}`),

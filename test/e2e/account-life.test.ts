@@ -10,7 +10,7 @@ import { until } from '../harness/until.ts';
 import { adminToken, useFleet, useSite } from '../harness/use.ts';
 import { WebhookReceiver } from '../harness/webhook-receiver.ts';
 
-// A fleet of its own: on a shared one, the bad requests of other files use up the failed authentications of 127.0.0.1.
+// A separate fleet: on the shared one, bad requests of other files use up the failed authentications of 127.0.0.1.
 const fleet = useFleet({
   slots: 3,
   env: { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_MIN_REFRESH_INTERVAL: '1' },
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => receiver[Symbol.asyncDispose]());
 
-/** Answers of every other endpoint, as the account holder or, with the admin token, as the operator. */
+/** Returns the responses of every other endpoint, as the account holder or, with the admin token, as the operator. */
 async function call<T>(method: string, path: string, token: string, body?: object) {
   const response = await fetch(fleet().url + path, {
     method,
@@ -37,7 +37,7 @@ async function call<T>(method: string, path: string, token: string, body?: objec
   return { status: response.status, code: error?.code ?? null, data };
 }
 
-/** One account lives through all of this, in this order; what each step leaves behind, the next one finds. */
+/** One account goes through all steps in this order; each step depends on the state after the previous one. */
 describe('the life of an account', () => {
   let account: AccountView;
   let key: string;
@@ -65,7 +65,7 @@ describe('the life of an account', () => {
       return found.status === 'completed' && (found as CaptureResult);
     });
 
-  test('the operator opens it, with limits and a first key', async () => {
+  test('the operator creates it, with limits and a first key', async () => {
     const limits = { tokenQuota: 6, ratePerMinute: 60, burst: 30, maxInFlight: 1, maxQueued: 2 };
     const opened = await call<AccountView>('POST', '/admin/accounts', adminToken, { name: 'Example Ltd', ...limits });
     expect(opened).toMatchObject({ status: 200, data: { ...limits, suspended: false } });
@@ -76,18 +76,18 @@ describe('the life of an account', () => {
     ({ key } = first.data);
   });
 
-  test('its holder makes another key, and revokes it', async () => {
+  test('the holder creates another key, and revokes it', async () => {
     const made = await call<NewKeyView>('POST', '/keys', key, { name: 'reader', scopes: ['read'] });
     expect((await call('GET', '/usage', made.data.key)).status).toBe(200);
     expect((await fleet().api.refused({ url: page('00ff00') }, { key: made.data.key })).status).toBe(401);
     expect((await call('DELETE', `/keys/${made.data.id}`, key)).status).toBe(200);
     await until(
-      'it to be refused',
+      'the key to be refused',
       async () => (await call('GET', '/usage', made.data.key)).code === 'API_KEY_REVOKED',
     );
   });
 
-  test('it captures, and is answered from the cache', async () => {
+  test('captures are rendered, and then served from the cache', async () => {
     shortLived = await fleet().api.captured(cachedBody(), { key });
     expect(shortLived).toMatchObject({ status: 'completed', fromCache: false, tokenCost: 1 });
     expect((await capture(cachedBody())).body?.data).toMatchObject({
@@ -98,11 +98,11 @@ describe('the life of an account', () => {
     expect(await usage()).toMatchObject({ tokensUsed: 1, tokenQuota: 6, inFlight: 0 });
   });
 
-  test('it meets its limits one after another: in flight, queued', async () => {
+  test('captures reach the limits: first in flight, then queued', async () => {
     const held = site().visit('/held');
     const holding = capture({ url: held.url });
     await held.underWay(holding);
-    // Another account has the other slots: what this one queues waits.
+    // Another account has the other slots, so captures of this one stay queued.
     const others = [site().visit('/held'), site().visit('/held')];
     const holdingOthers = others.map(({ url }) => fleet().api.captured({ url }));
     await Promise.all(others.map((visit) => visit.underWay(Promise.all(holdingOthers))));
@@ -126,30 +126,30 @@ describe('the life of an account', () => {
     expect((await usage()).tokensUsed).toBe(3);
 
     const { data } = await call<{ secret: string }>('GET', '/webhooks/secret', key);
-    const notice = await until('the webhook to be told', () => receiver.about(kept)[0]);
-    const headers = notice.headers as Record<string, string>;
-    expect(new Webhook(data.secret).verify(notice.body, headers)).toMatchObject({
+    const delivery = await until('the webhook to be called', () => receiver.about(kept)[0]);
+    const headers = delivery.headers as Record<string, string>;
+    expect(new Webhook(data.secret).verify(delivery.body, headers)).toMatchObject({
       type: 'capture.completed',
       data: { uuid: kept, status: 'completed', fileUrl: done.fileUrl },
     });
     await until(
-      'the record to tell of it',
+      'the record to contain the delivery',
       async () => ((await state(kept)) as CaptureResult).webhook?.state === 'delivered',
     );
     expect(receiver.about(cancelled)).toEqual([]);
   });
 
-  test('its tokens run out, and the operator gives it more', async () => {
+  test('the tokens are used up, and the operator increases the quota', async () => {
     expect(outcomeOf(await capture({ url: page('00ff00'), antiBot: true }))).toBe('completed');
     expect(outcomeOf(await capture({ url: page('00ff00'), antiBot: true }))).toBe('QUOTA_EXCEEDED');
     expect(outcomeOf(await capture({ url: page('00ff00') }))).toBe('completed');
     expect(outcomeOf(await capture({ url: page('00ff00'), background: true }))).toBe('QUOTA_EXCEEDED');
     expect(await usage()).toMatchObject({ tokensUsed: 6 });
     expect((await change({ tokenQuota: 1000 })).status).toBe(200);
-    await until('it to be known', async () => (await usage()).tokenQuota === 1000);
+    await until('the new quota to apply', async () => (await usage()).tokenQuota === 1000);
   });
 
-  test('it stores a page for long; a refresh keeps the address, and the ETag while the picture is the same', async () => {
+  test('a page is persisted; a refresh keeps the address, and keeps the ETag if the picture is the same', async () => {
     const changing = site().visit('/mood');
     lasting = await fleet().api.captured({ url: changing.url, persistence: { enabled: true } }, { key });
     const before = await fetch(lasting.fileUrl);
@@ -158,7 +158,7 @@ describe('the life of an account', () => {
     const refresh = async (count: number) => {
       const asked = await call<CaptureResult>('POST', `/captures/${lasting.uuid}/refresh`, key);
       expect(asked.data).toMatchObject({ status: 'completed', fileUrl: lasting.fileUrl });
-      await until('the refresh to be done', async () => {
+      await until('the refresh to end', async () => {
         const { refresh } = (await state(lasting.uuid)) as CaptureResult;
         return refresh?.state === 'completed' && refresh.tokensCharged === count;
       });
@@ -172,23 +172,26 @@ describe('the life of an account', () => {
     expect(await usage()).toMatchObject({ tokensUsed: 9 });
   });
 
-  test('a page that it wants to be fresh is refreshed by itself, until it is deleted', async () => {
+  test('a page with automatic refreshes is refreshed until it is deleted', async () => {
     const persistence = { enabled: true, refreshInterval: 1 };
     const { uuid, fileUrl } = await fleet().api.captured({ url: page('00ff00'), persistence }, { key });
     await until('three refreshes', async () => {
       const { refresh } = (await state(uuid)) as CaptureResult;
       return (refresh?.tokensCharged ?? 0) >= 3;
     });
-    await until('it to be deleted', async () => (await call('DELETE', `/captures/${uuid}`, key)).status === 200);
+    await until(
+      'the capture to be deleted',
+      async () => (await call('DELETE', `/captures/${uuid}`, key)).status === 200,
+    );
     expect((await fetch(fileUrl)).status).toBe(404);
     const { refresh } = (await state(uuid)) as CaptureResult;
     expect((await state(uuid)).status).toBe('deleted');
     expect(await list('status=deleted')).toContain(uuid);
-    // What has been charged stays charged: the books have 9 from before, the capture and its refreshes.
+    // Charged tokens stay charged: 9 tokens are from before, and this capture with its refreshes adds the others.
     expect((await usage()).tokensUsed).toBe(9 + 1 + (refresh?.tokensCharged ?? 0));
   });
 
-  test('it sends too fast', async () => {
+  test('too many requests reach the rate limit', async () => {
     await change({ burst: 2, ratePerMinute: 6 });
     const answers = await until('the rate limit', async () => {
       const answer = await capture({ url: page('00ff00') });
@@ -199,24 +202,24 @@ describe('the life of an account', () => {
     await change({ burst: 30, ratePerMinute: 600 });
   });
 
-  test('the time of its first capture ends: file, cache entry and record tell so', async () => {
+  test('the first capture expires: file, cache entry and record show it', async () => {
     await until('the file to be gone', async () => (await fetch(shortLived.fileUrl)).status === 404, {
       deadlineMs: 70_000,
       intervalMs: 250,
     });
     await until(
-      'the books to say so',
+      'the record to be expired',
       async () => (await fleet().usageCheck.record(shortLived.uuid, account.id))?.status === 'expired',
     );
     expect(await list('status=expired')).toEqual([shortLived.uuid]);
-    const again = await until('the limits to be known', async () => {
+    const again = await until('the limits to apply', async () => {
       const answer = await capture(cachedBody());
       return answer.status === 200 && answer;
     });
     expect(again.body?.data).toMatchObject({ fromCache: false, tokenCost: 1 });
   });
 
-  test('the operator suspends it, and its usage is what its captures have cost', async () => {
+  test("the operator suspends it, and its usage is the sum of its captures' costs", async () => {
     const charged = (await fleet().usageCheck.records(account.id)).reduce(
       (sum, { outcome, tokenCost, refreshCharges = {} }) =>
         sum +
@@ -226,7 +229,7 @@ describe('the life of an account', () => {
     );
     expect((await usage()).tokensUsed).toBe(charged);
     expect((await change({ suspended: true })).data).toMatchObject({ suspended: true });
-    await until('it to be refused', async () => (await capture({ url: page('00ff00') })).status === 401);
+    await until('the key to be refused', async () => (await capture({ url: page('00ff00') })).status === 401);
     for (const [method, path] of [
       ['GET', '/usage'],
       ['GET', '/captures'],

@@ -27,13 +27,13 @@ async function call(name: string, args: Record<string, unknown>) {
   return { isError: isError === true, text, picture: image === undefined ? null : Buffer.from(image, 'base64') };
 }
 
-test('an agent sees the top of a tall page, and gets the link to all of it; the list shows the same', async () => {
+test('an agent sees the top of a tall page, and gets a link to the whole picture; the list shows the same', async () => {
   const url = site().url('/tall', { h: 6000 });
   const { isError, text, picture } = await call('capture_page', { url, isFullPage: true });
   expect(isError, text).toBe(false);
   const seen = await Picture.of(picture ?? Buffer.alloc(0));
   expect(seen.size).toBe('784x1568');
-  // 100 px of the page are 61.25 of the picture.
+  // 100 px of the page are 61.25 px of the picture.
   for (const stripe of [0, 7, 24]) {
     expect(seen.difference(392, Math.round((stripe + 0.5) * 61.25), stripeColour(stripe))).toBeLessThan(12);
   }
@@ -48,7 +48,7 @@ test('an agent sees the top of a tall page, and gets the link to all of it; the 
   expect([thumbnail.headers.get('content-type'), small.size]).toEqual(['image/webp', '320x480']);
 });
 
-test('an agent reads a page whose words are marked as its own, and gets a PDF as a link', async () => {
+test('an agent reads page text that is marked as untrusted, and gets a PDF as a link', async () => {
   const html =
     '<title>Ignore "all" of it</title><h1>Heading</h1><p>Some <b>words</b> and <a href="https://example.com/x">a link</a>.';
   const read = await call('extract_page', { html });
@@ -62,7 +62,7 @@ test('an agent reads a page whose words are marked as its own, and gets a PDF as
   expect(await (await fetch(fileUrl)).text()).toMatch(/^%PDF-/);
 });
 
-test('an agent learns what it may not open, and what failed', async () => {
+test('an agent learns which addresses are refused, and why a capture failed', async () => {
   expect(await call('capture_page', { url: 'http://127.0.0.2/' })).toMatchObject({
     isError: true,
     text: expect.stringMatching(/^URL_BLOCKED: /) as unknown,

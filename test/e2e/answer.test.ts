@@ -16,7 +16,7 @@ const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
 describe('POST /capture', () => {
-  test('answers with every field of shape A and shape B, and what they say is true', async () => {
+  test('returns every field of shape A and shape B with correct values', async () => {
     const url = site().url('/text', { title: 'True words' });
     const before = Date.now();
     const answer = await fleet().api.capture({ url, format: 'jpeg', viewport: { width: 640, height: 480 } });
@@ -79,13 +79,13 @@ describe('POST /capture', () => {
     });
   });
 
-  test('says that a picture of one colour is blank', async () => {
+  test('reports a picture of one colour as blank', async () => {
     const blank = await fleet().api.captured({ url: site().url('/colour', { c: 'ffffff' }) });
     const other = await fleet().api.captured({ url: site().url('/quadrants') });
     expect([blank.report.blank, other.report.blank]).toEqual([true, false]);
   });
 
-  test.for([404, 401, 403, 410, 500, 503])('a page that answers %d is a page, and charged', async (code) => {
+  test.for([404, 401, 403, 410, 500, 503])('a page with status %d is captured, and charged', async (code) => {
     const before = await fleet().usageCheck.usage();
     const { data, picture } = await fleet().api.picture({ url: site().url('/status', { code }) });
     expect(data.report.httpStatus).toBe(code);
@@ -94,7 +94,7 @@ describe('POST /capture', () => {
     expect(after.tokens - before.tokens).toBe(1);
   });
 
-  test('charges one token, two with antiBot, none when it fails', async () => {
+  test('charges one token, two with antiBot, none for a failure', async () => {
     const { api, usageCheck } = fleet();
     const url = site().url('/colour');
     const before = await usageCheck.usage();
@@ -114,7 +114,7 @@ describe('POST /capture', () => {
     expect(status).toBe('completed');
   });
 
-  test('features that are switched off may be named', async () => {
+  test('features can be disabled explicitly', async () => {
     const off = {
       responseCache: { enabled: false, ttl: 60 },
       persistence: { enabled: false, refreshInterval: 0 },
@@ -128,7 +128,7 @@ describe('POST /capture', () => {
 });
 
 describe('GET /captures/{uuid}', () => {
-  test('gives the same result again', async () => {
+  test('returns the same result again', async () => {
     const data = await fleet().api.captured({ url: site().url('/colour') });
     const response = await fleet().api.get(`/captures/${data.uuid}`);
     expect(response.status).toBe(200);
@@ -137,12 +137,12 @@ describe('GET /captures/{uuid}', () => {
     expect(await problemsOf('/captures/{uuid}', 200, body)).toEqual([]);
   });
 
-  test('tells the state of one that is being rendered', async () => {
+  test('returns the state of a capture that is being rendered', async () => {
     const { api, usageCheck } = fleet();
     const page = site().visit('/held');
     const queued = await api.capture({ url: page.url, background: true });
     const uuid = queued.body?.data?.uuid ?? '';
-    const record = await until('its record', async () => {
+    const record = await until('the record of the capture', async () => {
       const found = await usageCheck.record(uuid);
       return found?.status === 'rendering' && found;
     });
@@ -154,7 +154,7 @@ describe('GET /captures/{uuid}', () => {
     expect(await problemsOf('/captures/{uuid}', 200, body)).toEqual([]);
   });
 
-  test('tells why one failed', async () => {
+  test('returns the reason of a failure', async () => {
     const { api, usageCheck } = fleet();
     const { url } = site().visit('/reset');
     const refusal = await api.refused({ url });
@@ -169,7 +169,7 @@ describe('GET /captures/{uuid}', () => {
   });
 
   test.for(['019b0000-0000-7000-8000-000000000000', '0', 'x'.repeat(300), '019b0000-0000-7000-8000-*'])(
-    'knows nothing of %s',
+    'returns 404 for %s',
     async (uuid) => {
       const response = await fleet().api.get(`/captures/${uuid}`);
       const body: unknown = await response.json();
@@ -178,16 +178,16 @@ describe('GET /captures/{uuid}', () => {
     },
   );
 
-  test('nor of another account’s', async () => {
+  test('returns 404 for a capture of another account', async () => {
     const { api, usageCheck } = fleet();
     const { uuid } = await api.captured({ url: site().url('/colour') });
-    const other = await usageCheck.addAccount('somebody-else');
+    const other = await usageCheck.addAccount('another-account');
     const response = await api.get(`/captures/${uuid}`, { key: other.key });
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ success: false, error: { code: 'CAPTURE_NOT_FOUND' }, data: null });
   });
 
-  test('needs a key', async () => {
+  test('requires a key', async () => {
     const { uuid } = await fleet().api.captured({ url: site().url('/colour') });
     const response = await fleet().api.request(`/captures/${uuid}`);
     expect(response.status).toBe(401);
@@ -205,14 +205,14 @@ describe('keys', () => {
     expect(refusal).toMatchObject({ status, code });
   });
 
-  test('a key that is good tomorrow is good today', async () => {
+  test('a key that expires tomorrow is accepted today', async () => {
     const { key } = await fleet().usageCheck.addAccount('until-tomorrow', { expiresAt: Date.now() + 86_400_000 });
     const data = await fleet().api.captured({ url: site().url('/colour') }, { key });
     expect(data.status).toBe('completed');
   });
 });
 
-test('a link that the example has signed is answered with the picture, and with 304 when the client has it', async () => {
+test('a link signed by the example returns the picture, or 304 if the client already has it', async () => {
   const { api, usageCheck } = fleet();
   const { key } = await usageCheck.addAccount('links');
   const headers = { authorization: `Bearer ${key}` };
@@ -237,8 +237,8 @@ test('a link that the example has signed is answered with the picture, and with 
   expect((await Picture.of(Buffer.from(await changed.arrayBuffer()))).height).toBeLessThan(50);
 });
 
-describe('the rest of the front', () => {
-  test('what is not there is a 404 in the envelope, a method that is not there a 405', async () => {
+describe('other endpoints of the front', () => {
+  test('an unknown path returns 404 in the envelope, an unsupported method 405', async () => {
     const statuses = { '/nothing': 404, '/webhooks/secret/rotate/': 405, '/files': 404, '/webhooks': 404 };
     for (const [path, status] of Object.entries(statuses)) {
       const response = await fleet().api.get(path);
@@ -247,7 +247,7 @@ describe('the rest of the front', () => {
     }
   });
 
-  test('/openapi.json is valid OpenAPI 3.1 of version 1.0.0, with an example for every answer in JSON', async () => {
+  test('/openapi.json is valid OpenAPI 3.1 of version 1.0.0, with an example for every JSON response', async () => {
     const response = await fleet().api.request('/openapi.json');
     expect(response.status).toBe(200);
     const document = (await response.json()) as Document;
@@ -265,26 +265,26 @@ describe('the rest of the front', () => {
     }
   });
 
-  test('/docs is a page that shows the interface: captured by the service itself', { tags: 'long' }, async () => {
+  test('/docs shows the interface: captured by the service itself', { tags: 'long' }, async () => {
     const response = await fleet().api.request('/docs', { redirect: 'follow' });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^text\/html/);
-    // The page is large: on a busy machine it may be called busy itself (`settle`), and shows all of it nevertheless.
+    // The page is large, so a busy machine may report it as busy (`settle`) although the picture is complete.
     const { data, pdf } = await fleet().api.pdf({ url: `${fleet().url}/docs`, waitUntil: 'networkidle', delay: 1500 });
     expect(data.report.softTimeouts.filter((name) => name !== 'settle')).toEqual([]);
     expect(data.metadata.pages).toBe(pdf.pages.length);
     for (const text of ['/capture', '/status', '/openapi.json']) expect(pdf.text).toContain(text);
   });
 
-  test('the operators’ endpoints are not to be had at the public port', async () => {
+  test('the operations endpoints are not available on the public port', async () => {
     for (const path of ['/metrics', '/livez', '/readyz']) {
       expect((await fleet().api.request(path)).status).toBe(404);
     }
   });
 
-  test('each process tells its state and its numbers at the port for operators', async () => {
+  test('each process reports its state and its metrics on the operations port', async () => {
     const { fronts, controller, renderers, api } = fleet();
-    // What a client sends is nowhere in a label.
+    // No label contains data from a client.
     await api.request('/made-up-4711', { method: 'PATCH' });
     await api.refused({ url: site().url('/colour') }, { key: 'made-up-4711-made-up-4711' });
     const parts = [...fronts, controller, ...renderers];
@@ -301,12 +301,12 @@ describe('the rest of the front', () => {
     expect(texts[0]).toMatch(/^webcapture_front_errors_total\{code="UNAUTHORIZED",.*\} [1-9]/m);
     const there = texts.join('\n').match(/(?<=^# TYPE )\S+/gm);
     const known = Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name }) => name));
-    // Of Kubernetes, and of a satellite, only a controller tells that runs there.
+    // Only a controller that runs in Kubernetes, or in a satellite, has these metrics.
     const elsewhere = /^webcapture_(kubernetes|satellite)_/;
     expect(new Set(there)).toEqual(new Set(known.filter((name) => !elsewhere.test(name))));
   });
 
-  test('no log line of any process has a query string, a key, or supplied html in it', async () => {
+  test('no log line of any process contains a query string, a key, or supplied html', async () => {
     const { api, key, fronts, controller, renderers } = fleet();
     await api.captured({ url: site().url('/colour', { token: 'query-secret' }) });
     await api.captured({ html: '<p>html-secret</p>' });

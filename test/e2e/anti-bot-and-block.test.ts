@@ -7,7 +7,7 @@ const fleet = useFleet();
 const site = useSite();
 
 describe('antiBot', () => {
-  test('leaves nothing in the page that tells of automation', async () => {
+  test('leaves no sign of automation in the page', async () => {
     const page = site().visit('/facts');
     const { data, picture } = await fleet().api.picture({ url: page.url, antiBot: true });
     expect(picture.share('#00ff00')).toBe(1);
@@ -21,14 +21,14 @@ describe('antiBot', () => {
     expect(facts.plugins).toBeGreaterThan(0);
     expect(facts.languages.length).toBeGreaterThan(0);
     expect(facts.automation).toEqual([]);
-    // What the page sees is what the site sees.
+    // The page and the site see the same values.
     const [seen] = page.seen('/facts');
     expect(seen?.headers['user-agent']).toBe(facts.userAgent);
     expect(seen?.headers['sec-ch-ua'] ?? '').not.toMatch(/headless/i);
     expect(seen?.headers['accept-language']).toBeDefined();
   });
 
-  test('keeps every other option working', { tags: 'long' }, async () => {
+  test('works with every other option', { tags: 'long' }, async () => {
     const { api } = fleet();
     const viewport = { width: 500, height: 400, deviceScaleFactor: 2 };
     const dark = await api.picture({ url: site().url('/scheme'), antiBot: true, colorScheme: 'dark', viewport });
@@ -49,7 +49,7 @@ describe('antiBot', () => {
 });
 
 describe('block', () => {
-  test('media: no audio or video is asked for, pictures are', async () => {
+  test('media: pictures are requested, audio and video are not', async () => {
     const media = site().visit('/media');
     const { data, picture } = await fleet().api.picture({ url: media.url, delay: 300, block: { media: true } });
     expect(media.seen('/asset/media')).toEqual([]);
@@ -58,21 +58,21 @@ describe('block', () => {
     expect(data.report.blockedRequests).toBeGreaterThan(0);
   });
 
-  describe('what filter lists name', () => {
-    // As advertising comes: from another host than the page.
+  describe('requests to hosts in filter lists', () => {
+    // From another host than the page, like advertising.
     const advertising = () => site().visit('/advertising', { from: `http://ads.localhost:${site().port}` });
     const ads = ['/pagead/js/adsbygoogle.js', '/test-banner.png'];
     const trackers = ['/google-analytics.com/analytics.js', '/test-counter.png'];
     const asked = (page: Visit) => [...ads, ...trackers, '/asset/image'].filter((path) => page.seen(path).length > 0);
 
-    test('comes when nothing is blocked', async () => {
+    test('are sent if nothing is blocked', async () => {
       const page = advertising();
       const { picture } = await fleet().api.picture({ url: page.url });
       expect(asked(page)).toEqual([...ads, ...trackers, '/asset/image']);
       expect([picture.at(1000, 600), picture.at(50, 350)]).toEqual(['#ff0000', '#0000ff']);
     });
 
-    test('ads: is not asked for, and its places are empty', async () => {
+    test('ads: the requests are not sent, and their places are empty', async () => {
       const page = advertising();
       const { data, picture } = await fleet().api.picture({ url: page.url, block: { ads: true } });
       expect(asked(page)).toEqual(expect.arrayContaining(['/test-counter.png', '/asset/image']));
@@ -82,7 +82,7 @@ describe('block', () => {
     });
   });
 
-  test('cookieBanners: the banner is gone, the page is there', async () => {
+  test('cookieBanners: the banner is removed, and the page is visible', async () => {
     const url = site().url('/consent');
     const before = await fleet().api.picture({ url });
     expect(before.picture.at(640, 700)).toBe('#ff0000');
@@ -90,7 +90,7 @@ describe('block', () => {
     expect(after.picture.share('#00ff00')).toBeGreaterThan(0.99);
   });
 
-  test('all at once, with antiBot', async () => {
+  test('all of them together, with antiBot', async () => {
     const page = site().visit('/media');
     const block = { ads: true, trackers: true, media: true, cookieBanners: true };
     const { picture } = await fleet().api.picture({ url: page.url, antiBot: true, block });

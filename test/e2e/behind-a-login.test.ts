@@ -20,7 +20,7 @@ const bearer = `Bearer ${password}`;
 const basic = `Basic ${Buffer.from(`ann:${password}`).toString('base64')}`;
 
 const requests: IncomingMessage[] = [];
-const notices: string[] = [];
+const deliveries: string[] = [];
 let site: Server;
 let images: Server;
 beforeAll(async () => {
@@ -31,12 +31,12 @@ afterAll(() => {
   for (const server of [site, images]) server.close().closeAllConnections();
 });
 
-/** Each page is green for whoever is let in, and has a picture of another origin. */
+/** Each page is green if the login is valid, and has a picture from another origin. */
 async function listening(onRequest: (request: IncomingMessage) => void): Promise<Server> {
   const server = createServer((request, response) => {
     onRequest(request);
     if (request.method === 'POST') {
-      void text(request).then((notice) => notices.push(notice));
+      void text(request).then((delivery) => deliveries.push(delivery));
       return response.writeHead(204).end();
     }
     const { authorization, cookie = '' } = request.headers;
@@ -74,7 +74,7 @@ async function expectIn(path: keyof typeof logins, body: object = {}): Promise<C
   return data;
 }
 
-test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s lets the capture in', async (path) => {
+test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s accepts the login of the capture', async (path) => {
   const { uuid, metadata } = await expectIn(path);
   const { api, usageCheck } = fleet();
   const names = { headers: [] as string[], cookies: [] as string[], auth: false, css: false, script: false };
@@ -94,7 +94,7 @@ test.each(['/cookie', '/basic', '/bearer'] as const)('a page at %s lets the capt
   expect(JSON.stringify(record)).not.toContain(password);
 });
 
-test('without it the page stays closed', async () => {
+test('without the login the page stays closed', async () => {
   const { data } = await fleet().api.picture({ url: `${addressOf(site)}/bearer` });
   expect(data.report.httpStatus).toBe(401);
   expect(data.metadata).not.toHaveProperty('secrets');
@@ -106,7 +106,7 @@ test('the host of its pictures gets no Authorization header', () => {
   for (const { headers } of images) expect(headers).not.toHaveProperty('authorization');
 });
 
-test('equal captures meet in the cache, and those with other secrets do not', async () => {
+test('equal captures share a cache entry, and those with other secrets do not', async () => {
   const { api } = fleet();
   const responseCache = { enabled: true };
   const first = await expectIn('/bearer', { responseCache });
@@ -116,7 +116,7 @@ test('equal captures meet in the cache, and those with other secrets do not', as
   expect(other).toMatchObject({ fromCache: false, report: { httpStatus: 401 } });
 });
 
-test('a request with the same Idempotency-Key and other secrets is another one', async () => {
+test('a request with the same Idempotency-Key and other secrets is a different request', async () => {
   const { api } = fleet();
   const body = { url: `${addressOf(site)}/bearer`, ...logins['/bearer'] };
   const options = { headers: { 'idempotency-key': 'of-a-login' } };
@@ -126,7 +126,7 @@ test('a request with the same Idempotency-Key and other secrets is another one',
   expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
 });
 
-test('a background capture has all of them, and its webhook none', async () => {
+test('a background capture uses all secrets, and its webhook contains none', async () => {
   const { api } = fleet();
   const secrets = {
     ...logins['/bearer'],
@@ -137,17 +137,17 @@ test('a background capture has all of them, and its webhook none', async () => {
   };
   const webhook = { url: `${addressOf(site)}/webhook` };
   const { uuid } = await api.captured({ url: `${addressOf(site)}/bearer`, ...secrets, background: true, webhook });
-  const data = await until('its end', async () => {
+  const data = await until('the capture to end', async () => {
     const answer = (await (await api.get(`/captures/${uuid}`)).json()) as { data: CaptureResult };
     return answer.data.status === 'completed' && answer.data;
   });
   expect(data.report).toMatchObject({ httpStatus: 200, title: String(password.length) });
   const picture = await Picture.of(Buffer.from(await (await api.request(data.fileUrl)).arrayBuffer()));
   expect(picture.share('#0000ff')).toBeGreaterThan(0.9);
-  await until('the webhook', () => notices.length > 0);
+  await until('the webhook', () => deliveries.length > 0);
 });
 
-test('a PDF is encrypted with a password that no response or record has, also in the background', async () => {
+test('a PDF is encrypted with a password that no response or record contains, also in the background', async () => {
   const { api, usageCheck } = fleet();
   const pdf = { encryption: { userPassword: password }, metadata: { title: 'A title' } };
   const body = { html: '<p>secret', format: 'pdf', pdf, background: true };
@@ -155,7 +155,7 @@ test('a PDF is encrypted with a password that no response or record has, also in
   const { uuid } = await api.captured(body, options);
   const refusal = await api.refused({ ...body, pdf: { encryption: { userPassword: 'another' } } }, options);
   expect(refusal.message).toContain('This Idempotency-Key was sent with another body');
-  const data = await until('its end', async () => {
+  const data = await until('the capture to end', async () => {
     const text = await (await api.get(`/captures/${uuid}`)).text();
     expect(text).not.toContain(password);
     const answer = JSON.parse(text) as { data: CaptureResult };
@@ -169,7 +169,7 @@ test('a PDF is encrypted with a password that no response or record has, also in
   expect((await api.get(`/captures/${uuid}/thumbnail?width=240`)).status).toBe(404);
 });
 
-describe('a capture that is kept', () => {
+describe('a persisted capture', () => {
   let kept: CaptureResult;
   const keep = async () => {
     kept ??= await expectIn('/bearer', { persistence: { enabled: true, refreshInterval: 1 } });
@@ -199,14 +199,14 @@ describe('a capture that is kept', () => {
     await serving('us-east', 1);
   };
 
-  test('gets in again whenever it is refreshed', async () => {
+  test('logs in again for each refresh', async () => {
     await keep();
     await until('two refreshes', async () => (await refreshes()) > 2);
     await expectGreen();
   });
 
   test(
-    'still does when the key has been rotated, and is kept under the new one from then on',
+    'still logs in after the key was rotated, and is sealed with the new key from then on',
     { tags: 'long' },
     async () => {
       await keep();
@@ -220,7 +220,7 @@ describe('a capture that is kept', () => {
     },
   );
 
-  test('keeps its file when the key is gone, and says why it is not refreshed', { tags: 'long' }, async () => {
+  test('keeps its file when the key is gone, and reports why it is not refreshed', { tags: 'long' }, async () => {
     await restartWith('a-third-key-that-nobody-sealed-with');
     const { state, failure } = await refreshed();
     expect(state).toBe('failed');
@@ -229,8 +229,8 @@ describe('a capture that is kept', () => {
   });
 });
 
-describe('where the operator has set no key', () => {
-  test('a capture is let in, and cannot be refreshed', async () => {
+describe('if the operator has not set a key', () => {
+  test('a capture logs in, but cannot be refreshed', async () => {
     const { api, usageCheck } = withoutKey();
     const url = `${addressOf(site)}/bearer`;
     const { uuid, report } = await api.captured({ url, ...logins['/bearer'] });
@@ -245,10 +245,10 @@ describe('where the operator has set no key', () => {
   });
 });
 
-test('no log line, metric or webhook has a value', async () => {
-  expect(notices).toHaveLength(1);
-  expect(notices[0]).toContain('capture.completed');
-  expect(notices[0]).not.toContain(password);
+test('no log line, metric or webhook contains a secret value', async () => {
+  expect(deliveries).toHaveLength(1);
+  expect(deliveries[0]).toContain('capture.completed');
+  expect(deliveries[0]).not.toContain(password);
   for (const { fronts, renderers, controller } of [fleet(), withoutKey()]) {
     for (const part of [...fronts, ...renderers, controller]) {
       expect(part.logs()).not.toContain(password);

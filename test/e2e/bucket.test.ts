@@ -33,7 +33,7 @@ const uploads = ({ method }: SeenRequest) => method === 'POST';
 const nameOf = (fileUrl: string) => `captures/${fileUrl.split('/').at(-1)}`;
 const isThere = async (fileUrl: string) => (await bucket.objects()).some(({ name }) => name === nameOf(fileUrl));
 
-test('a capture is an object below the prefix, served by the front, and gone when it is deleted', async () => {
+test('a capture is an object below the prefix, served by the front, and removed when the capture is deleted', async () => {
   const data = await fleet.api.captured({ html });
   expect(await isThere(data.fileUrl)).toBe(true);
   const file = await fetch(data.fileUrl);
@@ -46,7 +46,7 @@ test('a capture is an object below the prefix, served by the front, and gone whe
   expect((await fetch(data.fileUrl)).status).toBe(404);
 });
 
-test('what was extracted is a second object, created, replaced and deleted with the first', async () => {
+test('the extracted parts are a second object, created, replaced and deleted with the first', async () => {
   const html =
     '<title>Kept</title><h1></h1><p hidden>not seen</p><script>document.querySelector("h1").append(Math.random())</script>';
   const data = await fleet.api.captured({ html, extract: ['text', 'metadata'], persistence: { enabled: true } });
@@ -71,7 +71,7 @@ test('what was extracted is a second object, created, replaced and deleted with 
   expect((await state()).data).toMatchObject({ status: 'deleted', extracted: null });
 });
 
-test('a bucket that is busy for a moment, or breaks an upload, costs nothing but that moment', async () => {
+test('a capture succeeds after a short outage of the bucket, or a broken upload', async () => {
   const before = await fleet.usageCheck.usage();
   proxy.next(uploads, googleError(503, 'backendError', 'Backend Error'), { kind: 'lose the answer' });
   const data = await fleet.api.captured({ html });
@@ -80,23 +80,23 @@ test('a bucket that is busy for a moment, or breaks an upload, costs nothing but
   expect(await fleet.renderer('us-east').metric('webcapture_store_retries_total')).toBeGreaterThanOrEqual(2);
 });
 
-test('a right that is taken away fails captures, uncharged, and the log tells which one', async () => {
+test('a revoked permission fails captures without charge, and the log names the permission', async () => {
   const before = await fleet.usageCheck.usage();
   proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
   expect(await fleet.api.refused({ html })).toMatchObject({ status: 500, code: 'STORAGE_FAILED' });
   expect(await fleet.usageCheck.usage()).toEqual(before);
-  // An answer may be here before the line that tells why.
+  // The response may arrive before the log line with the reason.
   const told = /"403 forbidden|\(403 forbidden\).*storage\.objects\.create/;
-  await until('the log to tell', () => told.test(fleet.renderer('us-east').logs()));
+  await until('the log line', () => told.test(fleet.renderer('us-east').logs()));
 });
 
 describe('a service that starts', () => {
-  test('waits for a bucket that is away, and says so', async () => {
+  test('waits for an unavailable bucket, and logs it', async () => {
     const [front] = fleet.fronts;
     await front?.kill();
     proxy.always(() => true, googleError(503, 'backendError', 'Backend Error'));
     await front?.launch();
-    // An attempt that runs into its deadline tells the same reason in more words.
+    // An attempt that times out logs the same reason in more words.
     const verdict = await until('the front to wait', async () => {
       const probe = await front?.probe('/readyz');
       return probe?.text.endsWith('Backend Error') === true && probe;
@@ -107,12 +107,12 @@ describe('a service that starts', () => {
     await front?.ready();
   });
 
-  test('ends with the right that is missing', async () => {
+  test('exits with the name of the missing permission', async () => {
     const renderer = fleet.renderer('us-east');
     await renderer.kill();
     proxy.always(uploads, googleError(403, 'forbidden', 'wc@p does not have storage.objects.create access'));
     await renderer.launch();
-    expect(await until('the renderer to end', () => renderer.exit)).toMatchObject({ code: 1 });
+    expect(await until('the renderer to exit', () => renderer.exit)).toMatchObject({ code: 1 });
     expect(renderer.logs()).toContain(`the right storage.objects.create on the bucket ${bucket.bucket} is missing`);
   });
 });

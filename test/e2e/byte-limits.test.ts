@@ -6,7 +6,7 @@ import { useFleet } from '../harness/use.ts';
 const mebibyte = 2 ** 20;
 const fleet = useFleet({ store: 'embedded', slots: 3, env: { WEBCAPTURE_FILES_MAX_BYTES: String(4 * mebibyte) } });
 
-/** A page of which a picture has about 470 KiB: no two of its pixels are alike. */
+/** A page whose picture has about 470 KiB: all its pixels differ. */
 const noise = {
   html: `<style>* { margin: 0 }</style><canvas width="400" height="400"></canvas><script>
     const context = document.querySelector('canvas').getContext('2d');
@@ -19,7 +19,7 @@ const noise = {
   viewport: { width: 400, height: 400 },
 };
 
-test('an account that fills its share of the store gets 402, and another account can still capture', async () => {
+test('an account that uses its share of the store gets 402, and another account can still capture', async () => {
   const { api, usageCheck, url } = fleet();
   const [full, other] = [await usageCheck.addAccount('full'), await usageCheck.addAccount('other')];
   const usage = async (key: string) => {

@@ -13,7 +13,7 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet({ slots: 2 });
 const site = useSite();
 
-/** The library that changes what a program takes for the time, as the dynamic linker is to load it. */
+/** The library that changes the time of a program, for the dynamic linker. */
 let library: string;
 beforeAll(async () => {
   const { path } = await ensureTool('faketime', { log: (line) => process.stdout.write(`${line}\n`) });
@@ -30,7 +30,7 @@ function processOf(service: (typeof services)[number]): ServiceProcess {
   return found;
 }
 
-/** Waits are measured by the monotonic clock, which runs as usual: as on a machine whose time is set wrong. */
+/** Waits use the monotonic clock, which runs normally, as on a machine whose time is set wrong. */
 const clockOf = (offsetSeconds: number) => ({
   LD_PRELOAD: library,
   FAKETIME: `${offsetSeconds < 0 ? '' : '+'}${offsetSeconds}`,
@@ -80,7 +80,7 @@ describe.each(services)('%s', (service) => {
 
       const { items } = await api.call<{ items: readonly { uuid: string }[] }>('GET', '/captures?limit=3');
       expect(items.map((item) => item.uuid)).toEqual([uuid, first.uuid, interactive.uuid]);
-      const usage = await until('the places in flight to be given back', async () => {
+      const usage = await until('the reservations in flight to be released', async () => {
         const now = await api.call<UsageView>('GET', '/usage');
         return now.inFlight === 0 && now;
       });

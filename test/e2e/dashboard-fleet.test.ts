@@ -24,10 +24,10 @@ beforeAll(async () => {
 afterAll(() => receiver[Symbol.asyncDispose]());
 
 describe('webhooks', () => {
-  test('the secret is hidden until asked for, and a test event arrives', async () => {
+  test('the secret is hidden until it is requested, and a test event arrives', async () => {
     const page = await open('/webhooks');
     const secret = await fleet().api.call<{ secret: string }>('GET', '/webhooks/secret');
-    await page.getByText('It is hidden until you ask for it.').waitFor();
+    await page.getByText('It is hidden until you show it.').waitFor();
     expect(await page.content()).not.toContain(secret.secret);
     await page.getByRole('button', { name: 'Show' }).click();
     await page.getByText(secret.secret).waitFor();
@@ -39,12 +39,12 @@ describe('webhooks', () => {
     await expectAllLooks(page, () => page.getByText('webhook.test').first().waitFor());
   });
 
-  test('the deliveries of a capture are on its page, and can be sent again', async () => {
+  test('the page of a capture shows its deliveries, and can redeliver its event', async () => {
     const body = { url: site().url('/text', { title: 'Page told' }), background: true, webhook: { url: receiver.url } };
     const { uuid } = await fleet().api.call<CaptureState>('POST', '/capture', { body });
     await until('the event', () => receiver.about(uuid).length === 1);
-    // Both are written after the receiver has answered; the page reads them when it is opened.
-    await until('its delivery to be known', async () => {
+    // Both are written after the receiver has responded; the page reads them when it opens.
+    await until('the record of its delivery', async () => {
       const { deliveries } = await fleet().api.call<CaptureHistory>('GET', `/captures/${uuid}/history`);
       const { webhook } = await fleet().api.call<{ webhook: { state: string } }>('GET', `/captures/${uuid}`);
       return deliveries.length === 1 && webhook.state === 'delivered';
@@ -53,7 +53,7 @@ describe('webhooks', () => {
     const deliveries = page.getByRole('region', { name: 'Webhook deliveries' }).getByRole('row');
     await deliveries.filter({ hasText: 'capture.completed' }).getByText('delivered').waitFor();
     await page.getByRole('button', { name: 'Redeliver' }).click();
-    expect(await page.locator('.toast').innerText()).toContain('The latest event of the capture is being sent again.');
+    expect(await page.locator('.toast').innerText()).toContain('Redelivery of the latest event started');
     await expect.poll(() => receiver.about(uuid).length).toBe(2);
     await page.getByRole('button', { name: 'Refresh' }).click();
     await page.getByRole('region', { name: 'Refreshes' }).getByText('completed').waitFor();
@@ -61,7 +61,7 @@ describe('webhooks', () => {
   });
 });
 
-test('a background capture is followed to its end, also after the stream was cut', async () => {
+test('the list follows a background capture until it ends, also after the stream was cut', async () => {
   const page = await open('/captures');
   await untilLive(page);
   const first = await fleet().api.call<CaptureState>('POST', '/capture', {
@@ -73,19 +73,19 @@ test('a background capture is followed to its end, also after the stream was cut
   const front = fleet().fronts[0];
   await front?.kill();
   await page.getByText('Connecting…').waitFor();
-  await page.getByText('The service does not answer.').waitFor();
+  await page.getByText('The service does not respond.').waitFor();
   expect(await row.isVisible()).toBe(true);
   await front?.start();
   await untilLive(page);
-  await page.getByText('The service does not answer.').waitFor({ state: 'detached' });
+  await page.getByText('The service does not respond.').waitFor({ state: 'detached' });
   const second = await fleet().api.call<CaptureState>('POST', '/capture', {
     body: { url: site().url('/text', { title: 'Page after' }), background: true },
   });
   await page.locator(`a[href$="${second.uuid}"]`).getByText('completed').waitFor();
 });
 
-/** Last, since it hurts the fleet. */
-test('without NATS every page says so, keeps what it has, and recovers by itself', async () => {
+/** Last, because it disturbs the fleet. */
+test('without NATS every page reports the outage, keeps its content, and recovers automatically', async () => {
   const { uuid } = await fleet().api.captured({ url: site().url('/text', { title: 'Page kept' }) });
   await fleet().operational();
   const key = { key: fleet().key };
@@ -137,12 +137,12 @@ test('without NATS every page says so, keeps what it has, and recovers by itself
     await outage(one.page).waitFor({ state: 'detached', timeout: 60_000 });
     await expect.poll(() => one.page.getByRole('alert').allInnerTexts(), { timeout: 60_000 }).toEqual([]);
   };
-  await all('shown before', isWell);
+  await all('before the outage', isWell);
 
   await fleet().nats.kill();
   const accounts = fleet().api.call('GET', '/admin/accounts', { key: adminToken });
   await expect(accounts).rejects.toThrow('again in a few seconds');
-  await all('outage said', ({ page }) => outage(page).waitFor({ timeout: 60_000 }));
+  await all('outage shown', ({ page }) => outage(page).waitFor({ timeout: 60_000 }));
   await all('kept', async ({ page, parts }) => {
     const stays = parts(page).filter((part) => !/Live|slots|operational/.test(String(part)));
     for (const part of stays) expect(await part.isVisible()).toBe(true);
@@ -150,9 +150,9 @@ test('without NATS every page says so, keeps what it has, and recovers by itself
   await fleet().nats.start();
   await all('recovered', isWell);
 
-  // As one finds them who comes meanwhile.
+  // Pages that are opened during the outage.
   await fleet().nats.kill();
-  await all('outage said to a newcomer', async ({ page, name }) => {
+  await all('outage shown after a reload', async ({ page, name }) => {
     await page.reload();
     await outage(page).waitFor({ timeout: 60_000 });
     if (name !== '/playground') await page.getByRole('alert').first().waitFor({ timeout: 60_000 });
@@ -162,9 +162,9 @@ test('without NATS every page says so, keeps what it has, and recovers by itself
   await playground?.keyboard.press('Control+Enter');
   await playground?.getByRole('alert').waitFor();
   await fleet().nats.start();
-  // Until the renderers are back, it would fail again.
+  // Until the renderers are back, the capture would fail again.
   await fleet().operational();
   await playground?.getByRole('button', { name: 'Try again' }).click();
-  await all('recovered for a newcomer', isWell);
+  await all('recovered after a reload', isWell);
   await playground?.getByRole('img', { name: 'Capture of Page later' }).waitFor();
 });

@@ -20,7 +20,7 @@ async function writeHtml(page: Page, html: string): Promise<void> {
 }
 
 describe('signing in', () => {
-  test('an unknown key is refused in words, a good one opens the playground and stays out of every address', async () => {
+  test('an unknown key is rejected with a message, a valid one opens the playground and appears in no address', async () => {
     const page = await open();
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -34,7 +34,7 @@ describe('signing in', () => {
     await page.getByLabel('Address', { exact: true }).waitFor();
     expect([page.url(), ...addresses].filter((address) => address.includes(fleet().key))).toEqual([]);
     expect(await page.evaluate(() => Object.values(localStorage).join())).not.toContain(fleet().key);
-    // Another origin would be a third party.
+    // Requests to another origin would reach a third party.
     expect(addresses.filter((address) => !address.startsWith(fleet().url))).toEqual([]);
 
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -42,7 +42,7 @@ describe('signing in', () => {
     expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain(fleet().key);
   });
 
-  test('a key that is revoked while the page is open leads back, with the reason', async () => {
+  test('a key that is revoked while the page is open is signed out with the reason', async () => {
     const { id, key } = await fleet().api.call<NewKeyView>('POST', '/keys', {
       body: { name: 'short-lived', scopes: ['capture', 'read'] },
     });
@@ -52,13 +52,13 @@ describe('signing in', () => {
     await page.keyboard.press('Control+Enter');
     await page.getByText(/You were signed out\. .*revoked/).waitFor();
     expect(await heading(page, 'Sign in').isVisible()).toBe(true);
-    // The next one to sign in does not find what this one has written.
+    // The next user does not see the HTML of the previous one.
     await page.getByLabel('API key').fill(fleet().key);
     await page.keyboard.press('Enter');
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('');
   });
 
-  test('a key that may only capture signs in; one of a suspended account is told so', async () => {
+  test('a key with only the scope capture signs in; the key of a suspended account is rejected with the reason', async () => {
     const { admin } = new Webcapture({ url: fleet().url, apiKey: adminToken });
     const { id: accountId } = await admin.createAccount({ name: 'Example' });
     const { key } = await admin.createKey({ accountId, name: 'Capturing', scopes: ['capture'] });
@@ -76,14 +76,14 @@ describe('signing in', () => {
     await suspended.waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await heading(page, 'Sign in').waitFor();
-    // The field has the focus as soon as it is there, and keeps it.
+    // The field has the focus as soon as it appears, and keeps it.
     await page.keyboard.type(key);
     await page.keyboard.press('Enter');
     await suspended.waitFor();
     expect(await heading(page, 'Sign in').isVisible()).toBe(true);
   });
 
-  test('the operator signs in apart from that', async () => {
+  test('the operator signs in separately', async () => {
     const page = await open({ route: '#/operator' });
     await page.getByLabel('Admin token').fill('not-the-admin-token');
     await page.keyboard.press('Enter');
@@ -97,7 +97,7 @@ describe('signing in', () => {
 });
 
 describe('the playground', () => {
-  test('makes a picture, says how it went, and shows the request without the key', async () => {
+  test('makes a picture, shows its report, and shows the request without the key', async () => {
     const page = await open({ key: fleet().key });
     await page.getByLabel('Address', { exact: true }).fill(site().url('/colour', { c: '00ff00' }));
     await page.keyboard.press('Control+Enter');
@@ -120,19 +120,19 @@ describe('the playground', () => {
     expect((await file).suggestedFilename()).toMatch(/\.png$/);
   });
 
-  test('shows where a capture is that it waits for', async () => {
+  test('shows the progress of a capture', async () => {
     const page = await open({ key: fleet().key });
     await page.getByLabel('Address', { exact: true }).fill(site().url('/slow', { delay: 3000 }));
     await page.keyboard.press('Control+Enter');
     const shown = page.getByRole('status').filter({ hasText: 'in us-east' });
     await shown.waitFor();
     await page.getByText('Rendering in us-east').waitFor();
-    await page.getByText('the capture goes on and is charged').waitFor();
+    await page.getByText('the capture continues and is charged').waitFor();
     await report(page).waitFor();
     expect(await shown.count()).toBe(0);
   });
 
-  test('follows a capture in the background, and signs a link that works', async () => {
+  test('follows a background capture, and signs a link that works', async () => {
     const page = await open({ key: fleet().key });
     await page.getByLabel('Address', { exact: true }).fill(site().url('/text'));
     await page.getByLabel('Search the options').fill('queue the capture');
@@ -142,14 +142,14 @@ describe('the playground', () => {
 
     await page.getByRole('button', { name: 'Reset' }).click();
     await page.getByRole('tab', { name: 'Link' }).click();
-    await page.getByRole('button', { name: 'Make a key for links' }).click();
-    await page.getByRole('button', { name: 'Make', exact: true }).click();
+    await page.getByRole('button', { name: 'Create a key for links' }).click();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
     const link = (await page.getByRole('tabpanel').locator('pre').textContent()) ?? '';
     const answer = await fetch(link);
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/png']);
   });
 
-  test('says at the field what is wrong with it: by the schema at once, else in the words of the service', async () => {
+  test('shows errors at their field: schema errors immediately, errors of the service after the request', async () => {
     const page = await open({ key: fleet().key });
     await writeHtml(page, '<h1>Hello</h1>');
     let captures = 0;
@@ -162,7 +162,7 @@ describe('the playground', () => {
     await page.keyboard.press('Control+Enter');
     expect(captures).toBe(0);
 
-    // Out of sight, it is brought back into it.
+    // A hidden field is made visible again.
     await page.getByLabel('Search the options').fill('no such option');
     await page.keyboard.press('Control+Enter');
     await expect.poll(() => width.evaluate((element) => element === document.activeElement)).toBe(true);
@@ -174,11 +174,11 @@ describe('the playground', () => {
     await page.keyboard.press('Control+Enter');
     await page.locator('.field-error', { hasText: /must be a language tag/ }).waitFor();
     expect(captures).toBe(1);
-    // Nothing that was not touched is sent.
+    // Untouched fields are not sent.
     expect(await page.getByRole('tabpanel').textContent()).not.toContain('viewport');
   });
 
-  test('shows hostile titles and addresses as the text that they are', async () => {
+  test('shows hostile titles and addresses as text', async () => {
     const page = await open({ key: fleet().key });
     const title = '<img src=x onerror=alert(1)>\u202Egnp.exe</title><script>alert(2)</script>';
     await writeHtml(
@@ -188,13 +188,13 @@ describe('the playground', () => {
     await page.keyboard.press('Control+Enter');
     await report(page).getByText('<img src=x onerror=alert(1)>').waitFor();
     expect(await page.locator('main img[src="x"], main script').count()).toBe(0);
-    // Code that is copied has no marks that show it in another order.
+    // Copied code contains no direction marks.
     await page.getByRole('button', { name: 'Address', exact: true }).click();
     await page.getByLabel('Address', { exact: true }).fill("https://example.com/'\u202Egnp");
     await expect.poll(() => page.getByRole('tabpanel').textContent()).toContain(String.raw`\u202egnp`);
   });
 
-  test('does not load a picture of 100,000 pixels before it is asked to', { tags: 'long' }, async () => {
+  test('does not load a picture of 100,000 pixels until the user requests it', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     const addresses: string[] = [];
     page.on('request', (request) => addresses.push(request.url()));
@@ -210,20 +210,20 @@ describe('the playground', () => {
     await expect.poll(() => picture.evaluate((image) => Number(Reflect.get(image, 'naturalHeight')))).toBe(99_990);
   });
 
-  test('recovers by itself when the service does not answer', async () => {
+  test('recovers automatically when the service does not respond', async () => {
     const page = await open({ key: fleet().key, route: '#/keys' });
     await heading(page, 'Keys').waitFor();
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Playground' }).click();
-    await page.getByRole('alert').getByText('The service does not answer.').waitFor();
+    await page.getByRole('alert').getByText('The service does not respond.').waitFor();
     await page.context().setOffline(false);
     await page.getByLabel('Address', { exact: true }).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 });
 
-describe('for everybody', () => {
-  test('all of it works by keyboard alone', async () => {
+describe('accessibility', () => {
+  test('everything works with the keyboard alone', async () => {
     const page = await open();
     await page.keyboard.type(fleet().key);
     await page.keyboard.press('Enter');
@@ -238,7 +238,7 @@ describe('for everybody', () => {
     await tabTo('Usage');
     await page.keyboard.press('Enter');
     await heading(page, 'Usage').waitFor();
-    // What is read out next is the new page.
+    // Screen readers announce the new page next.
     await expect.poll(focused).toBe('Usage');
     await tabTo('Playground', 'Shift+Tab');
     await page.keyboard.press('Enter');
@@ -255,7 +255,7 @@ describe('for everybody', () => {
     await page.keyboard.type('<p>Hello');
     await page.keyboard.press('Tab');
     expect(await editor.inputValue()).toBe('<p>Hello  ');
-    // Escape lets the Tab key leave again.
+    // After Escape, Tab leaves the editor.
     await page.keyboard.press('Escape');
     await page.keyboard.press('Tab');
     expect(await isInEditor()).toBe(false);
@@ -265,17 +265,17 @@ describe('for everybody', () => {
     await tabTo('Download');
   });
 
-  test('axe finds nothing serious on the playground, light and dark', { tags: 'long' }, async () => {
+  test('axe finds no serious problem on the playground, light and dark', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     await heading(page, 'Playground').waitFor();
-    // The network is never idle: pages follow events.
+    // The network is never idle, because pages follow events.
     await expect.poll(() => page.locator('.is-loading').count()).toBe(0);
     await writeHtml(page, '<h1>Hello</h1>');
     await page.keyboard.press('Control+Enter');
     await report(page).waitFor();
     for (const isDark of [false, true]) {
       await page.emulateMedia({ colorScheme: isDark ? 'dark' : 'light' });
-      // A hundred fields take axe a while; dark has the colours of light, in pairs.
+      // A hundred fields are slow to check. In dark mode one group is enough, because colours are pairs for light and dark.
       await page
         .locator('.option-group')
         .evaluateAll(
@@ -317,14 +317,18 @@ describe('behind a proxy that adds a path', () => {
   });
   afterAll(() => new Promise((resolve) => proxy.close(resolve)));
 
-  test('it is found without the slash, and asks the service under that path', { tags: 'long' }, async () => {
-    const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/tools/webcapture`;
-    const page = await open({ key: fleet().key, base });
-    await page.goto(`${base}/dashboard`);
-    await writeHtml(page, '<h1>Hello</h1>');
-    await page.keyboard.press('Control+Enter');
-    await report(page).waitFor();
-    expect(page.url()).toBe(`${base}/dashboard/`);
-    expect(await page.getByRole('tabpanel').textContent()).toContain(`${base}/capture`);
-  });
+  test(
+    'the dashboard loads without the trailing slash, and sends requests to the service under that path',
+    { tags: 'long' },
+    async () => {
+      const base = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/tools/webcapture`;
+      const page = await open({ key: fleet().key, base });
+      await page.goto(`${base}/dashboard`);
+      await writeHtml(page, '<h1>Hello</h1>');
+      await page.keyboard.press('Control+Enter');
+      await report(page).waitFor();
+      expect(page.url()).toBe(`${base}/dashboard/`);
+      expect(await page.getByRole('tabpanel').textContent()).toContain(`${base}/capture`);
+    },
+  );
 });

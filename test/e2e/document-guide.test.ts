@@ -7,7 +7,7 @@ const fleet = useFleet({ slots: 1, env: { WEBCAPTURE_SECRETS_KEY: 'the-key-of-th
 
 const guide = readFileSync(new URL('../../docs/documents.md', import.meta.url), 'utf8');
 
-/** The HTML of the file with that name in the guide, with the options that follow it. */
+/** Returns the HTML of a file in the guide, with the options that follow it. */
 function exampleOf(name: string): object {
   const at = guide.indexOf(`<!-- ${name} -->`);
   const blockAfter = (begin: number, language: string) => {
@@ -17,14 +17,14 @@ function exampleOf(name: string): object {
   return { html: guide.slice(at, guide.indexOf('\n```', at)), ...(JSON.parse(blockAfter(at, 'json')) as object) };
 }
 
-test('the invoice has its head, its footer and whole rows on each page', async () => {
+test('the invoice has its header, its footer and whole rows on each page', async () => {
   const { data, pdf } = await fleet().api.pdf(exampleOf('invoice.html'));
   expect(pdf.pages.length).toBeGreaterThan(1);
   expect(data.metadata).toMatchObject({ pages: pdf.pages.length });
   for (const { text, pieces } of pdf.pages) {
     expect(text).toContain('IBAN');
     expect(text).toContain('Quantity');
-    // Nothing of the table or the total is below the beginning of the footer.
+    // The table and the total end above the footer.
     const footer = pieces.find((piece) => piece.text.includes('IBAN'))?.y ?? 0;
     expect(pieces.filter(({ text: other, y }) => y > footer - 10 && !/Bank|IBAN|VAT|·/.test(other))).toEqual([]);
   }
@@ -43,7 +43,7 @@ test('the letter has its letterhead once, and wide margins from the second page 
   expect(pdf.pages.at(-1)?.text).toContain('Yours sincerely');
 });
 
-test('the report of about 300 pages has numbers, bookmarks and all of its chapters', async () => {
+test('the report of about 300 pages has page numbers, bookmarks and all of its chapters', async () => {
   const { pdf } = await fleet().api.pdf(exampleOf('report.html'));
   expect(pdf.pages.length).toBeGreaterThanOrEqual(200);
   expect(pdf.outline.filter((title) => /^Chapter \d+$/.test(title))).toHaveLength(100);

@@ -3,12 +3,12 @@ import { outcomeOf } from '../harness/api.ts';
 import { readPdf } from '../harness/pdf.ts';
 import { useFleet, useSite } from '../harness/use.ts';
 
-// Of loopback only 127.0.0.1 is open: 127.0.0.2 is a machine inside of the network that answers whoever gets there.
+// On loopback only 127.0.0.1 is open: 127.0.0.2 represents an internal machine that responds to every request.
 const fleet = useFleet();
 const site = useSite();
 const inside = useSite('127.0.0.2');
 
-describe('addresses that the front refuses at once', () => {
+describe('addresses that the front refuses immediately', () => {
   test.for([
     'http://127.0.0.2/',
     'http://127.0.0.2./',
@@ -45,27 +45,27 @@ describe('addresses that the front refuses at once', () => {
     expect(refusal.message).toMatch(/egress policy/);
   });
 
-  test('before it looks at the key', async () => {
+  test('before it checks the key', async () => {
     const refusal = await fleet().api.refused({ url: 'http://10.0.0.1/' }, { key: null });
     expect(refusal.status).toBe(400);
   });
 });
 
 describe.concurrent('redirects to refused addresses', () => {
-  test('after several that are not', async () => {
+  test('after several to allowed ones', async () => {
     const target = inside().visit('/colour');
     const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
     expect(target.requests).toEqual([]);
   });
 
-  test('in a range that the operator closed, not beside it', async () => {
+  test('into a range that the operator blocked, but not next to it', async () => {
     const outcome = async (to: string) => (await fleet().api.refused({ url: site().url('/redirect', { to }) })).code;
     expect(await outcome('http://127.0.0.4:8080/')).toBe('URL_BLOCKED');
     expect(await outcome('http://127.0.0.5:8080/')).toBe('NAVIGATION_FAILED');
   });
 
-  test.for(['meta', 'script'])('from inside of the page, by %s', async (by) => {
+  test.for(['meta', 'script'])('from the page, by %s', async (by) => {
     const target = inside().visit('/text', { text: 'the inside' });
     const answer = await fleet().api.capture({
       url: site().url('/lead-on', { by, to: target.url }),
@@ -74,12 +74,12 @@ describe.concurrent('redirects to refused addresses', () => {
       responseType: 'file',
     });
     expect(target.requests).toEqual([]);
-    // It depends on when the page leads on: before it has loaded, that is where the capture goes.
+    // It depends on the time of the redirect: before the page has loaded, the capture follows it.
     if (answer.status === 200) expect((await readPdf(answer.bytes)).text).not.toContain('the inside');
     else expect(outcomeOf(answer)).toBe('URL_BLOCKED');
   });
 
-  test.for(['meta', 'script'])('to a file from inside of the page, by %s', async (by) => {
+  test.for(['meta', 'script'])('to a file, from the page, by %s', async (by) => {
     const url = site().url('/lead-on', { by, to: 'file:///etc/passwd' });
     const answer = await fleet().api.capture({ url, format: 'pdf', delay: 500, responseType: 'file' });
     const text = answer.status === 200 ? (await readPdf(answer.bytes)).text : '';
@@ -87,8 +87,8 @@ describe.concurrent('redirects to refused addresses', () => {
   });
 });
 
-describe.concurrent('what a page asks for', () => {
-  test('does not get to refused addresses in any way, and the page is captured without it', async () => {
+describe.concurrent('requests of a page', () => {
+  test('do not reach refused addresses in any way, and the page is captured without them', async () => {
     const target = inside().visit('/echo');
     const page = site().url('/reach', { target: `${target.url}&by=` });
     const { data, picture } = await fleet().api.picture({ url: page, delay: 500 });
@@ -98,14 +98,14 @@ describe.concurrent('what a page asks for', () => {
     expect(data.report.blockedRequests).toBeGreaterThanOrEqual(5);
   });
 
-  test('gets to open ones in every way', async () => {
+  test('reach allowed addresses in every way', async () => {
     const target = site().visit('/echo');
     await fleet().api.picture({ url: site().url('/reach', { target: `${target.url}&by=` }), delay: 500 });
     const ways = new Set(target.requests.map(({ query }) => query.get('by')));
     expect([...ways]).toEqual(expect.arrayContaining(['img', 'frame', 'style', 'fetch']));
   });
 
-  test('html gets no further', async () => {
+  test('supplied html reaches no refused address', async () => {
     const target = inside().visit('/echo');
     const html = `<body style="background:#00ff00"><img src="${target.url}"><iframe src="${target.url}"></iframe><script>fetch(${JSON.stringify(target.url)}, {mode: 'no-cors'}).catch(() => 0)</script>`;
     const data = await fleet().api.captured({ html, delay: 300 });
@@ -113,7 +113,7 @@ describe.concurrent('what a page asks for', () => {
     expect(data.report.blockedRequests).toBeGreaterThanOrEqual(1);
   });
 
-  test('antiBot goes through the same door', async () => {
+  test('antiBot applies the same egress policy', async () => {
     const target = inside().visit('/echo');
     const page = site().url('/reach', { target: `${target.url}&by=` });
     const { picture } = await fleet().api.picture({ url: page, antiBot: true, delay: 500 });
@@ -125,7 +125,7 @@ describe.concurrent('what a page asks for', () => {
 });
 
 describe('names', () => {
-  test('localhost is open as far as its addresses are', async () => {
+  test('localhost is allowed if its addresses are allowed', async () => {
     const { picture } = await fleet().api.picture({ url: `http://localhost:${site().port}/colour` });
     expect(picture.share('#00ff00')).toBe(1);
   });

@@ -9,42 +9,42 @@ const fleet = useFleet();
 const site = useSite();
 
 describe.concurrent('NAVIGATION_FAILED', () => {
-  test('nobody listens there', async () => {
+  test('a port without a listener', async () => {
     const refusal = await fleet().api.refused({ url: `http://127.0.0.1:${await freePort()}/` });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
-    // It is known at once; the timeout of the page is 30 seconds.
+    // The failure is immediate; the timeout of the page is 30 seconds.
     expect(refusal.ms).toBeLessThan(8000);
   });
 
-  test('the site hangs up', async () => {
+  test('a site that closes the connection', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/reset') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
-  test('there is no such name', async () => {
+  test('a name that does not exist', async () => {
     const refusal = await fleet().api.refused({ url: 'http://no-such-name.invalid/' });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
     expect(refusal.message).toContain('no-such-name.invalid');
   });
 
-  test('redirects that never end', { tags: 'long' }, async () => {
+  test('endless redirects', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/redirect-loop') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
     expect(refusal.message).toMatch(/redirect/i);
   });
 
-  test('a download is not a page', async () => {
+  test('a download instead of a page', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/download') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
     expect(refusal.message).toMatch(/download|not a page|attachment/i);
   });
 
-  test('an answer without content is not a page', async () => {
+  test('a response without content', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/no-content') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
-  test('a server that speaks no HTTP', async () => {
+  test('a server that does not speak HTTP', async () => {
     const port = await freePort();
     const server = createServer((socket) => socket.end('220 mail.example.com ready\r\n'));
     await new Promise<void>((resolve) => {
@@ -55,14 +55,14 @@ describe.concurrent('NAVIGATION_FAILED', () => {
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
-  test('a TLS address of a plain server', async () => {
+  test('an https address of a plain http server', async () => {
     const refusal = await fleet().api.refused({ url: `https://127.0.0.1:${site().port}/colour` });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 });
 
 describe('messages', () => {
-  test('say what was wrong and nothing of what is inside', async () => {
+  test('describe the failure without internal details', async () => {
     const pages = ['/reset', '/redirect-loop', '/download'];
     for (const path of pages) {
       const { message } = await fleet().api.refused({ url: site().url(path, { token: 'secret' }) });
@@ -74,45 +74,45 @@ describe('messages', () => {
   });
 });
 
-describe.concurrent('a hostile page costs its own capture only', { tags: 'long' }, () => {
-  test('one that is busy before it is parsed', async () => {
+describe.concurrent('a hostile page affects only its own capture', { tags: 'long' }, () => {
+  test('a page that blocks the main thread before it is parsed', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/busy'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
     expect(refusal.ms).toBeGreaterThan(4900);
-    // By default it would be 30 seconds.
+    // The default would be 30 seconds.
     expect(refusal.ms).toBeLessThan(20_000);
   });
 
-  test('one that is busy once it has loaded', async () => {
+  test('a page that blocks the main thread after it has loaded', async () => {
     const start = performance.now();
     const { data, picture } = await fleet().api.picture({ url: site().url('/busy', { after: 'load' }), timeout: 5000 });
-    // Its scripts are stopped, and what is there is taken.
+    // Its scripts are stopped, and its current state is captured.
     expect(picture.share('#00ff00')).toBe(1);
     expect(data.report.softTimeouts).toContain('settle');
     expect(performance.now() - start).toBeLessThan(20_000);
   });
 
-  test('one that opens dialogues is captured', async () => {
+  test('a page that opens dialogs is captured', async () => {
     const { picture } = await fleet().api.picture({ url: site().url('/dialogs') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('one that closes itself is captured', async () => {
+  test('a page that closes itself is captured', async () => {
     const { picture } = await fleet().api.picture({ url: site().url('/closing') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('one that opens windows is captured', async () => {
+  test('a page that opens windows is captured', async () => {
     const { picture } = await fleet().api.picture({ url: site().url('/popups') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('one that overwrites what a tool would use is captured', async () => {
+  test('a page that overwrites globals is captured', async () => {
     const { picture } = await fleet().api.picture({ url: site().url('/overriding'), isFullPage: true });
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('one whose document is cut off is captured as far as it came', async () => {
+  test('a page whose document is cut off is captured up to that point', async () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/cut-off') });
     expect(picture.share('#00ff00')).toBe(1);
     expect(data.report.softTimeouts).toEqual(['load']);
@@ -120,19 +120,19 @@ describe.concurrent('a hostile page costs its own capture only', { tags: 'long' 
 });
 
 describe('memory', () => {
-  test('a page that takes all there is fails, and the next capture is right', async () => {
+  test('a page that takes all memory fails, and the next capture is correct', async () => {
     const before = await fleet().usageCheck.usage();
     const refusal = await fleet().api.refused({ url: site().url('/balloon'), timeout: 20_000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_FAILED' });
     expect(refusal.message).toMatch(/crashed|memory/);
-    // Long before its timeout: it fills what a page may hold within seconds.
+    // Long before its timeout: the page reaches the memory limit within seconds.
     expect(refusal.ms).toBeLessThan(20_000);
     expect(await fleet().usageCheck.usage()).toEqual(before);
     const { picture } = await fleet().api.picture({ url: site().url('/colour') });
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('a page that takes too much memory fails by name, and nobody else pays for it', async () => {
+  test('a page that takes too much memory fails with the reason, and affects no other capture', async () => {
     const { api, usageCheck } = fleet();
     const completed = async () => {
       const records = await usageCheck.records();
@@ -140,7 +140,7 @@ describe('memory', () => {
     };
     const [before, completedBefore] = [await usageCheck.usage(), await completed()];
     const html = hostileNeighbours.find(({ name }) => name === 'memory')?.html;
-    // It would be captured as it stands before it has taken that much.
+    // The page would otherwise be captured before it has taken that much memory.
     const hostile = api.refused({ html, delay: 15_000 });
     for (let count = 0; count < 3; count += 1) await api.captured({ html: `<p>${count}` });
     expect(await hostile).toMatchObject({
@@ -148,7 +148,7 @@ describe('memory', () => {
       code: 'CAPTURE_FAILED',
       message: 'The page exceeded the memory limit of a page, 768 MiB.',
     });
-    const after = await until('all to be settled', async () => {
+    const after = await until('all results to be settled', async () => {
       const usage = await usageCheck.usage();
       return usage.reserved === 0 ? usage : undefined;
     });
@@ -157,7 +157,7 @@ describe('memory', () => {
   });
 });
 
-test('after all of that the fleet is as it was', async () => {
+test('after all of this the fleet is operational and its queue empty', async () => {
   const { api, usageCheck, renderers } = fleet();
   const results = await Promise.all(Array.from({ length: 8 }, () => api.picture({ url: site().url('/quadrants') })));
   for (const { picture } of results) expect(picture.at(150, 50)).toBe('#00ff00');

@@ -10,7 +10,7 @@ let fileUrl = '';
 let whole: Buffer = Buffer.alloc(0);
 
 beforeAll(async () => {
-  // Large enough for several parts of the embedded store.
+  // Large enough for several chunks of the embedded store.
   const viewport = { width: 1600, height: 1200 };
   const { data, bytes } = await fleet().api.captureWithFile({ url: site().url('/busy-picture'), viewport });
   ({ fileUrl } = data);
@@ -21,7 +21,7 @@ const get = (headers: Record<string, string> = {}, method = 'GET') => fleet().ap
 const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
 describe('GET /files/{name}', () => {
-  test('gives the file to whoever has the address, with headers that keep browsers and caches right', async () => {
+  test('returns the file without authentication, with headers for browsers and caches', async () => {
     const response = await get();
     expect(response.status).toBe(200);
     expect((await bytesOf(response)).equals(whole)).toBe(true);
@@ -36,7 +36,7 @@ describe('GET /files/{name}', () => {
     expect(response.headers.get('cache-control')).toMatch(/max-age=\d+/);
   });
 
-  test('HEAD tells the same without the file', async () => {
+  test('HEAD returns the same headers without the file', async () => {
     const [head, full] = await Promise.all([get({}, 'HEAD'), get()]);
     expect(head.status).toBe(200);
     expect((await bytesOf(head)).length).toBe(0);
@@ -46,7 +46,7 @@ describe('GET /files/{name}', () => {
     await full.arrayBuffer();
   });
 
-  test('is the same for an equal tag, and another for another capture', async () => {
+  test('the ETag is the same for equal files, and different for another capture', async () => {
     const [first, second] = await Promise.all([get({}, 'HEAD'), get({}, 'HEAD')]);
     expect(first.headers.get('etag')).toBe(second.headers.get('etag'));
     const other = await fleet().api.captured({ url: site().url('/colour') });
@@ -67,7 +67,7 @@ describe('ranges', () => {
       [`bytes=10-${whole.length + 1000}`, 10, whole.length],
     ] as const;
 
-  test('are given to the byte', async () => {
+  test('are exact to the byte', async () => {
     expect(whole.length).toBeGreaterThan(2000);
     for (const [range, start, end] of cases()) {
       const response = await get({ range });
@@ -78,7 +78,7 @@ describe('ranges', () => {
     }
   });
 
-  test('across the parts of the store', async () => {
+  test('cross the chunks of the store', async () => {
     const big = await fleet().api.captureWithFile({
       url: site().url('/busy-picture'),
       viewport: { width: 800, height: 600, deviceScaleFactor: 3 },
@@ -96,7 +96,7 @@ describe('ranges', () => {
     }
   });
 
-  test('that cannot be given are a 416 with the length', async () => {
+  test('that are not satisfiable return 416 with the length', async () => {
     for (const range of [`bytes=${whole.length}-`, 'bytes=999999999-1000000000', 'bytes=-0']) {
       const response = await get({ range });
       expect([range, response.status]).toEqual([range, 416]);
@@ -105,7 +105,7 @@ describe('ranges', () => {
     }
   });
 
-  test('that are none are not heeded', async () => {
+  test('that are invalid are ignored', async () => {
     for (const range of ['bytes=abc', 'bytes=9-5', 'lines=0-5', 'bytes', '']) {
       const response = await get({ range });
       expect([range, response.status]).toEqual([range, 200]);
@@ -113,7 +113,7 @@ describe('ranges', () => {
     }
   });
 
-  test('If-Range: only of the very same file', async () => {
+  test('If-Range: only for the identical file', async () => {
     const etag = (await get({}, 'HEAD')).headers.get('etag') ?? '';
     const same = await get({ range: 'bytes=0-9', 'if-range': etag });
     const other = await get({ range: 'bytes=0-9', 'if-range': '"other"' });
@@ -124,7 +124,7 @@ describe('ranges', () => {
 });
 
 describe('conditions', () => {
-  test('If-None-Match: a file that one has already is not sent again', async () => {
+  test('If-None-Match: a file that the client already has is not sent again', async () => {
     const etag = (await get({}, 'HEAD')).headers.get('etag') ?? '';
     for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
       const response = await get({ 'if-none-match': value });
@@ -139,7 +139,7 @@ describe('conditions', () => {
 });
 
 describe('names', () => {
-  test('that are not known are a 404 in the envelope, which does not tell why', async () => {
+  test('that do not exist return 404 in the envelope, without a reason', async () => {
     const name = new URL(fileUrl).pathname.split('/').at(-1) ?? '';
     const guess = name.replace(/[0-9a-f]{32}/, '0'.repeat(32));
     const wrong = [
@@ -159,7 +159,7 @@ describe('names', () => {
     }
   });
 
-  test('nothing can be written there', async () => {
+  test('write methods are not allowed', async () => {
     for (const method of ['POST', 'PUT', 'DELETE']) {
       const response = await get({}, method);
       expect([404, 405]).toContain(response.status);
@@ -169,7 +169,7 @@ describe('names', () => {
   });
 });
 
-test('a reader that hangs up in the middle disturbs nobody', async () => {
+test('a reader that disconnects in the middle affects no other reader', async () => {
   const { hostname, port, pathname } = new URL(fileUrl);
   for (let round = 0; round < 5; round++) {
     const socket = connect(Number(port), hostname);

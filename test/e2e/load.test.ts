@@ -11,7 +11,7 @@ const site = useSite();
 const queueEmpty = () => until('the queue to be empty', async () => (await fleet().usageCheck.queued()) === 0);
 
 describe('ten captures at once on two slots', () => {
-  test('are all right, each its own, and never more than two at a time', async () => {
+  test('are correct, and at most two are rendered at the same time', async () => {
     const { api, usageCheck, urls } = fleet();
     const before = await usageCheck.usage();
     const visits = Array.from({ length: 10 }, (_, index) =>
@@ -59,7 +59,7 @@ test('waiting in the queue does not count towards the timeout of the page', asyn
   const busy = held.map((visit) => api.captured({ url: visit.url }));
   await Promise.all(held.map((visit, index) => visit.underWay(busy[index] ?? Promise.reject(new Error('no capture')))));
   const waiting = api.captured({ url: site().url('/slow', { delay: 1000 }), timeout: 5000 });
-  await until('it to lie in the queue', async () => (await usageCheck.queued()) >= 3);
+  await until('the job to be queued', async () => (await usageCheck.queued()) >= 3);
   await new Promise((resolve) => setTimeout(resolve, 5500));
   for (const visit of held) visit.release();
   const data = await waiting;
@@ -68,8 +68,8 @@ test('waiting in the queue does not count towards the timeout of the page', asyn
   await Promise.all(busy);
 });
 
-describe('a client that hangs up', () => {
-  test('while its capture waits: it is never rendered, and not charged', async () => {
+describe('a client that disconnects', () => {
+  test('while its capture waits: the capture is not rendered, and not charged', async () => {
     const { api, usageCheck } = fleet();
     const before = await usageCheck.usage();
     const held = [site().visit('/held'), site().visit('/held')];
@@ -84,10 +84,10 @@ describe('a client that hangs up', () => {
       () => 'answered',
       (error: Error) => error.name,
     );
-    await until('it to lie in the queue', async () => (await usageCheck.queued()) >= 3);
+    await until('the job to be queued', async () => (await usageCheck.queued()) >= 3);
     given.abort();
     expect(await gone).toBe('AbortError');
-    const record = await until('its record to say so', async () =>
+    const record = await until('its record to show the cancellation', async () =>
       (await usageCheck.records()).find(({ url, status }) => url === unwanted.url && status === 'failed'),
     );
     expect(record.failure?.code).toBeDefined();
@@ -98,7 +98,7 @@ describe('a client that hangs up', () => {
     expect((await usageCheck.usage()).tokens - before.tokens).toBe(2);
   });
 
-  test('while it is rendered: it completes and is charged, and nothing stays behind', async () => {
+  test('during the rendering: the capture completes and is charged, and leaves nothing behind', async () => {
     const { api, usageCheck } = fleet();
     const before = await usageCheck.usage();
     const given = new AbortController();
@@ -121,7 +121,7 @@ describe('a client that hangs up', () => {
   });
 });
 
-test('equal requests at once and later, on two fronts, load the page once and are charged once', async () => {
+test('equal concurrent and later requests on two fronts load the page once and are charged once', async () => {
   const visit = site().visit('/slow', { delay: 500 });
   const body = { url: visit.url, responseCache: { enabled: true }, viewport: { width: 300, height: 200 } };
   const { api, url: first, urls: bases } = fleet();
@@ -141,7 +141,7 @@ test('equal requests at once and later, on two fronts, load the page once and ar
   expect(visit.seen('/slow')).toHaveLength(2);
 });
 
-test('the account’s usage is the sum of what its completed captures cost, and every file is there', async () => {
+test('the usage of the account is the sum of the costs of its completed captures, and every file exists', async () => {
   const { api, usageCheck } = fleet();
   const records = await usageCheck.records();
   const completed = records.filter(({ status }) => status === 'completed');

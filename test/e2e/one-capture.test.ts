@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { serve } from '../harness/static-site.ts';
 import { useFleet } from '../harness/use.ts';
 
-// A front, a controller, a renderer with Chromium, and nats-server, which keeps the files, too: the parts that `npm start` starts.
+// A front, a controller, a renderer with Chromium, and nats-server, which also stores the files: the processes that `npm start`
+// starts.
 const fleet = useFleet({ store: 'embedded' });
 
 const page = `
@@ -12,10 +13,10 @@ const page = `
   </style>
   <div></div>`;
 
-test('a page becomes a picture that has each of its pixels', async () => {
+test('a page becomes a picture with exactly its pixels', async () => {
   await using site = await serve((_, response) => response.setHeader('content-type', 'text/html').end(page));
 
-  // Sends POST /capture, and downloads the file that the answer names.
+  // Sends POST /capture, and downloads the file at the `fileUrl` of the response.
   const { data, picture } = await fleet().api.picture({ url: site.url, viewport: { width: 300, height: 200 } });
 
   expect(data.metadata).toMatchObject({ url: site.url, format: 'png', width: 300, height: 200 });

@@ -6,7 +6,7 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet();
 const site = useSite();
 
-/** Points of a length in millimetres. */
+/** Converts a length in millimetres to points. */
 const points = (mm: number) => (mm / 25.4) * 72;
 const cssPixels = (mm: number) => Math.round((mm / 25.4) * 96);
 
@@ -22,7 +22,7 @@ describe.concurrent('paper', () => {
     const [page] = pdf.pages;
     expect(Math.abs((page?.width ?? 0) - points(width))).toBeLessThan(1.5);
     expect(Math.abs((page?.height ?? 0) - points(height))).toBeLessThan(1.5);
-    // The metadata tell the first page in CSS pixels.
+    // The metadata contain the size of the first page in CSS pixels.
     expect(Math.abs(data.metadata.width - cssPixels(width))).toBeLessThanOrEqual(2);
     expect(Math.abs(data.metadata.height - cssPixels(height))).toBeLessThanOrEqual(2);
     expect(data.metadata).toMatchObject({ format: 'pdf', mimeType: 'application/pdf' });
@@ -34,7 +34,7 @@ describe.concurrent('paper', () => {
     expect(Math.abs((pdf.pages[0]?.width ?? 0) - points(210))).toBeLessThan(1.5);
   });
 
-  test('landscape turns it', async () => {
+  test('landscape rotates it', async () => {
     const { data, pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { landscape: true } });
     expect(pdf.pages[0]?.width).toBeGreaterThan(pdf.pages[0]?.height ?? Infinity);
     expect(data.metadata.width).toBeGreaterThan(data.metadata.height);
@@ -42,7 +42,7 @@ describe.concurrent('paper', () => {
 });
 
 describe.concurrent('content', () => {
-  test('is text, page for page, with the title of the page', async () => {
+  test('is text, page by page, with the title of the page', async () => {
     const { pdf } = await fleet().api.pdf({ url: site().url('/document', { n: 3, title: 'Three sections' }) });
     expect(pdf.pages).toHaveLength(3);
     expect(pdf.pages.map(({ text }) => /Section number \d/.exec(text)?.[0])).toEqual([
@@ -60,13 +60,13 @@ describe.concurrent('content', () => {
     expect(picture.difference(picture.width / 2, picture.height / 2, '#00ff00')).toBeLessThanOrEqual(4);
   });
 
-  test('colorScheme holds on paper too', async () => {
+  test('colorScheme applies on paper too', async () => {
     const { bytes } = await fleet().api.pdf({ url: site().url('/scheme'), colorScheme: 'dark', pdf: { margin: 0 } });
     expect((await rasterPage(bytes)).share('#101010', 4)).toBeGreaterThan(0.95);
   });
 });
 
-test('paper of its own size, some pages, a footer and bookmarks', async () => {
+test('custom paper, selected pages, a footer and bookmarks', async () => {
   const { data, pdf } = await fleet().api.pdf({
     html: '<h1>one</h1><h1 style="break-before:page">two</h1><h1 style="break-before:page">three</h1>',
     pdf: {
@@ -86,13 +86,13 @@ test('paper of its own size, some pages, a footer and bookmarks', async () => {
 });
 
 describe.concurrent('margin', () => {
-  /** Where the text of a page without margins of its own begins, in millimetres from the left and top edge. */
+  /** Position of the text of a page without margins, in millimetres from the left and top edge. */
   const textAt = async (margin: unknown) => {
     const html = '<body style="margin:0"><p style="margin:0;font:20px/20px sans-serif">Here</p>';
     const { pdf } = await fleet().api.pdf({ html, ...(margin === undefined ? {} : { pdf: { margin } }) });
     const [piece] = pdf.pages[0]?.pieces ?? [];
     const mm = (value: number) => (value / 72) * 25.4;
-    // The baseline lies about 15 px, 4 mm, below the top of the line.
+    // The baseline is about 15 px, 4 mm, below the top of the line.
     return { left: mm(piece?.x ?? Number.NaN), top: mm(piece?.y ?? Number.NaN) - 4.1 };
   };
 
@@ -118,7 +118,7 @@ describe.concurrent('margin', () => {
     [{ margin: 150 }, {}],
     [{ paper: 'A6', margin: { left: '60mm', right: '50mm' } }, {}],
     [{ margin: { left: 200, right: 200 } }, { isFullPage: true }],
-  ] as const)('%j leaves no room', async ([pdf, rest]) => {
+  ] as const)('%j leaves no space', async ([pdf, rest]) => {
     const refusal = await fleet().api.refused({ url: site().url('/text'), format: 'pdf', pdf, ...rest });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message).toMatch(/margin/);
@@ -126,7 +126,7 @@ describe.concurrent('margin', () => {
 });
 
 describe.concurrent('scale', () => {
-  test.for([2])('of %d makes letters so much larger', async (scale) => {
+  test.for([2])('of %d scales the text', async (scale) => {
     const { pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { scale } });
     // 16 CSS pixels are 12 points.
     expect(Math.abs((pdf.pages[0]?.pieces[0]?.size ?? 0) - 12 * scale)).toBeLessThan(0.3);
@@ -134,7 +134,7 @@ describe.concurrent('scale', () => {
 });
 
 describe.concurrent('isFullPage', () => {
-  test('makes one page as tall as the content', async () => {
+  test('makes one page with the height of the content', async () => {
     const { data, pdf, bytes } = await fleet().api.pdf({
       url: site().url('/tall', { h: 4000 }),
       isFullPage: true,

@@ -6,7 +6,7 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet();
 const site = useSite();
 
-/** What the squares of /quadrants look like, by a point in the middle of each, and one outside. */
+/** The colours of the squares of /quadrants, at a point in the middle of each, and one outside. */
 const squares = [
   [50, 50, '#ff0000'],
   [150, 50, '#00ff00'],
@@ -21,7 +21,7 @@ describe.concurrent('format', () => {
     expect(picture.format).toBe('png');
     expect(picture.size).toBe('1280x720');
     for (const [x, y, colour] of squares) expect(picture.at(x, y)).toBe(colour);
-    // The edges lie where the page has them.
+    // The edges are at the same positions as in the page.
     expect([picture.at(99, 99), picture.at(100, 99), picture.at(99, 100), picture.at(100, 100)]).toEqual([
       '#ff0000',
       '#00ff00',
@@ -32,16 +32,19 @@ describe.concurrent('format', () => {
     expect(data.fileUrl).toMatch(/\.png$/);
   });
 
-  test.for(['jpeg', 'webp'] as const)('%s has the colours of the page, as near as it can', async (format) => {
-    const { data, picture } = await fleet().api.picture({ url: site().url('/quadrants'), format });
-    expect(picture.format).toBe(format);
-    expect(picture.size).toBe('1280x720');
-    for (const [x, y, colour] of squares) expect(picture.difference(x, y, colour)).toBeLessThanOrEqual(8);
-    expect(data.metadata).toMatchObject({ format, mimeType: `image/${format}`, width: 1280, height: 720 });
-    expect(data.fileUrl.endsWith(`.${format}`)).toBe(true);
-  });
+  test.for(['jpeg', 'webp'] as const)(
+    '%s has the colours of the page, as exactly as the format allows',
+    async (format) => {
+      const { data, picture } = await fleet().api.picture({ url: site().url('/quadrants'), format });
+      expect(picture.format).toBe(format);
+      expect(picture.size).toBe('1280x720');
+      for (const [x, y, colour] of squares) expect(picture.difference(x, y, colour)).toBeLessThanOrEqual(8);
+      expect(data.metadata).toMatchObject({ format, mimeType: `image/${format}`, width: 1280, height: 720 });
+      expect(data.fileUrl.endsWith(`.${format}`)).toBe(true);
+    },
+  );
 
-  test.for(['png', 'jpeg', 'webp', 'pdf'] as const)('%s as the file itself', async (format) => {
+  test.for(['png', 'jpeg', 'webp', 'pdf'] as const)('%s as the response itself', async (format) => {
     const answer = await fleet().api.capture({ url: site().url('/quadrants'), format, responseType: 'file' });
     expect(answer.status).toBe(200);
     const type = format === 'pdf' ? 'application/pdf' : `image/${format}`;
@@ -53,7 +56,7 @@ describe.concurrent('format', () => {
     const signatures = { png: '\u0089PNG', jpeg: '\u00ff\u00d8\u00ff', webp: 'RIFF', pdf: '%PDF-' };
     expect(answer.bytes.toString('latin1').startsWith(signatures[format])).toBe(true);
 
-    // It is the very file that was stored.
+    // The response is identical to the stored file.
     const record = await fleet().api.get(`/captures/${uuid}`);
     const { data } = (await record.json()) as { data: { fileUrl: string } };
     const stored = await fleet().api.request(data.fileUrl);
@@ -62,7 +65,7 @@ describe.concurrent('format', () => {
 });
 
 describe.concurrent('quality', () => {
-  test.for(['jpeg', 'webp'] as const)('%s: more of it makes a larger file', { tags: 'long' }, async (format) => {
+  test.for(['jpeg', 'webp'] as const)('%s: a higher quality makes a larger file', { tags: 'long' }, async (format) => {
     const url = site().url('/busy-picture');
     const sizes = [];
     for (const quality of [1, 80, 100]) {
@@ -72,7 +75,7 @@ describe.concurrent('quality', () => {
     expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
     expect(sizes[2]).toBeGreaterThan((sizes[0] ?? 0) * 3);
     const byDefault = await fleet().api.captured({ url, format });
-    // The browser may draw an edge a little differently from one time to the next.
+    // The browser may draw an edge slightly differently each time.
     expect(Math.abs(byDefault.fileSizeBytes / (sizes[1] ?? 0) - 1)).toBeLessThan(0.01);
   });
 
@@ -80,13 +83,13 @@ describe.concurrent('quality', () => {
     const url = site().url('/busy-picture');
     const low = await fleet().api.captureWithFile({ url, quality: 1 });
     const high = await fleet().api.captureWithFile({ url, quality: 100 });
-    // Edges of rotated boxes are not drawn to the same bit each time.
+    // Edges of rotated boxes are not drawn identically each time.
     expect(Math.abs(low.bytes.length - high.bytes.length)).toBeLessThan(0.01 * high.bytes.length);
   });
 });
 
 describe.concurrent('viewport', () => {
-  test('is the size of the picture and what the page sees', async () => {
+  test("is the size of the picture and of the page's window", async () => {
     const page = site().visit('/facts');
     const { data, picture } = await fleet().api.picture({ url: page.url, viewport: { width: 400, height: 300 } });
     expect(picture.size).toBe('400x300');
@@ -99,13 +102,13 @@ describe.concurrent('viewport', () => {
     [{ width: 500 }, '500x720'],
     [{ height: 500 }, '1280x500'],
     [{ deviceScaleFactor: 2 }, '2560x1440'],
-  ] as const)('what is left out of %j is the default', async ([viewport, size]) => {
+  ] as const)('%j uses defaults for missing fields', async ([viewport, size]) => {
     const { picture } = await fleet().api.picture({ url: site().url('/colour'), viewport });
     expect(picture.size).toBe(size);
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('is that of the device, but for what the request says of it; the visitor is one with that device, too', async () => {
+  test('is that of the device, unless the request overrides it; the browser identifies as that device, too', async () => {
     const page = site().visit('/facts');
     const options = { device: 'iPhone 15', viewport: { deviceScaleFactor: 1 }, locale: 'DE-de' };
     const { data, picture } = await fleet().api.picture({ url: page.url, ...options });
@@ -116,7 +119,7 @@ describe.concurrent('viewport', () => {
     expect(languages).toEqual(['de-DE', 'de']);
   });
 
-  test.for([3, 1.5])('a scale of %d gives more pixels to the same page', async (deviceScaleFactor) => {
+  test.for([3, 1.5])('a scale of %d renders the same page with more pixels', async (deviceScaleFactor) => {
     const page = site().visit('/facts');
     const viewport = { width: 400, height: 300, deviceScaleFactor };
     const { data, picture } = await fleet().api.picture({ url: page.url, viewport });
@@ -146,7 +149,7 @@ describe.concurrent('isFullPage', () => {
     }
   });
 
-  test('without it, the viewport is what is shown', async () => {
+  test('without it, the picture shows the viewport', async () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/tall', { h: 3050 }) });
     expect(picture.size).toBe('1280x720');
     expect(data.metadata.fullPage).toBe(false);
@@ -177,7 +180,7 @@ describe.concurrent('colorScheme', () => {
     expect(picture.share('#101010')).toBe(0);
   });
 
-  test('holds for html too', async () => {
+  test('applies to html too', async () => {
     const html = '<style>@media (prefers-color-scheme: dark){html{background:#123456}}</style>';
     const { picture } = await fleet().api.picture({ html, colorScheme: 'dark' });
     expect(picture.share('#123456')).toBe(1);
@@ -189,7 +192,7 @@ describe.concurrent('cdnTtl', () => {
     [undefined, 86_400],
     [61, 61],
     [2_592_000, 2_592_000],
-  ] as const)('%s decides when the file goes', async ([cdnTtl, seconds]) => {
+  ] as const)('%s sets the expiry of the file', async ([cdnTtl, seconds]) => {
     const body = { url: site().url('/colour'), ...(cdnTtl === undefined ? {} : { cdnTtl }) };
     const { metadata, fileUrl } = await fleet().api.captured(body);
     const lifetime = (Date.parse(metadata.expiresAt) - Date.parse(metadata.capturedAt)) / 1000;

@@ -10,7 +10,7 @@ const site = useSite();
 const soon = { timeout: 60_000, interval: 200 };
 
 test(
-  'Prometheus reads all processes, each panel of the dashboard shows something, and a healthy fleet raises no alert',
+  'Prometheus scrapes all processes, each dashboard panel shows data, and a healthy fleet raises no alert',
   async () => {
     const { api, fronts, controller, renderers, operational } = fleet();
     const targets = [...fronts, controller, ...renderers].map(({ opsUrl, name }) => ({
@@ -28,7 +28,7 @@ test(
     await api.captured({ html: '<p>in the background</p>', background: true });
     await api.refused({ url: site().url('/reset') });
     await api.refused({ url: site().url('/colour') }, { key: 'unknown-key-unknown-key' });
-    // There is no cluster here, perhaps no canary yet, and nothing of what is shown only above 0.
+    // There is no cluster here, there may be no canary yet, and some panels show data only above 0.
     const absent = /container_|kube_|_kubernetes_|_canary_|_missing_files|> 0$|ALERTS/;
     const panels = await dashboardPanels();
     const empty = async () => {

@@ -8,7 +8,7 @@ import type { Picture } from '../harness/picture.ts';
 import { serveFolder, type StaticSite } from '../harness/static-site.ts';
 import { useFleet } from '../harness/use.ts';
 
-// Built pages of real projects, as their packages carry them: an admin template's demo, two documentations, slides.
+// Built pages of real projects, from their packages: the demo of an admin template, two documentations, slides.
 const fleet = useFleet();
 
 const require = createRequire(import.meta.url);
@@ -32,7 +32,7 @@ afterAll(async () => {
   for (const site of Object.values(sites)) await site?.[Symbol.asyncDispose]();
 });
 
-/** Captures a page; with WEBCAPTURE_TEST_PICTURES set, also leaves the picture in that folder to be looked at. */
+/** Captures a page; with WEBCAPTURE_TEST_PICTURES set, also writes the picture into that folder for inspection. */
 async function capture(
   site: keyof typeof sites,
   path: string,
@@ -49,14 +49,14 @@ async function capture(
   return result;
 }
 
-/** The share of rows in which there is more than one colour. */
+/** The share of rows with more than one colour. */
 function inkedRows(picture: Picture): number {
   const rows = Array.from({ length: picture.height }, (_, y) => y);
   return rows.filter((y) => picture.coloursInRow(y) > 1).length / picture.height;
 }
 
 describe('gentelella, an admin template built by Vite', () => {
-  test('dashboard by viewport', async () => {
+  test('dashboard, viewport', async () => {
     const { data, picture } = await capture('gentelella', '/production/index.html', { delay: 1000 });
     expect(picture.size).toBe('1280x720');
     expect(data.report).toMatchObject({ httpStatus: 200, blank: false, challenge: false });
@@ -68,7 +68,7 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(picture.dominant(50)).toHaveLength(50);
   });
 
-  test('dashboard whole', async () => {
+  test('dashboard, full page', async () => {
     const { picture } = await capture('gentelella', '/production/index.html', { isFullPage: true, delay: 1000 });
     expect(picture.width).toBe(1280);
     expect(picture.height).toBeGreaterThan(1500);
@@ -78,7 +78,7 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(picture.share('#1abb9c', 12)).toBeGreaterThan(0.001);
   });
 
-  test('landing page whole, dark and light', async () => {
+  test('landing page, full page, dark and light', async () => {
     const light = await capture('gentelella', '/production/landing.html', { isFullPage: true });
     const dark = await capture('gentelella', '/production/landing.html', {
       isFullPage: true,
@@ -90,31 +90,31 @@ describe('gentelella, an admin template built by Vite', () => {
     expect(Math.abs(dark.picture.height - light.picture.height)).toBeLessThan(200);
     expect(luminance(light.picture.dominant(1)[0]?.colour ?? '')).toBeGreaterThan(220);
     expect(luminance(dark.picture.dominant(1)[0]?.colour ?? '')).toBeLessThan(70);
-    // Sections that fade in on scrolling are there: no half of a screen is empty.
+    // Sections that fade in on scrolling are visible: no half of a screen is empty.
     for (const picture of [light.picture, dark.picture]) expect(longestGap(picture)).toBeLessThan(360);
   });
 });
 
 describe('98.css, a documentation of one long page', () => {
-  test('whole', async () => {
+  test('full page', async () => {
     const { data, picture } = await capture('css98', '/', { isFullPage: true });
     expect(data.report.title).toContain('98.css');
     expect(picture.height).toBeGreaterThan(7000);
     expect(picture.height).toBeLessThan(20_000);
-    // Windows 98 grey nearly everywhere, its blue title bars here and there.
+    // Mostly Windows 98 grey, with some blue title bars.
     expect(picture.dominant(1)[0]?.colour).toBe('#c0c0c0');
     expect(picture.share('#000080', 10)).toBeGreaterThan(0.0005);
-    // Screens further down are as full as the first.
+    // Screens further down have as much content as the first.
     expect(longestGap(picture, 300)).toBeLessThan(700);
   });
 
-  test('by viewport, in the pixel font that the page brings along', async () => {
+  test('viewport, in the pixel font that the page loads', async () => {
     const { picture } = await capture('css98', '/', { viewport: { width: 1024, height: 768, deviceScaleFactor: 2 } });
     expect(picture.size).toBe('2048x1536');
     expect(picture.at(2040, 1500)).toBe('#c0c0c0');
   });
 
-  test('as a pdf, with its text', async () => {
+  test('PDF, with its text', async () => {
     const { pdf } = await fleet().api.pdf({ url: `${sites.css98?.url}/` });
     expect(pdf.pages.length).toBeGreaterThan(5);
     for (const text of ['Components', 'TreeView', 'Progress']) expect(pdf.text).toContain(text);
@@ -122,17 +122,17 @@ describe('98.css, a documentation of one long page', () => {
 });
 
 describe('Pico, a documentation of many pages', () => {
-  test('typography whole', async () => {
+  test('typography, full page', async () => {
     const { data, picture } = await capture('pico', '/docs/typography.html', { isFullPage: true });
     expect(data.report.title).toMatch(/Typography/);
     expect(picture.height).toBeGreaterThan(2500);
-    // The banner on top stands once.
+    // The banner at the top appears once.
     const banner = picture.rowsOf(5, picture.at(5, 5), 2);
     expect(banner.length).toBeLessThan(120);
     expect(inkedRows(picture)).toBeGreaterThan(0.7);
   });
 
-  test('forms by viewport, dark, on a telephone', async () => {
+  test('forms, viewport, dark, on a phone', async () => {
     const { picture } = await capture('pico', '/docs/forms.html', {
       viewport: { width: 390, height: 844, deviceScaleFactor: 3 },
       colorScheme: 'dark',
@@ -158,7 +158,7 @@ function luminance(colour: string): number {
   return 0.2126 * (value >> 16) + 0.7152 * ((value >> 8) & 255) + 0.0722 * (value & 255);
 }
 
-/** The most rows in a row, right of `left` px, that hold one colour only. */
+/** Maximum number of consecutive rows, right of `left` px, that have only one colour. */
 function longestGap(picture: Picture, left = 0): number {
   let longest = 0;
   let gap = 0;

@@ -28,7 +28,7 @@ async function engine(): Promise<{ code: number; status: ComponentStatus }> {
 const component = (status: OverallStatus, name: string) =>
   status.components?.find((part) => part.name === name)?.status;
 
-/** Waits until the renderers of a region say that none of their slots is taken; they say it every two seconds. */
+/** Waits until all renderers of a region report that their slots are free; they report every two seconds. */
 async function idle(...regions: Region[]): Promise<void> {
   for (const region of regions) {
     await until(`${region} to be idle`, () => {
@@ -38,34 +38,34 @@ async function idle(...regions: Region[]): Promise<void> {
   }
 }
 
-/** Whatever a test left dead lives again for the next one. */
+/** Restarts the processes that a test has stopped. */
 afterEach(async () => {
   for (const part of fleet().renderers) if (part.exit !== undefined) await part.start();
 });
 
 describe('region', () => {
-  test.for(['us-east', 'eu-west'] as const)('%s renders there, and says so', async (region) => {
+  test.for(['us-east', 'eu-west'] as const)('%s renders the capture, and the response names it', async (region) => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/colour'), region });
     expect(data.region).toBe(region);
     expect(picture.share('#00ff00')).toBe(1);
-    await until('its renderer to tell of it', () => fleet().renderer(region).logs().includes(data.uuid));
+    await until('its renderer to log it', () => fleet().renderer(region).logs().includes(data.uuid));
     const other = region === 'us-east' ? 'eu-west' : 'us-east';
     expect(fleet().renderer(other).logs()).not.toContain(data.uuid);
   });
 
-  test('auto, the default, is the region at home when that has a free slot', async () => {
+  test('auto, the default, selects the home region if it has a free slot', async () => {
     for (const body of [{ url: site().url('/colour') }, { url: site().url('/colour'), region: 'auto' }]) {
       await idle('eu-west', 'us-east');
       expect((await fleet().api.captured(body)).region).toBe('eu-west');
     }
   });
 
-  test('and the other one when it is busy', async () => {
+  test('auto selects the other region if the home region is busy', async () => {
     await idle('us-east');
     const held = site().visit('/held');
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
     await held.underWay(busy);
-    await until('that to be known', () =>
+    await until('the busy slot to be reported', () =>
       fleet()
         .usageCheck.serving('eu-west')
         .some(({ busy: slots }) => slots === 1),
@@ -76,13 +76,13 @@ describe('region', () => {
     expect((await busy).region).toBe('eu-west');
   });
 
-  test('a named region waits for its own renderer, however free another one is', async () => {
+  test('a named region waits for a renderer of that region, even if another region has free slots', async () => {
     const held = site().visit('/held');
     const waiting = site().visit('/colour');
     const busy = fleet().api.captured({ url: held.url, region: 'eu-west' });
     await held.underWay(busy);
     const queued = fleet().api.captured({ url: waiting.url, region: 'eu-west' });
-    await until('it to lie in the queue', async () => (await fleet().usageCheck.queued()) >= 2);
+    await until('the job to be queued', async () => (await fleet().usageCheck.queued()) >= 2);
     expect(waiting.requests).toEqual([]);
     held.release();
     expect((await busy).region).toBe('eu-west');
@@ -92,19 +92,19 @@ describe('region', () => {
   });
 
   test.for(['us-west', 'eu-central', 'asia-east', 'asia-southeast'])(
-    '%s is not installed, which is told at once',
+    '%s is not installed, and is rejected immediately',
     async (region) => {
       const refusal = await fleet().api.refused({ url: site().url('/colour'), region });
       expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
       expect(refusal.message).toContain(region);
-      // It does not wait in the queue, where it would have a minute.
+      // The capture does not wait in the queue, where it would have a minute.
       expect(refusal.ms).toBeLessThan(20_000);
     },
   );
 });
 
 describe('status', () => {
-  test('is 200 and operational, for anybody, when all is well', async () => {
+  test('is 200 and operational, without a key, if everything works', async () => {
     await fleet().operational();
     const { code, status } = await overall();
     expect(code).toBe(200);
@@ -126,7 +126,7 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status/engine', body: engineStatus.status })).toEqual([]);
   });
 
-  test('turns within 10 s of the death of a renderer, names its region, and turns back', async () => {
+  test('reports a dead renderer within 10 s, names its region, and recovers', async () => {
     const { api, renderer } = fleet();
     await fleet().operational();
     const killedAt = performance.now();
@@ -154,7 +154,7 @@ describe('status', () => {
     expect(check.problems({ ...json, path: '/status', body: status })).toEqual([]);
     expect(check.problems({ ...json, path: '/status/engine', body: broken.status })).toEqual([]);
 
-    // The region fails at once; auto goes round it.
+    // The region fails immediately; auto avoids it.
     const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
     expect(refusal).toMatchObject({ status: 500, code: 'REGION_UNAVAILABLE' });
     expect(refusal.ms).toBeLessThan(20_000);
@@ -165,7 +165,7 @@ describe('status', () => {
     await fleet().operational();
     expect((await api.captured({ url: site().url('/colour'), region: 'us-east' })).region).toBe('us-east');
 
-    const incident = await until('the incident to be over', async () => {
+    const incident = await until('the incident to end', async () => {
       const response = await api.request('/status/history.json');
       const history = (await response.json()) as StatusHistory;
       expect(check.problems({ ...json, status: 200, path: '/status/history.json', body: history })).toEqual([]);
@@ -174,14 +174,14 @@ describe('status', () => {
     });
     expect(incident.status).toBe('major_outage');
     expect(incident.message).toMatch(/^0 of 1 renderers healthy/);
-    // It may have begun with something lesser.
+    // The incident may have started with a lower severity.
     const outage = incident.updates.find(({ status: state }) => state === 'major_outage');
     expect(Date.parse(outage?.at ?? '')).toBeGreaterThan(killedTime - 1000);
     expect(await (await api.request('/status/feed.xml')).text()).toContain('<title>US East: major outage (resolved)');
     expect(await (await api.request('/status.html')).text()).toContain(`id="${incident.id}"`);
   });
 
-  test('a capture that was waiting for the renderer that died does not wait for ever', async () => {
+  test('a capture that waits for a dead renderer does not wait forever', async () => {
     const { api, usageCheck, renderer, serving } = fleet();
     const before = await usageCheck.usage();
     const held = site().visit('/held');
@@ -189,7 +189,7 @@ describe('status', () => {
     await held.underWay(rendering);
     const start = performance.now();
     const queued = api.capture({ url: site().url('/colour'), region: 'us-east' });
-    await until('it to lie in the queue', async () => (await fleet().usageCheck.queued()) >= 2);
+    await until('the job to be queued', async () => (await fleet().usageCheck.queued()) >= 2);
     await renderer('us-east').kill('SIGKILL');
     const answer = await queued;
     expect(answer.status).toBe(500);
@@ -199,14 +199,14 @@ describe('status', () => {
     held.release();
     await renderer('us-east').start();
     await serving('us-east', 1);
-    // Of the one that was being rendered nothing is lost: it is delivered again and charged, unless it was given up.
+    // The capture that was being rendered is not lost: it is redelivered and charged, unless it was given up.
     const outcome = outcomeOf(await rendering);
     expect(['completed', 'REGION_UNAVAILABLE', 'CAPTURE_TIMEOUT']).toContain(outcome);
     await until('the queue to be empty', async () => (await usageCheck.queued()) === 0);
     expect((await usageCheck.usage()).tokens - before.tokens).toBe(outcome === 'completed' ? 1 : 0);
   });
 
-  test('is major when no region is left', async () => {
+  test('reports a major outage if no region is left', async () => {
     const { renderer, operational } = fleet();
     await operational();
     await Promise.all([renderer('us-east').kill('SIGKILL'), renderer('eu-west').kill('SIGKILL')]);
@@ -225,7 +225,7 @@ describe('status', () => {
     await operational();
   });
 
-  test('a renderer that is told to stop leaves in order: what it has is finished, and it is missed as one', async () => {
+  test('a renderer that is told to stop finishes its captures and takes no new ones', async () => {
     const { api, renderer } = fleet();
     await fleet().operational();
     const held = site().visit('/held');
@@ -233,13 +233,13 @@ describe('status', () => {
     await held.underWay(capturing);
     const part = renderer('us-east');
     part.signal('SIGTERM');
-    await until('it to be draining', async () => (await part.probe('/readyz')).status === 503);
+    await until('the renderer to be draining', async () => (await part.probe('/readyz')).status === 503);
     await fleet().serving('us-east', 0);
     const refusal = await api.refused({ url: site().url('/colour'), region: 'us-east' });
     expect(refusal.code).toBe('REGION_UNAVAILABLE');
     held.release();
     expect((await capturing).region).toBe('us-east');
-    await until('it to be gone', () => part.exit);
+    await until('the renderer to exit', () => part.exit);
     expect(part.exit).toEqual({ code: 0, signal: null });
     await part.start();
     await fleet().serving('us-east', 1);

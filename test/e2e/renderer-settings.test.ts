@@ -19,7 +19,7 @@ const renderer = () => fleet().renderer('us-east');
 
 const browsers = () => browsersOf(renderer().pid);
 
-test('a capture that downloads more than it may has its network cut, and is taken as it stands', async () => {
+test('the network of a page that downloads too much is cut, and the page is captured in its current state', async () => {
   const limits = () => renderer().metric('webcapture_renderer_network_limits_total');
   const capture = (bytes: number) => fleet().api.picture({ url: site().url('/loading', { bytes }) });
   expect((await capture(1_000_000)).picture.share('#00ff00')).toBe(1);
@@ -28,7 +28,7 @@ test('a capture that downloads more than it may has its network cut, and is take
   expect(await limits()).toBe(1);
 });
 
-test('a page that holds more than a page may is ended, and one that holds less is not', async () => {
+test('a page that exceeds the memory limit is stopped, and one below the limit is not', async () => {
   const holding = (megabytes: number) => ({
     html: `<body style="margin:0;background:#00ff00"><script>
       const held = Array.from({ length: ${megabytes / 10} }, () => new Uint8Array(10_000_000).fill(1));
@@ -44,20 +44,20 @@ test('a page that holds more than a page may is ended, and one that holds less i
   });
 });
 
-test('a browser is replaced after as many captures as it may have', async () => {
-  // One for the slot, and one more: of six captures, one of them has had three.
+test('a browser is replaced after its maximum number of captures', async () => {
+  // One browser for the slot, and one spare: of six captures, one browser has rendered three.
   const before = await until('both browsers', async () => {
     const now = await browsers();
     return now.length === 2 && now;
   });
   for (let count = 0; count < 6; count++) await fleet().api.captured({ url: site().url('/colour') });
-  await until('another browser in the place of one', async () => {
+  await until('a new browser in place of an old one', async () => {
     const now = await browsers();
     return now.length === 2 && before.some((pid) => !now.includes(pid));
   });
 });
 
-test('a stored capture is kept for the days that the operator chose', async () => {
+test('a persisted capture is kept for the number of days that the operator set', async () => {
   const { metadata } = await fleet().api.captured({ url: site().url('/colour'), persistence: { enabled: true } });
   const days = (Date.parse(metadata.expiresAt) - Date.parse(metadata.capturedAt)) / 86_400_000;
   expect(days).toBeCloseTo(7, 3);

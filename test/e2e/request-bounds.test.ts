@@ -13,11 +13,11 @@ function urlOf(length: number): string {
   return base + 'x'.repeat(length - base.length);
 }
 
-/** What follows it is read, but not drawn: a million characters take seconds to be drawn. */
+/** The text after it is parsed, but not drawn: drawing a million characters takes seconds. */
 const head = '<style>body{background:#00ff00}</style><p hidden>';
 
-describe.concurrent('numbers of the request', () => {
-  /** Field, what is accepted at each end, what is refused beyond it, and what else has to be in the request. */
+describe.concurrent('numeric fields', () => {
+  /** Field, accepted values at both ends, rejected values beyond, and other required fields. */
   const numbers: readonly (readonly [field: string, accepted: number[], refused: number[], rest?: object])[] = [
     ['quality', [1, 100], [0, 101, -1, 50.5], { format: 'jpeg' }],
     ['quality', [1, 100], [0, 101], { format: 'webp' }],
@@ -35,7 +35,7 @@ describe.concurrent('numbers of the request', () => {
     ['pdf.margin', [0, 50], [-1, 1001], { format: 'pdf' }],
   ];
 
-  /** `{viewport: {width: 16}}` out of `viewport.width` and 16. */
+  /** `{viewport: {width: 16}}` for `viewport.width` and 16. */
   const bodyOf = (field: string, value: number, rest: object = {}) => {
     const [outer = '', inner] = field.split('.');
     return { url: site().url('/colour'), ...rest, [outer]: inner === undefined ? value : { [inner]: value } };
@@ -49,7 +49,7 @@ describe.concurrent('numbers of the request', () => {
     expect(status).toBe('completed');
   });
 
-  test.for(refused)('%s %d is refused', async ([field, value, rest]) => {
+  test.for(refused)('%s %d is rejected', async ([field, value, rest]) => {
     const refusal = await fleet().api.refused(bodyOf(field, value, rest));
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message).toContain(field);
@@ -63,7 +63,7 @@ describe.concurrent('length of url', () => {
     expect(data.metadata.url).toHaveLength(2048);
   });
 
-  test('2049 are refused', async () => {
+  test('2049 are rejected', async () => {
     const refusal = await fleet().api.refused({ url: urlOf(2049) });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message).toMatch(/url.*2048/s);
@@ -73,7 +73,7 @@ describe.concurrent('length of url', () => {
 describe('length of html', () => {
   const limit = 1_048_576;
   const padded = (filler: string, length: number) => head + filler.repeat(length - head.length);
-  /** Base64 of exactly so many characters, a multiple of four. */
+  /** Base64 with exactly this number of characters, a multiple of four. */
   const base64 = (length: number) => Buffer.from(padded(' ', (length / 4) * 3)).toString('base64');
 
   test.for([
@@ -90,19 +90,19 @@ describe('length of html', () => {
     ['characters', () => padded(' ', limit + 1)],
     ['astral characters', () => padded('\u{1f600}', limit + 1)],
     ['and more characters of base64', () => base64(limit + 4)],
-  ] as const)('1048577 %s are refused', async ([, html]) => {
+  ] as const)('1048577 %s are rejected', async ([, html]) => {
     const refusal = await fleet().api.refused({ html: html() });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message).toMatch(/html.*1048576/s);
   });
 
-  test('characters count, not bytes', async () => {
+  test('counts characters, not bytes', async () => {
     const rest = '😀'.repeat(limit - head.length);
     const { picture } = await fleet().api.picture(null, { raw: `{"html": "${head}${rest}"}` });
     expect(picture.at(1270, 0)).toBe('#00ff00');
   });
 
-  test('a body that is larger than any valid one is refused unread', async () => {
+  test('a body larger than any valid one is rejected unread', async () => {
     const body = JSON.stringify({ html: head, padding: 'x'.repeat(16 * 1024 * 1024) });
     const refusal = await fleet().api.refused(null, { raw: body });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
@@ -111,7 +111,7 @@ describe('length of html', () => {
 });
 
 describe('pixels of the viewport', () => {
-  test('more are refused', async () => {
+  test('more are rejected', async () => {
     const viewport = { width: 7500, height: 5001, deviceScaleFactor: 2 };
     const refusal = await fleet().api.refused({ url: site().url('/colour'), viewport });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
@@ -119,11 +119,11 @@ describe('pixels of the viewport', () => {
   });
 });
 
-/** The corpus shows each format's limit, in pixels; here, that files of that size and such errors come through. */
-describe('the height that a format can hold', () => {
+/** The corpus tests each format's limit in pixels; this tests that files of that size, and such errors, reach the client. */
+describe('the maximum height of a format', () => {
   const narrow = { viewport: { width: 64 } };
 
-  test(`${maxSide.png} px of png are captured whole`, async () => {
+  test(`a png of ${maxSide.png} px is captured whole`, async () => {
     const url = site().url('/tall', { h: maxSide.png });
     const { data, picture } = await fleet().api.picture({ url, isFullPage: true, ...narrow });
     expect(picture.size).toBe(`64x${maxSide.png}`);
@@ -137,7 +137,7 @@ describe('the height that a format can hold', () => {
     ['webp', maxSide.webp, narrow, /jpeg/],
     ['pdf', maxSide.pdf, { pdf: { margin: 0 } }, /png|jpeg|isFullPage/],
   ] as const)(
-    '%s: one more than %d is PAGE_TOO_LARGE, and names what would do',
+    '%s: one more than %d is PAGE_TOO_LARGE, and the message names a solution',
     async ([format, height, rest, says]) => {
       const url = site().url('/tall', { h: height + 1 });
       const refusal = await fleet().api.refused({ url, format, isFullPage: true, ...rest });

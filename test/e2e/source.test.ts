@@ -25,12 +25,12 @@ describe.concurrent('html', () => {
     expect(picture.share('#00ff00')).toBe(1);
   });
 
-  test('its text is what was sent, in every script', async () => {
+  test('its text is unchanged, in every script', async () => {
     const { pdf } = await fleet().api.pdf({ html: page });
     expect(pdf.text).toContain('Grüße');
   });
 
-  test('may load pictures, styles and scripts from the web', async () => {
+  test('can load pictures, styles and scripts from the web', async () => {
     const visit = site().visit('/asset/image', { c: '0000ff', w: 10, h: 10 });
     const id = new URL(visit.url).searchParams.get('v');
     const html = `<style>body{margin:0}</style><img src="${visit.url.replaceAll('&', '&amp;')}" style="display:block;width:200px;height:200px">
@@ -48,7 +48,7 @@ describe.concurrent('html', () => {
     ]);
   });
 
-  test('has an origin of its own with working storage, and none of this machine’s powers', async () => {
+  test('has a unique origin with working storage, and no access to this machine', async () => {
     const visit = site().visit('/asset/beacon');
     const html = `<script>
       const tries = {};
@@ -64,7 +64,7 @@ describe.concurrent('html', () => {
     expect(await visit.facts()).toEqual({ storage: 'b', protocol: 'https:', secure: true, file: 'refused' });
   });
 
-  test('frames of local files show nothing', async () => {
+  test('frames of local files are empty', async () => {
     const html =
       '<body style="margin:0;background:#fff"><iframe src="file:///etc/passwd" style="border:0;width:100%;height:700px"></iframe>';
     const { pdf } = await fleet().api.pdf({ html });
@@ -74,7 +74,7 @@ describe.concurrent('html', () => {
   test.for([
     ['100 KB', 100_000],
     ['a megabyte', 1_040_000],
-  ] as const)('of %s arrives whole', async ([, length]) => {
+  ] as const)('of %s arrives complete', async ([, length]) => {
     const html = `<style>body{margin:0;background:#ff0000}</style>${' '.repeat(length)}<style>body{background:#00ff00}</style>`;
     const { picture } = await fleet().api.picture({ html });
     expect(picture.share('#00ff00')).toBe(1);
@@ -82,7 +82,7 @@ describe.concurrent('html', () => {
 });
 
 describe.concurrent('url', () => {
-  test('is told as it was asked for, and where it led', async () => {
+  test('the response contains the requested and the final url', async () => {
     const url = site().url('/redirect');
     const data = await fleet().api.captured({ url });
     expect(data.metadata.url).toBe(url);
@@ -97,13 +97,13 @@ describe.concurrent('url', () => {
     expect(visit.seen('/redirect')).toHaveLength(4);
   });
 
-  test.for(['meta', 'script'])('a page that leads on by %s is followed', async (by) => {
+  test.for(['meta', 'script'])('a redirect by the page through %s is followed', async (by) => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/lead-on', { by }), delay: 1000 });
     expect(picture.share('#00ff00')).toBe(1);
     expect(data.report.finalUrl).toContain('/colour');
   });
 
-  test('may have a name, a fragment, and characters that have to be encoded', async () => {
+  test('can have a name, a fragment, and characters that need encoding', async () => {
     const { port } = site();
     const visit = site().visit('/colour', { title: 'ein Löffel' });
     const query = new URL(visit.url).search;
@@ -113,14 +113,14 @@ describe.concurrent('url', () => {
     expect(seen?.headers.host).toBe(`localhost:${port}`);
   });
 
-  test('a browser’s request is what the site sees', async () => {
+  test('the site receives the request of a normal browser', async () => {
     const visit = site().visit('/colour');
     await fleet().api.captured({ url: visit.url });
     const [seen] = visit.seen('/colour');
     expect(seen).toMatchObject({ method: 'GET' });
     expect(seen?.headers['user-agent']).toMatch(/^Mozilla\/5\.0 .*Chrome\/\d+/);
     expect(seen?.headers.accept).toContain('text/html');
-    // No trace of the machinery in between.
+    // No trace of the proxy.
     for (const name of ['via', 'x-forwarded-for', 'forwarded', 'proxy-connection', 'proxy-authorization']) {
       expect(seen?.headers[name]).toBeUndefined();
     }

@@ -4,18 +4,18 @@ import { useFleet, useSite } from '../harness/use.ts';
 const fleet = useFleet();
 const site = useSite();
 
-// What each option waits for is tested with the engine alone, where times can be shorter than clients may ask for.
+// Tests of the engine alone cover what each option waits for, because their times can be shorter than the API allows.
 describe.concurrent('timeout', () => {
-  test('no answer of the page until it ends the capture', async () => {
+  test('a page that does not respond within it fails the capture', async () => {
     const refusal = await fleet().api.refused({ url: site().url('/hang'), timeout: 5000 });
     expect(refusal).toMatchObject({ status: 500, code: 'CAPTURE_TIMEOUT' });
     expect(refusal.message).toMatch(/timeout|5000|5 s/i);
     expect(refusal.ms).toBeGreaterThan(4900);
-    // By default it would be 30 seconds.
+    // The default would be 30 seconds.
     expect(refusal.ms).toBeLessThan(20_000);
   });
 
-  test('a load event that does not come is named, and the page captured as it stands', async () => {
+  test('a load event that does not come is reported, and the page is captured in its current state', async () => {
     const body = { url: site().url('/late-load'), timeout: 5000, imageTimeout: 0 };
     const start = performance.now();
     const { data, picture } = await fleet().api.picture(body);
@@ -26,7 +26,7 @@ describe.concurrent('timeout', () => {
   });
 });
 
-test('the times of the report fit into what the answer says, and that into what the client waited', async () => {
+test('the times of the report fit into the time in the response, and that into the time of the client', async () => {
   const body = { url: site().url('/late-load', { delay: 600 }), delay: 400 };
   const answer = await fleet().api.capture(body);
   const { processingTimeMs, report } = answer.body?.data ?? { processingTimeMs: Number.NaN, report: undefined };

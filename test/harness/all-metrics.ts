@@ -38,7 +38,7 @@ export interface KnownMetric {
   readonly help: string;
 }
 
-/** The registries of the services, with every metric that they can have, in a cluster or not. Nothing is measured yet. */
+/** The registries of all services, with every metric that they can have, in a cluster or not. The metrics have no values yet. */
 export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   const front = createMetrics('front');
   createFrontMetrics(front, {
@@ -74,7 +74,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   return { front, renderer, controller };
 }
 
-/** What is known of every metric of the services, those of the runtime among them. */
+/** Describes every metric of the services, including those of the runtime. */
 export function allMetrics(): Readonly<Record<ServiceName, readonly KnownMetric[]>> {
   const { front, renderer, controller } = allRegistries();
   return { front: describe(front), renderer: describe(renderer), controller: describe(controller) };
@@ -89,7 +89,7 @@ function describe(registry: Registry): readonly KnownMetric[] {
 
 const words = /^[a-z]+([A-Z_][a-z]+)*$/;
 
-/** What each label may say: sets that no client can add to. */
+/** The allowed values of each label: closed sets that clients cannot extend. */
 export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> = {
   service: ['front', 'renderer', 'controller'],
   region: [...regions, 'none'],
@@ -100,7 +100,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   cause: [...failureCauses, 'none'],
   outcome: [
     ...errorCodes,
-    // Captures, then results, then calls of the store and tasks, then webhooks.
+    // Captures, then results, then store calls and tasks, then webhooks.
     'completed',
     'queued',
     'client_gone',
@@ -111,12 +111,12 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
     'delivered',
     'retried',
     'given_up',
-    // Statistics.
+    // Usage statistics.
     'dropped',
     ...wipeOutcomes,
   ],
   method: /^([A-Z]+|other)$/,
-  // As it is registered: a parameter is a name.
+  // Formatted like a registered route: a parameter is a name.
   route: /^(none|(\/[a-z:.*-]*)+)$/,
   status: /^[1-5]xx$/,
   stream: Object.values(streamNames),
@@ -131,7 +131,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   ),
 };
 
-/** Those samples of a text of metrics of ours whose labels say something else. */
+/** Returns the samples of our metrics whose labels have values outside of the allowed sets. */
 export function openLabels(text: string): readonly string[] {
   return text.split('\n').filter((line) => {
     const labels = /^webcapture_\w+\{(.*)\} /.exec(line)?.[1];
@@ -142,7 +142,7 @@ export function openLabels(text: string): readonly string[] {
   });
 }
 
-/** The metrics of the services that expressions of Prometheus name, and the labels that they choose them by. */
+/** Returns our metrics that Prometheus expressions use, and the labels that they select by. */
 export function metricsAsked(text: string): readonly { readonly name: string; readonly labels: readonly string[] }[] {
   const found = text.matchAll(/\b((?:webcapture|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g);
   return [...found].map(([, name = '', matchers = '']) => ({

@@ -8,24 +8,24 @@ export interface GateRequest {
   readonly path: string;
   readonly isWatch: boolean;
   readonly token: string;
-  /** On the monotonic clock, when it went on to the server. */
+  /** Time on the monotonic clock at which the request was forwarded to the server. */
   readonly at: number;
 }
 
-/** What the gate does to a request instead of handing it on; null: nothing. */
+/** The response or fault for a request instead of forwarding it; null forwards it. */
 export type Fault =
   | { readonly kind: 'status'; readonly status: number }
-  /** A watch that begins well and then says that its history is gone. */
+  /** A watch that starts successfully and then reports that its history has expired. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'hang' }
   | { readonly kind: 'reset' };
 
-/** Stands before an API server, with its certificate, and gets in the way as told. */
+/** A proxy in front of an API server, with its certificate, that can fail requests and connections. */
 export class ApiGate implements AsyncDisposable {
   readonly url: string;
-  /** Every request that was handed on to the server. */
+  /** Every request that was forwarded to the server. */
   readonly requests: GateRequest[] = [];
-  /** Asked for each request. */
+  /** Called for each request. */
   fault: (request: GateRequest) => Fault | null = () => null;
   readonly #server: Server;
   readonly #sockets: Set<Socket>;
@@ -63,17 +63,17 @@ export class ApiGate implements AsyncDisposable {
     return this.#sockets.size;
   }
 
-  /** Ends every connection by a reset. */
+  /** Resets every connection. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Nothing passes any more, in either direction, and nobody is told. */
+  /** Holds all traffic in both directions, without closing connections. */
   cut(): void {
     this.#open = false;
   }
 
-  /** Lets everything through again; connections from before, which have lost something, end. */
+  /** Forwards traffic again. Earlier connections, which have lost data, are closed. */
   restore(): void {
     this.#open = true;
     this.reset();

@@ -4,24 +4,24 @@ import { readPdf, type Pdf } from './pdf.ts';
 import { Picture } from './picture.ts';
 
 export interface CallOptions {
-  /** Another key than the fleet's; null sends no Authorization header. */
+  /** An API key instead of the fleet's; null sends no Authorization header. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Sent as it is in place of the body as JSON. */
+  /** Sent unchanged instead of the body as JSON. */
   readonly raw?: string | Uint8Array<ArrayBuffer>;
-  /** Another address than the first front's. */
+  /** Base URL instead of that of the first front. */
   readonly base?: string;
 }
 
-/** An answer to POST /capture. */
+/** A response to POST /capture. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly bytes: Buffer;
   /** The body as JSON; undefined for a file. */
   readonly body: Envelope | undefined;
-  /** Milliseconds from sending to the last byte. */
+  /** Milliseconds from the request to the last byte of the response. */
   readonly ms: number;
 }
 
@@ -38,14 +38,14 @@ export interface Refusal {
   readonly ms: number;
 }
 
-/** `completed`, or the error code of an answer. */
+/** `completed`, or the error code of a response. */
 export function outcomeOf(answer: Answer): string {
   return answer.status === 200 ? 'completed' : (answer.body?.error?.code ?? `status ${answer.status}`);
 }
 
 const answerDeadlineMs = 180_000;
 
-/** A client of one fleet. Every JSON answer of POST /capture is held against /openapi.json on the way. */
+/** A client of one fleet. It validates every JSON response of POST /capture against /openapi.json. */
 export class Api {
   readonly url: string;
   readonly key: string;
@@ -57,18 +57,18 @@ export class Api {
     this.#check = options.check;
   }
 
-  /** Any request, without an opinion about the answer. `path` is relative to the front. */
+  /** Sends any request without checking the response. `path` is relative to the front. */
   request(path: string, init: RequestInit = {}): Promise<Response> {
     const url = URL.canParse(path) ? path : this.url + path;
     return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(answerDeadlineMs), ...init });
   }
 
-  /** A request with the fleet's key. */
+  /** Sends a request with the fleet's key. */
   get(path: string, options: { key?: string } = {}): Promise<Response> {
     return this.request(path, { headers: { authorization: `Bearer ${options.key ?? this.key}` } });
   }
 
-  /** Any request that must succeed: the `data` of its answer. Throws the message of an error. */
+  /** Sends a request that must succeed, and returns the `data` of its response. Throws the message of an error. */
   async call<T>(method: string, path: string, options: { key?: string; body?: object } = {}): Promise<T> {
     const { key = this.key, body } = options;
     const response = await this.request(path, {
@@ -118,7 +118,7 @@ export class Api {
     return { status: response.status, headers: response.headers, bytes, body: envelope, ms };
   }
 
-  /** A capture that must succeed: the `data` of its answer. */
+  /** Makes a capture that must succeed, and returns the `data` of its response. */
   captured(body: object | null, options: CallOptions = {}): Promise<CaptureResult> {
     return handled(this.#captured(body, options));
   }
@@ -132,7 +132,7 @@ export class Api {
     return data;
   }
 
-  /** A capture that must be refused or fail. */
+  /** Makes a capture that must be refused or fail. */
   refused(body: unknown, options: CallOptions = {}): Promise<Refusal> {
     return handled(this.#refused(body, options));
   }
@@ -146,7 +146,7 @@ export class Api {
     return { status: answer.status, ...error, ms: answer.ms };
   }
 
-  /** A capture that must succeed, as a picture, downloaded from its fileUrl. */
+  /** Makes a capture that must succeed, and returns the picture that its fileUrl serves. */
   picture(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; picture: Picture }> {
     return handled(this.#picture(body, options));
   }
@@ -156,7 +156,7 @@ export class Api {
     return { data, picture: await Picture.of(bytes) };
   }
 
-  /** A capture that must succeed, as a pdf. */
+  /** Makes a capture that must succeed, and returns its PDF. */
   pdf(body: object, options: CallOptions = {}): Promise<{ data: CaptureResult; pdf: Pdf; bytes: Buffer }> {
     return handled(this.#pdf(body, options));
   }
@@ -166,7 +166,7 @@ export class Api {
     return { data, pdf: await readPdf(bytes), bytes };
   }
 
-  /** A capture that must succeed, with its file; what the answer says of the file must be true. */
+  /** Makes a capture that must succeed, and returns its file. The response must describe the file correctly. */
   captureWithFile(body: object | null, options: CallOptions = {}): Promise<{ data: CaptureResult; bytes: Buffer }> {
     return handled(this.#captureWithFile(body, options));
   }
@@ -187,7 +187,7 @@ export class Api {
   }
 }
 
-/** A capture that a test has under way when it fails elsewhere may fail too: that is no error of its own. */
+/** Marks the rejection as handled: if a test fails elsewhere, a capture in progress may fail too, which is not a separate error. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -1,7 +1,7 @@
 /**
- * Clients without an API key that holds, which send what is cheap to send and dear to take in, each as fast as it is
- * answered: `attack-process.ts <url> <connections>`. Ends with its parent; each second it prints what it was answered, by
- * status.
+ * Clients without a valid API key. They send requests that are cheap to send and expensive to process, each as fast as the
+ * responses arrive: `attack-process.ts <url> <connections>`. The process ends with its parent, and prints the number of responses
+ * by status each second.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import process from 'node:process';
 const [address = '', connections = '20'] = process.argv.slice(2);
 const url = new URL(address);
 
-/** As large as a body may be. */
+/** The maximum size of a body. */
 const size = 8 * 1024 * 1024;
 
 const around = (filler: string) => `{"html":"${filler}"}`;
@@ -31,13 +31,13 @@ const small: readonly string[] = [
   '{"url":"https://example.com/"}',
 ];
 
-/** The bytes of each request that is sent in turn. */
+/** The bytes of each request; the client cycles through them. */
 const attacks: readonly (() => Buffer)[] = [
   ...[...large, ...small].flatMap((body) => [() => request(body, wrongKey()), () => request(body, '')]),
   ...large.map((body) => () => request(body, wrongKey(), 'chunked')),
-  // One byte a chunk.
+  // Chunks of one byte.
   () => request('x'.repeat(60_000), wrongKey(), 'dust'),
-  // Several at once, without waiting for the answers.
+  // Pipelined requests, without waiting for responses.
   () => Buffer.concat(Array.from({ length: 16 }, () => request('{"url":"https://example.com/"}', wrongKey()))),
 ];
 
@@ -63,14 +63,14 @@ function encode(body: string, coding: 'chunked' | 'dust' | undefined): Buffer {
 const answers = new Map<string, number>();
 const count = (answer: string) => answers.set(answer, (answers.get(answer) ?? 0) + 1);
 
-/** Only what is small is sent several times at once. */
+/** Only small requests are pipelined. */
 const attacksAtOnce = (bytes: Buffer) =>
   bytes.length > 10_000 ? 1 : bytes.toString('latin1').split('POST /capture').length - 1;
 
-/** How long a client waits for an answer. */
+/** Maximum wait of a client for a response. */
 const patienceMs = 5000;
 
-/** Sends one attack after the other over one connection, and over another one when that is closed. */
+/** Sends one attack after another over one connection, and reconnects when the connection closes. */
 function attack(turn: number): void {
   const socket = connect({ port: Number(url.port), host: url.hostname });
   let unanswered = 0;

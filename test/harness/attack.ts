@@ -6,11 +6,11 @@ import { startProcess } from '../../deploy/local/process.ts';
 const attackProcess = fileURLToPath(new URL('attack-process.ts', import.meta.url));
 
 interface Attack extends AsyncDisposable {
-  /** How often each status was answered so far; `broken`: connections that were reset. */
+  /** Number of responses by status so far; `broken` counts reset connections. */
   answers(): Readonly<Record<string, number>>;
 }
 
-/** Clients without an API key, in a process of their own, which attack a front until they are disposed of. */
+/** Clients without an API key that attack a front, in a separate process, until they are disposed of. */
 export async function startAttack(url: string, connections: number): Promise<Attack> {
   let answers: Record<string, number> = {};
   const attack = await startProcess({
@@ -27,7 +27,7 @@ export async function startAttack(url: string, connections: number): Promise<Att
   };
 }
 
-/** Bytes of memory that a process takes up now, and the most that it ever has. */
+/** Current and peak memory of a process in bytes. */
 export async function memoryOf(pid: number): Promise<{ readonly now: number; readonly most: number }> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   const kilobytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]);

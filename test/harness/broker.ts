@@ -3,9 +3,9 @@ import { startNats, type NatsServer } from '../../deploy/local/nats.ts';
 import { freePort } from './free-port.ts';
 import { asTester, usersConfig } from './nats-users.ts';
 
-/** What a fleet has of NATS, be it one server or a cluster: what is done, is done to all servers. */
+/** The NATS of a fleet, one server or a cluster. Each method affects all servers. */
 export interface NatsBroker {
-  /** As WEBCAPTURE_NATS_URL takes it, with the user of tests. */
+  /** In the format of WEBCAPTURE_NATS_URL, with the user of the tests. */
   readonly url: string;
   readonly pids: readonly number[];
   kill(signal?: NodeJS.Signals): Promise<void>;
@@ -14,13 +14,13 @@ export interface NatsBroker {
   restart(signal?: NodeJS.Signals): Promise<void>;
   stop(): Promise<void>;
   logs(): string;
-  /** What services tried that their users may not. */
+  /** Operations that services tried without permission. */
   violations(): readonly string[];
 }
 
 /**
- * A real nats-server of a fleet, with a user for each service that may do what the chart lets it; its port and its folder stay the
- * same over restarts.
+ * A real nats-server of a fleet, with one user per service and the permissions of the chart. Its port and folder stay the same
+ * after restarts.
  */
 export class Broker implements NatsBroker {
   readonly url: string;
@@ -42,7 +42,7 @@ export class Broker implements NatsBroker {
   static async start(folder: string, toolPath: string): Promise<Broker> {
     const dataDir = join(folder, 'nats');
     const lines: string[] = [];
-    // Not one that the server picks: that could be taken for an outgoing connection while it is down.
+    // Not an ephemeral port: while the server is down, an outgoing connection could take it.
     const port = await freePort();
     const server = await startNats({ dataDir, toolPath, port, config: usersConfig, log: (line) => lines.push(line) });
     return new Broker(server, { dataDir, toolPath, lines });
@@ -52,19 +52,22 @@ export class Broker implements NatsBroker {
     return [this.#server.process.pid];
   }
 
-  /** Ends the server, by default with SIGKILL: what it had handed to the kernel survives, unlike in a power cut. Returns when it is gone. */
+  /**
+   * Ends the server, by default with SIGKILL, and resolves when the process has exited. Unlike a power cut, this keeps what the
+   * server has handed to the kernel.
+   */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const { process: server } = this.#server;
     server.kill(signal);
     await server.exited;
   }
 
-  /** Sends a signal without waiting: SIGSTOP lets it hang, SIGCONT go on. */
+  /** Sends a signal without waiting: SIGSTOP makes the server hang, SIGCONT resumes it. */
   signal(signal: NodeJS.Signals): void {
     this.#server.process.kill(signal);
   }
 
-  /** Starts it again at its old port and folder, after a kill. */
+  /** Starts the server again at its old port and folder, after a kill. */
   async start(): Promise<void> {
     this.#server = await startNats({
       dataDir: this.#dataDir,

@@ -5,7 +5,7 @@ import { headlessShellSwitches } from '../../services/renderer/browser/switches.
 import { startEgressProxy, type EgressProxy } from '../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from './engine.ts';
 
-/** A pool of two browsers, in which nothing happens by time or by number unless a test asks for it. */
+/** A pool of two browsers. Limits of time and number have no effect unless a test sets them. */
 export const poolDefaults = {
   log,
   maxBrowsers: 2,
@@ -20,11 +20,11 @@ export function launchHeadlessShell(): Promise<LaunchedBrowser> {
   return launchBrowser({ executablePath, sandbox: 'off', switches: headlessShellSwitches });
 }
 
-/** By which pages reach this machine and nothing else. */
+/** An egress policy that allows only this machine. */
 export const startLocalEgress = (): Promise<EgressProxy> =>
   startEgressProxy({ policy: createEgressPolicy({ allow: ['127.0.0.0/8'] }), log });
 
-/** A guard that ends nothing. */
+/** A memory guard that stops nothing. */
 export function startUnlimitedGuard(): ResourceGuard {
   const unlimited = Number.MAX_SAFE_INTEGER;
   const limits = {

@@ -4,12 +4,12 @@ import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 import { freePort } from './free-port.ts';
 import { until } from './until.ts';
 
-/** A server that speaks the API of Cloud Storage, with one bucket, in memory. */
+/** An in-memory server with the Cloud Storage API and one bucket. */
 export interface TestBucket extends AsyncDisposable {
-  /** As WEBCAPTURE_GCS_ENDPOINT. */
+  /** In the format of WEBCAPTURE_GCS_ENDPOINT. */
   readonly endpoint: string;
   readonly bucket: string;
-  /** The objects that are there, and what is known of them. */
+  /** The stored objects and their metadata. */
   objects(): Promise<readonly TestObject[]>;
 }
 
@@ -24,7 +24,7 @@ interface TestObject {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** With the building of the server, where it is not there yet. */
+/** Includes building the server if it is missing. */
 export const bucketSetUpMs = 300_000;
 
 /** Starts the server on loopback; it ends with this process. Give the hook that calls it {@link bucketSetUpMs}. */
@@ -42,7 +42,7 @@ export async function startTestBucket(bucket = 'captures-of-tests'): Promise<Tes
   });
   try {
     await until(
-      'the bucket to be there',
+      'the bucket to exist',
       async () => {
         const response = await fetch(`${endpoint}/storage/v1/b?project=test`, {
           method: 'POST',

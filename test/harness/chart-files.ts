@@ -14,7 +14,7 @@ export interface Rules {
   readonly groups: readonly { readonly name: string; readonly rules: readonly Alert[] }[];
 }
 
-/** The alerts of the chart for a release in `namespace`, as a file of rules for Prometheus. */
+/** Returns the alerts of the chart for a release in `namespace`, as a rules file for Prometheus. */
 export async function alertRules(namespace: string): Promise<Rules> {
   const { rules } = parse(await read('alerts.yaml')) as { rules: readonly Alert[] };
   const alerts = rules.map((rule) => ({
@@ -27,13 +27,16 @@ export async function alertRules(namespace: string): Promise<Rules> {
 
 export interface Panel {
   readonly title: string;
-  /** With the variables as Grafana fills them in. */
+  /** Fills in the variables like Grafana. */
   readonly queries: readonly string[];
 }
 
 const everything = { cluster: '.*', namespace: '.*', region: '.*' } as const;
 
-/** The panels of the dashboard that ask something. @param chosen in its lists of clusters, namespaces and regions */
+/**
+ * Returns the dashboard panels that have queries. @param chosen the selected values of its lists of clusters, namespaces and
+ * regions
+ */
 export async function dashboardPanels(
   chosen: Readonly<Record<keyof typeof everything, string>> = everything,
 ): Promise<readonly Panel[]> {

@@ -10,11 +10,11 @@ export interface SecretKey {
   readonly key: string;
 }
 
-/** The key of a Secret that a variable of a pod is read from. */
+/** The key of a Secret that sets a variable of a pod. */
 export const secretKeyOf = ({ valueFrom }: { readonly valueFrom?: object }): SecretKey | undefined =>
   (valueFrom as { secretKeyRef?: SecretKey } | undefined)?.secretKeyRef;
 
-/** What stands for the password that the Job before an installation would have generated. Throws for one that it does not. */
+/** Returns a fixed value for a password that the pre-install Job would have generated. Throws for any other key. */
 export function passwordOf(objects: readonly KubeObject[], from: SecretKey | undefined): string {
   const secret = planOf(objects).secrets.find(({ name }) => name === from?.name);
   if (from === undefined || secret?.keys.includes(from.key) !== true) {
@@ -30,12 +30,12 @@ export const natsConfigOf = (objects: readonly KubeObject[]): string =>
 export interface ChartNats {
   readonly url: string;
   readonly monitorPort: number;
-  /** Its volume. */
+  /** Mount path of its volume. */
   readonly dataDir: string;
   readonly server: GuardedProcess;
 }
 
-/** A nats-server with the configuration, variables and passwords of the chart's StatefulSet, on a folder of its own or `dataDir`. */
+/** A nats-server with the configuration, variables and passwords of the chart's StatefulSet, in a new folder or in `dataDir`. */
 export async function startChartNats(objects: readonly KubeObject[], dataDir?: string): Promise<ChartNats> {
   const folder = dataDir ?? (await mkdtemp(join(inject('tempFolder'), 'chart-nats-')));
   const [port, monitorPort] = await Promise.all([freePort(), freePort()]);

@@ -32,7 +32,7 @@ export class ClusterNode {
     return this.#running().process.pid;
   }
 
-  /** Starts it at its ports and folder, and waits until it accepts clients; it may still have to catch up. */
+  /** Starts the server at its ports and folder, and waits until it accepts clients. It may still be catching up. */
   async start(): Promise<void> {
     if (this.#server !== undefined) throw new Error(`${this.name} runs already`);
     const { dataDir, toolPath, port, config, name } = this.#options;
@@ -50,7 +50,10 @@ export class ClusterNode {
     });
   }
 
-  /** Ends it, by default with SIGKILL: what it had handed to the kernel survives, unlike in a power cut. Returns when it is gone. */
+  /**
+   * Ends the server, by default with SIGKILL, and resolves when the process has exited. Unlike a power cut, this keeps what the
+   * server has handed to the kernel.
+   */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     const server = this.#running();
     server.process.kill(signal);
@@ -62,17 +65,17 @@ export class ClusterNode {
     this.#running().process.kill(signal);
   }
 
-  /** Lets it hang, with its connections up. */
+  /** Makes the server hang while its connections stay open. */
   stop(): void {
     this.signal('SIGSTOP');
   }
 
-  /** Lets it go on. */
+  /** Resumes a server that hangs. */
   cont(): void {
     this.signal('SIGCONT');
   }
 
-  /** `ok` when it is current with every stream and consumer that it is a replica of, else what it says. */
+  /** Returns `ok` if the server is current with every stream and consumer that it replicates, otherwise its error. */
   async health(): Promise<string> {
     const response = await fetch(`http://127.0.0.1:${this.#options.monitorPort}/healthz`, {
       signal: AbortSignal.timeout(5000),

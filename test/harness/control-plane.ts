@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 import { KubeApi } from './kube-api.ts';
 import { until } from './until.ts';
 
-/** Whoever shows one of these tokens is that user. `controller` has the rights that a Role in the test gives it. */
+/** Users by token. `controller` has the permissions of a Role that the test creates. */
 export const tokens = {
   admin: 'admin-token',
   controller: 'controller-token',
@@ -19,10 +19,10 @@ export const tokens = {
 
 const readyLimitMs = 120_000;
 
-/** By default it collects its garbage so often that a quarter of its work, at its start above all, is just that. */
+/** With the default, garbage collection takes a quarter of the processor time, especially at startup. */
 const apiServerEnv = { ...process.env, GOGC: '400', GOMEMLIMIT: '1GiB' };
 
-/** A real Kubernetes API: etcd and kube-apiserver, without nodes and without controllers. Pods come and go by hand. */
+/** A real Kubernetes API: etcd and kube-apiserver, without nodes and controllers. Tests create and delete pods. */
 export class ControlPlane implements AsyncDisposable {
   readonly folder: string;
   readonly port: number;
@@ -70,7 +70,7 @@ export class ControlPlane implements AsyncDisposable {
     return plane;
   }
 
-  /** What clients must trust. */
+  /** The certificate authority for clients. */
   get ca(): string {
     return this.#ca;
   }
@@ -79,7 +79,7 @@ export class ControlPlane implements AsyncDisposable {
     return new KubeApi(`https://127.0.0.1:${this.port}`, token, new Agent({ ca: this.#ca, keepAlive: true }));
   }
 
-  /** The certificate that the API server shows, for proxies in front of it. */
+  /** The certificate of the API server, for proxies in front of it. */
   async serving(): Promise<{ cert: string; key: string; ca: string }> {
     const read = (name: string) => readFile(join(this.folder, 'certificates', name), 'utf8');
     return { cert: await read('apiserver.crt'), key: await read('apiserver.key'), ca: this.#ca };
@@ -103,11 +103,11 @@ export class ControlPlane implements AsyncDisposable {
       return (await this.api().raw('GET', '/readyz')).status === 200;
     };
     await until('the API server to be ready', isReady, { deadlineMs: readyLimitMs }).catch((error: unknown) => {
-      throw new Error(`kube-apiserver does not come up:\n${this.#lastLines.join('\n')}`, { cause: error });
+      throw new Error(`kube-apiserver does not start:\n${this.#lastLines.join('\n')}`, { cause: error });
     });
   }
 
-  /** Starts what makes pods out of Deployments, in all namespaces, and takes them away. */
+  /** Starts the controllers that create and delete pods for Deployments, in all namespaces. */
   async startControllerManager(): Promise<void> {
     const { path } = await ensureTool('kube-controller-manager', { log: (line) => process.stdout.write(`${line}\n`) });
     this.#manager = await startProcess({
@@ -128,7 +128,7 @@ export class ControlPlane implements AsyncDisposable {
     await this.#server?.exited;
   }
 
-  /** A kubeconfig of a user, at this server or at a proxy in front of it. */
+  /** Returns a kubeconfig of a user, for this server or for a proxy in front of it. */
   async kubeconfig(namespace: string, token: string, server = `https://127.0.0.1:${this.port}`): Promise<string> {
     const path = join(this.folder, `kubeconfig-${randomUUID()}`);
     const config = {
@@ -145,7 +145,7 @@ export class ControlPlane implements AsyncDisposable {
     return path;
   }
 
-  /** A service account's folder as the kubelet mounts it into a pod; rewrite its `token` to rotate it. */
+  /** Writes a service account's folder as the kubelet mounts it into a pod; rewrite its `token` to rotate it. */
   async accountDir(namespace: string, token: string): Promise<string> {
     const folder = await mkdtemp(join(this.folder, 'account-'));
     const files = { 'ca.crt': this.#ca, namespace, token };

@@ -4,23 +4,23 @@ import { afterEach, expect, inject } from 'vitest';
 import { workerWide } from './worker-wide.ts';
 
 export interface OpenOptions {
-  /** Signed in with it. */
+  /** Signs in with this API key. */
   readonly key?: string;
-  /** Signed in with it as the operator. */
+  /** Signs in as the operator with this token. */
   readonly adminToken?: string;
   /** Such as #/captures. */
   readonly route?: string;
   readonly isPhone?: boolean;
-  /** Another address than that of the first front. */
+  /** Base URL instead of that of the first front. */
   readonly base?: string;
 }
 
 const phone = { width: 390, height: 844 };
 
-/** For what never comes: on a busy machine all else may take long. */
+/** For failures only: on a busy machine, every step may be slow. */
 const deadlineMs = 150_000;
 
-/** Nothing of one context reaches another, so that files can share it. */
+/** Contexts are isolated from each other, so files can share the browser. */
 const sharedBrowser = workerWide(
   () => {
     const { headlessShell, sandbox } = inject('tools');
@@ -34,20 +34,20 @@ const sharedBrowser = workerWide(
 );
 
 /**
- * Gives the tests of a file the dashboard of a service, each in a browser window of its own until the test ends. A test fails if
- * one of its pages has errors of scripts, refusals of the content security policy, or dialogs.
+ * Gives the tests of a file the dashboard of a service. Each call opens a new browser window until the test ends. A test fails if
+ * one of its pages reports a script error, a violation of the content security policy, or a dialog.
  */
 export function useDashboard(service: () => { readonly url: string }): (options?: OpenOptions) => Promise<Page> {
   let contexts: BrowserContext[] = [];
   let troubles: string[] = [];
-  // Pages follow events, of which a key has few streams.
+  // Pages follow event streams, and a key may have only a few.
   afterEach(async () => {
     const found = troubles;
     const all = contexts;
     troubles = [];
     contexts = [];
     await Promise.all(all.map((context) => context.close()));
-    expect(found, 'troubles of the dashboard').toEqual([]);
+    expect(found, 'errors of the dashboard').toEqual([]);
   });
   return async ({ key, adminToken, route = '', isPhone = false, base = service().url } = {}) => {
     const browser = await sharedBrowser();
@@ -58,7 +58,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
     contexts.push(context);
     context.setDefaultTimeout(deadlineMs);
     const page = await context.newPage();
-    // Those of a page that is closed with its test are of no other test.
+    // A late error of a closed page must not count for the next test.
     const ofTest = troubles;
     page.on('pageerror', (error) => ofTest.push(String(error)));
     page.on('dialog', (dialog) => {
@@ -66,13 +66,13 @@ export function useDashboard(service: () => { readonly url: string }): (options?
       void dialog.dismiss();
     });
     page.on('console', (message) => {
-      // An answer of the API that is an error is one for the page to tell.
+      // The page itself reports error responses of the API.
       const isAnswer = message.text().startsWith('Failed to load resource');
       if (message.type() === 'error' && !isAnswer) ofTest.push(message.text());
     });
     await page.addInitScript(
       (secrets) => {
-        // At the first page only: signing out is signing out.
+        // Only on the first page load, so that signing out has an effect.
         if (sessionStorage.getItem('signed-in-once') !== null) return;
         sessionStorage.setItem('signed-in-once', 'yes');
         for (const [name, value] of secrets) sessionStorage.setItem(name, value);
@@ -87,7 +87,7 @@ export function useDashboard(service: () => { readonly url: string }): (options?
   };
 }
 
-/** Keeps the requests of a page to these addresses without an answer until the function that it resolves to is called. */
+/** Holds the requests of a page to these addresses until the returned function is called. */
 export async function holdRequests(page: Page, addresses: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   await page.route(addresses, async (route) => {
@@ -100,7 +100,7 @@ export async function holdRequests(page: Page, addresses: string): Promise<() =>
 /** Waits until a page follows the events of the service. */
 export const untilLive = (page: Page): Promise<void> => page.getByText('Live', { exact: true }).waitFor();
 
-/** Expects a page to be accessible, and as wide as the window, in light, in dark, and on a phone. */
+/** Expects a page to be accessible, and as wide as the window, in light mode, in dark mode and on a phone. */
 export async function expectAllLooks(page: Page, isThere: () => Promise<void>): Promise<void> {
   const looks = [{ colorScheme: 'light' }, { colorScheme: 'dark' }, { colorScheme: 'light', size: phone }] as const;
   for (const { colorScheme, ...look } of looks) {
@@ -113,14 +113,14 @@ export async function expectAllLooks(page: Page, isThere: () => Promise<void>): 
   }
 }
 
-/** Expects nothing on the page, as it stands, that axe calls serious or critical. */
+/** Expects that axe finds no serious or critical problem on the page in its current state. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // To load axe costs more than to run it.
+  // Loading axe is slower than running it.
   const isLoaded = await page.evaluate(() => 'axe' in globalThis);
   const { violations } = await new AxeBuilder({ page, ...(isLoaded && { axeSource: 'void 0' }) })
-    // The dashboard has no frames, whose results another page would have to put together.
+    // The dashboard has no frames, so axe does not need another page to merge results.
     .setLegacyMode()
-    // Nobody reads of the elements that pass, which axe would describe one by one.
+    // Results of elements that pass are not needed, and are slow to collect.
     .options({ resultTypes: ['violations'] })
     .analyze();
   const grave = violations

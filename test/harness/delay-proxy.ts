@@ -4,38 +4,38 @@ import { freePort } from './free-port.ts';
 
 export interface DelayProxyOptions {
   readonly upstream: { readonly host: string; readonly port: number };
-  /** Each direction takes half of it; 0 passes on at once. */
+  /** Each direction takes half of it; 0 forwards immediately. */
   readonly roundTripMs: number;
 }
 
-/** A way to a server that is as long as one wants it, and that can be partitioned or cut. */
+/** A proxy in front of a server with a configurable delay, which can partition or cut connections. */
 export interface DelayProxy extends AsyncDisposable {
   readonly port: number;
-  /** As NATS wants it. */
+  /** A URL for NATS clients. */
   readonly url: string;
-  /** How many stand right now. */
+  /** Number of open connections. */
   connections(): number;
-  /** A partition: whatever is sent, in either direction, is held, and nobody is told. */
+  /** Starts a partition: data in either direction is held, and connections stay open. */
   pause(): void;
-  /** The end of a partition: what was held arrives, in order. */
+  /** Ends the partition: the held data arrives in order. */
   resume(): void;
   /** Resets every connection, and refuses new ones until `mend`. */
   cut(): void;
   mend(): Promise<void>;
-  /** For what is sent from now on. */
+  /** Affects data sent from now on. */
   setRoundTrip(ms: number): void;
 }
 
-/** What a proxy's connections look at. */
+/** State that all connections of a proxy share. */
 interface Line {
   oneWayMs: number;
   isPaused: boolean;
 }
 
-/** What arrives less than this early arrives now: a timer is not more exact. */
+/** Data that is due within this time is forwarded now, because timers are not more exact. */
 const timerErrorMs = 0.5;
 
-/** So much that the receiver does not take is kept here; beyond it, its sender has to wait, as it would without a proxy. */
+/** Maximum number of buffered bytes for a slow receiver; beyond it, the sender has to wait, as without a proxy. */
 const maxUntakenBytes = 16 * 1024 * 1024;
 
 export async function startDelayProxy({ upstream, roundTripMs }: DelayProxyOptions): Promise<DelayProxy> {
@@ -87,7 +87,7 @@ export async function startDelayProxy({ upstream, roundTripMs }: DelayProxyOptio
   };
 }
 
-/** One connection of a client, and the one to the server that belongs to it. */
+/** A client's connection and the matching connection to the server. */
 class Pair {
   readonly closed: Promise<void>;
   readonly #client: Socket;
@@ -105,8 +105,8 @@ class Pair {
     this.#line = line;
     this.#upstream = new Socket({ allowHalfOpen: true });
     this.#directions = [new Direction(client, this.#upstream, line), new Direction(this.#upstream, client, line)];
-    // The client is told at once that it is connected; over a real distance the handshake takes one and a half round trips
-    // until the server knows of the connection.
+    // The client is connected immediately. Over a real distance, the handshake takes one and a half round trips until the server
+    // knows of the connection.
     this.#connectAt = performance.now() + 3 * line.oneWayMs;
     this.closed = Promise.all(
       [client, this.#upstream].map((socket) => new Promise((resolve) => socket.once('close', resolve))),
@@ -115,7 +115,7 @@ class Pair {
     this.update();
   }
 
-  /** Looks again whether the line is paused. */
+  /** Checks again whether the line is paused. */
   update(): void {
     for (const direction of this.#directions) direction.update();
     clearTimeout(this.#connecting);
@@ -139,21 +139,21 @@ class Pair {
     for (const direction of this.#directions) direction.update();
   }
 
-  /** A client that left before the server was told of it. */
+  /** Handles a client that left before the server knew of it. */
   #giveUpUnconnected(): void {
     clearTimeout(this.#connecting);
     if (!this.#isConnected) this.#upstream.destroy();
   }
 }
 
-/** An item of what is under way: bytes, the orderly end of a direction, or the loss of the connection. */
+/** An item in transit: bytes, the end of a direction, or the loss of the connection. */
 type Item = { readonly dueAt: number } & (
   { readonly kind: 'bytes'; readonly bytes: Buffer } | { readonly kind: 'end' } | { readonly kind: 'loss' }
 );
 
 /**
- * Carries what one socket sends to another one, in order, each piece at its own time. There is one timer, for the oldest
- * piece, and all that is due goes when it fires: under load, pieces do not queue for timers of their own.
+ * Forwards data from one socket to another in order, each piece at its due time. One timer waits for the oldest piece, and all
+ * due pieces are forwarded when it fires, so that pieces do not queue for separate timers under load.
  */
 class Direction {
   readonly #from: Socket;
@@ -169,7 +169,7 @@ class Direction {
     this.#line = line;
     from.on('data', (bytes: Buffer) => this.#send({ kind: 'bytes', bytes }));
     from.once('end', () => this.#send({ kind: 'end' }));
-    // Without a listener the error would end the process; the close that follows tells the other side.
+    // Without a listener, the error would end the process. The close event that follows informs the other side.
     from.on('error', () => undefined);
     from.once('close', () => this.#send({ kind: 'loss' }));
     to.on('drain', () => {
@@ -179,7 +179,7 @@ class Direction {
   }
 
   update(): void {
-    // Its sender's own buffers hold what comes during a partition, and it notices when they are full.
+    // During a partition, the sender's buffers hold new data, and the sender blocks when they are full.
     if (this.#line.isPaused || this.#isFull) this.#from.pause();
     else this.#from.resume();
     this.#deliver();
@@ -191,16 +191,16 @@ class Direction {
   }
 
   #send(item: { kind: 'bytes'; bytes: Buffer } | { kind: 'end' } | { kind: 'loss' }): void {
-    // A shorter way from now on lets nothing overtake what was sent before.
+    // After the delay gets shorter, new data does not overtake earlier data.
     const dueAt = Math.max(this.#underWay.at(-1)?.dueAt ?? 0, performance.now() + this.#line.oneWayMs);
     this.#underWay.push({ ...item, dueAt });
     if (this.#underWay.length === 1) this.#deliver();
   }
 
-  /** Hands over what is due, and comes back for the rest. */
+  /** Forwards the data that is due, and sets the timer for the rest. */
   #deliver(): void {
     clearTimeout(this.#timer);
-    // A socket that has not been told where to connect takes nothing.
+    // A socket that is not connecting yet accepts no data.
     if (this.#line.isPaused || (this.#to.pending && !this.#to.connecting)) return;
     const now = performance.now() + timerErrorMs;
     let count = 0;

@@ -55,13 +55,13 @@ function renderOptions({ viewport, pdf, ...options }: ShotOptions = {}): RenderO
 
 const systemLookup = createSystemLookup();
 
-/** Hosts that every filter list names: one of advertising, one of tracking. */
+/** Hosts that every filter list contains: one for advertising, one for tracking. */
 export const listedHosts = { ads: 'pagead.doubleclick.net', tracker: 'static.chartbeat.com' } as const;
 const listed: readonly string[] = Object.values(listedHosts);
 
 /**
- * Made-up names, those under .test, are this machine, and so are those of filter lists. That there is no name under .invalid
- * is known without asking a name server, which may take its time.
+ * Names under .test and those of the filter lists resolve to this machine. Names under .invalid fail immediately, without a name
+ * server, which may be slow.
  */
 const testLookup: Lookup = async (name, signal) => {
   if (name.endsWith('.invalid')) throw Object.assign(new Error(`there is no ${name}`), { code: 'ENOTFOUND' });
@@ -69,10 +69,10 @@ const testLookup: Lookup = async (name, signal) => {
   return isHere ? [{ address: '127.0.0.1', family: 4 }] : systemLookup(name, signal);
 };
 
-/** An engine on a real browser, whose captures may go to this machine and nowhere else. */
+/** An engine with a real browser, whose captures can reach only this machine. */
 export class TestEngine {
   readonly engine: RenderEngine;
-  /** What became of pages that were to be used again, in their order; a page that was used again is `reused`. */
+  /** Reuse result of each page that was considered for reuse, in order; a page that was reused is `reused`. */
   readonly pages: readonly (WipeOutcome | 'reused')[];
   readonly #close: () => Promise<void>;
 
@@ -145,7 +145,7 @@ export class TestEngine {
   }
 }
 
-/** One for all files of a worker that need no other: no test may hurt it, and it ends with the worker. */
+/** Shared by all files of a worker that need no other engine: no test may damage it, and it ends with the worker. */
 export const sharedEngine = workerWide(
   () => TestEngine.start(),
   (engine) => engine.close(),
@@ -153,7 +153,7 @@ export const sharedEngine = workerWide(
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A small web site on this machine. What is a string is html; what is unknown is a 404. */
+/** A small website on this machine. Strings are HTML; unknown paths return 404. */
 export class TestSite {
   readonly #server: Server;
   readonly hits: string[] = [];
@@ -189,7 +189,7 @@ export class TestSite {
   }
 }
 
-/** A document without margins. */
+/** Returns a document without margins. */
 export function html(body: string, head = ''): string {
   return `<!doctype html><html><head><title>Test</title><style>html,body{margin:0}</style>${head}</head><body>${body}</body></html>`;
 }

@@ -4,36 +4,36 @@ import type { AddressInfo, Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What goes wrong with one request. */
+/** A fault of one request. */
 export type Fault =
-  /** It is answered so, and never reaches the server. */
+  /** The proxy sends this response, and the request does not reach the server. */
   | {
       readonly kind: 'answer';
       readonly status: number;
       readonly body?: string;
       readonly headers?: Record<string, string>;
     }
-  /** The server gets so many bytes of the request's body; then its connection breaks, and the client's is reset. */
+  /** The server receives this number of bytes of the body; then its connection breaks, and the client's connection is reset. */
   | { readonly kind: 'reset'; readonly afterBytes: number }
-  /** As `reset`, of a resumable upload, of which the server keeps those bytes and tells so when it is asked. */
+  /** Like `reset`, for a resumable upload: the server keeps the bytes and reports them when asked. */
   | { readonly kind: 'break'; readonly afterBytes: number }
-  /** The server gets so many bytes of all these requests; then nothing moves until the client goes. */
+  /** The server receives this number of bytes of all these requests; then the transfer stalls until the client disconnects. */
   | { readonly kind: 'hold'; readonly passed: { bytes: number }; readonly afterBytes: number }
-  /** It takes effect, and the connection is reset instead of an answer. */
+  /** The request takes effect, and the connection is reset instead of a response. */
   | { readonly kind: 'lose the answer' }
-  /** It takes effect, but nobody answers. */
+  /** The request takes effect, but no response is sent. */
   | { readonly kind: 'hang' }
-  /** It is answered later. */
+  /** The response is delayed. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** It does not reach the server before that is so. */
+  /** The request does not reach the server before this promise resolves. */
   | { readonly kind: 'wait'; readonly until: Promise<unknown> }
-  /** The answer's body ends after so many bytes: soon, or when that is so. */
+  /** The body of the response ends after this number of bytes: soon, or when the promise resolves. */
   | { readonly kind: 'cut'; readonly afterBytes: number; readonly when?: Promise<unknown> }
-  /** The answer's body stops after so many bytes. */
+  /** The body of the response stalls after this number of bytes. */
   | { readonly kind: 'stall'; readonly afterBytes: number }
-  /** One bit of the request's last bytes is another when it arrives. */
+  /** One bit of the last bytes of the request is flipped. */
   | { readonly kind: 'damage' }
-  /** The answer's text is changed. */
+  /** The text of the response is changed. */
   | { readonly kind: 'rewrite'; readonly change: (text: string) => string };
 
 export interface SeenRequest {
@@ -45,26 +45,26 @@ export interface SeenRequest {
 
 type Match = (request: SeenRequest) => boolean;
 
-/** A proxy in front of an HTTP server that makes what its tests order go wrong. */
+/** A proxy in front of an HTTP server that injects the faults that tests request. */
 export interface FaultProxy extends AsyncDisposable {
   readonly url: string;
-  /** Every request that came. */
+  /** Every received request. */
   readonly seen: SeenRequest[];
-  /** Connections that were opened to it. */
+  /** Number of connections that were opened to the proxy. */
   readonly connections: () => number;
-  /** The next requests that match meet these faults, one each; null: none. */
+  /** The next matching requests have these faults, one each; null: none. */
   next(match: Match, ...faults: (Fault | null)[]): void;
-  /** All requests that match meet the fault, until {@link FaultProxy.heal}. */
+  /** All matching requests have the fault until {@link FaultProxy.heal}. */
   always(match: Match, fault: Fault): void;
-  /** Of the requests that match, no more than so many bytes pass, all in all; tells how many have. */
+  /** Limits the total number of bytes of matching requests; returns how many have been forwarded. */
   hold(match: Match, afterBytes: number): () => number;
-  /** Connections that are open now. */
+  /** Number of open connections. */
   readonly open: () => number;
-  /** Whatever comes over the connections that are open now is not answered any more. */
+  /** Stops answering requests on the connections that are open now. */
   deaden(): void;
-  /** Requests that came over such connections. */
+  /** Requests that arrived over such connections. */
   readonly unanswered: () => number;
-  /** Forgets all faults, and what was seen. */
+  /** Clears all faults and recorded requests. */
   heal(): void;
 }
 
@@ -127,7 +127,7 @@ interface Context {
   readonly upstream: string;
   readonly seen: SeenRequest[];
   readonly faultOf: (request: SeenRequest) => Fault | null;
-  /** What the server has of uploads that broke, by their address, as it tells it. */
+  /** Bytes that the server has of broken uploads, by address, as it reports them. */
   readonly kept: Map<string, string>;
 }
 
@@ -147,7 +147,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
     return;
   }
   const range = context.kept.get(url.href);
-  // The server of the tests would take the question for the end of the upload.
+  // The server of the tests would treat the query as the end of the upload.
   if (range !== undefined && head.headers['content-range']?.startsWith('bytes */') === true) {
     response.writeHead(308, { range }).end();
     return;
@@ -191,9 +191,9 @@ async function serve(request: IncomingMessage, response: ServerResponse, context
 }
 
 /**
- * Hands the first bytes of a request on, so that the server has them when the rest never comes. (Of a body that breaks,
- * fake-gcs-server keeps nothing: it reads it whole before it looks at it. What would be seen is what was sent as a whole
- * before: an object that is made empty, or in pieces.) A request that is shorter comes to its end.
+ * Forwards the first bytes of a request, so that the server has them even if the rest never arrives. (fake-gcs-server keeps
+ * nothing of a body that breaks, because it reads the whole body first. Tests would only see what was sent completely before: an
+ * object that was created empty, or in pieces.) A shorter request is forwarded completely.
  */
 function passPart(
   request: IncomingMessage,
@@ -224,7 +224,7 @@ function passPart(
   });
 }
 
-/** Stores the first bytes of a resumable upload as a piece of it; resolves with the range that the server has. */
+/** Stores the first bytes of a resumable upload as one piece; resolves with the range that the server has. */
 async function keepPart(head: SeenRequest, body: Buffer): Promise<string> {
   const total = head.headers['content-range']?.split('/')[1];
   const headers = {
@@ -240,14 +240,14 @@ async function keepPart(head: SeenRequest, body: Buffer): Promise<string> {
 
 function forward({ method, url, headers }: SeenRequest, body: Buffer): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // The Host stays: addresses in answers lead through this proxy.
+    // The Host header stays, so addresses in responses lead through this proxy.
     const onward = httpRequest(url, { method, headers }, resolve);
     onward.on('error', reject);
     onward.end(body);
   });
 }
 
-/** An error as Google's JSON API tells it. */
+/** An error in the format of Google's JSON API. */
 export function googleError(status: number, reason: string, message: string): Fault {
   const body = JSON.stringify({ error: { code: status, message, errors: [{ message, domain: 'global', reason }] } });
   return { kind: 'answer', status, body, headers: { 'content-type': 'application/json; charset=UTF-8' } };

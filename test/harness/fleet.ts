@@ -18,65 +18,65 @@ import type { ToolPaths } from './tools.ts';
 import { until } from './until.ts';
 
 export interface FleetOptions {
-  /** As WEBCAPTURE_REGIONS. Each region gets as many renderers as it names. By default one, us-east. */
+  /** In the format of WEBCAPTURE_REGIONS. Each region gets the number of renderers that it names. Default: one renderer in us-east. */
   readonly regions?: string;
-  /** Renderers to start, by region, when they are not those that `regions` names. */
+  /** Number of renderers to start by region, if it differs from `regions`. */
   readonly renderers?: Partial<Record<Region, number>>;
-  /** Captures at a time of one renderer. */
+  /** Slots of each renderer. */
   readonly slots?: number;
   readonly fronts?: number;
   readonly key?: string;
-  /** Servers of NATS: one, or a cluster of three that keeps three copies of all; by default what WEBCAPTURE_TEST_NODES says. */
+  /** NATS servers: one, or a cluster of three with three replicas; the default is WEBCAPTURE_TEST_NODES. */
   readonly nodes?: 1 | 3;
-  /** Where files are kept; by default what WEBCAPTURE_TEST_STORE says, else the embedded one. */
+  /** File store; the default is WEBCAPTURE_TEST_STORE, or else the embedded store. */
   readonly store?: TestStore;
-  /** How far from NATS the renderers of a region are, as the round trip in milliseconds; others stand beside it. */
+  /** Round trip in milliseconds between the renderers of a region and NATS; other regions have no delay. */
   readonly roundTripMs?: Partial<Record<Region, number>>;
-  /** Variables for all services, on top of the fleet's own. */
+  /** Additional variables for all services. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** The embedded store, or a bucket on a server of the fleet's own. */
+/** The embedded store, or a bucket on a server that only this fleet uses. */
 type TestStore = 'embedded' | 'gcs';
 
-/** What a fleet is made of and where it may write. */
+/** The resources of a fleet. */
 export interface FleetGround {
   readonly tools: ToolPaths;
   readonly tempFolder: string;
 }
 
-/** A whole service of real processes, for the tests of one file. */
+/** All services as real processes, for the tests of one file. */
 export interface Fleet extends AsyncDisposable {
-  /** Of the first front. */
+  /** URL of the first front. */
   readonly url: string;
   readonly urls: readonly string[];
   readonly key: string;
   readonly api: Api;
   readonly usageCheck: UsageCheck;
   readonly nats: NatsBroker;
-  /** The cluster where there are three servers; throws where there is one. */
+  /** The cluster of three servers; throws if there is one server. */
   readonly cluster: NatsCluster;
   readonly fronts: readonly ServiceProcess[];
   readonly controller: ServiceProcess;
   readonly renderers: readonly ServiceProcess[];
-  /** The nth renderer of a region. */
+  /** Returns the nth renderer of a region. */
   readonly renderer: (region: Region, index?: number) => ServiceProcess;
-  /** The link between the renderers of a region and NATS, if `roundTripMs` names the region. */
+  /** Returns the link between the renderers of a region and NATS, if `roundTripMs` names the region. */
   readonly link: (region: Region) => DelayProxy;
-  /** Waits until the fleet knows of so many renderers that take captures. */
+  /** Waits until the fleet has this number of renderers that accept captures. */
   readonly serving: (region: Region, count: number) => Promise<void>;
-  /** Waits until GET /status says that all is well. */
+  /** Waits until GET /status reports that all components are operational. */
   readonly operational: () => Promise<void>;
   /** Ends every process and removes every file. */
   readonly stop: () => Promise<void>;
 }
 
-/** Loopback is open to captures only at the address of the test site; 127.0.0.2 stands for the inside of a network. */
+/** Captures can reach loopback only at the address of the test site; 127.0.0.2 represents an internal network. */
 export const testSites = '127.0.0.1/32';
 
 /**
- * Starts a fleet on ports and in a folder of its own, and waits until it takes captures. Throws, with the last lines of
- * the part that failed, when it does not come up; nothing is left then.
+ * Starts a fleet on new ports and in a new folder, and waits until it accepts captures. If a process does not start, throws with
+ * its last log lines, after removing everything.
  */
 export async function startFleet(ground: FleetGround, options: FleetOptions = {}): Promise<Fleet> {
   const folder = await mkdtemp(join(ground.tempFolder, 'f-'));
@@ -167,7 +167,10 @@ async function assemble(
   const url = urls[0] ?? '';
   const check = once(() => AnswerCheck.load(`${url}/openapi.json`));
   const serving = async (region: Region, count: number) => {
-    await until(`${count} renderers of ${region} to take captures`, () => usageCheck.serving(region).length === count);
+    await until(
+      `${count} renderers of ${region} to accept captures`,
+      () => usageCheck.serving(region).length === count,
+    );
   };
   for (const { region, count } of wanted) if (count > 0) await serving(region, count);
 
@@ -179,7 +182,7 @@ async function assemble(
     usageCheck,
     nats,
     get cluster() {
-      if (cluster === undefined) throw new Error('the fleet has one server of NATS, no cluster');
+      if (cluster === undefined) throw new Error('the fleet has one NATS server, not a cluster');
       return cluster;
     },
     fronts,
@@ -198,7 +201,7 @@ async function assemble(
     },
     serving,
     operational: async () => {
-      await until('GET /status to say operational', async () => (await fetch(`${url}/status`)).status === 200, {
+      await until('GET /status to report operational', async () => (await fetch(`${url}/status`)).status === 200, {
         intervalMs: 100,
       });
     },
@@ -207,21 +210,21 @@ async function assemble(
   };
 }
 
-/** `WEBCAPTURE_TEST_STORE`, which each project of tests sets unless it was set outside. */
+/** `WEBCAPTURE_TEST_STORE`, which each test project sets unless the environment already sets it. */
 function testStore(): TestStore {
   const chosen = process.env['WEBCAPTURE_TEST_STORE'] ?? 'embedded';
   if (chosen !== 'gcs' && chosen !== 'embedded') throw new Error('WEBCAPTURE_TEST_STORE must be gcs or embedded');
   return chosen;
 }
 
-/** `WEBCAPTURE_TEST_NODES`, so that what is tested on one server can be tested on three; one unless it was set outside. */
+/** `WEBCAPTURE_TEST_NODES`, so that tests can run with one server or three; one by default. */
 function testNodes(): 1 | 3 {
   const chosen = process.env['WEBCAPTURE_TEST_NODES'] ?? '1';
   if (chosen !== '1' && chosen !== '3') throw new Error('WEBCAPTURE_TEST_NODES must be 1 or 3');
   return chosen === '3' ? 3 : 1;
 }
 
-/** All that a service sees of the outside: nothing of the environment that the tests were started in gets through. */
+/** The whole environment of a service: it inherits nothing from the environment of the tests. */
 function serviceEnv(
   folder: string,
   options: { natsUrl: string; regions: string; extra?: Readonly<Record<string, string>> },

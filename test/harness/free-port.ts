@@ -1,19 +1,18 @@
 import { createSocket } from 'node:dgram';
 import { findPort, isPortTaken } from '../../deploy/local/ports.ts';
 
-/** Below the ports that systems hand out for outgoing connections, so that none of those takes a port we have found. */
+/** Below the ephemeral ports of operating systems, so that no outgoing connection takes a port that was found. */
 const range = { first: 20_000, last: 31_999 };
 
 /**
- * A port that nobody listens on at 127.0.0.1, and that no other process of the tests is given as long as this one lives:
- * what is to listen there may be started later, and stopped and started again. The start is random, so that test files that
- * run at the same time hardly ever look at the same one.
+ * Returns a port on 127.0.0.1 that is free, and that no other test process receives while this one lives. A server can therefore
+ * start later, and restart. The search starts at a random port, so that parallel test files rarely try the same one.
  */
 export function freePort(): Promise<number> {
   return findPort(range, async (port) => (await claim(port)) && !(await isPortTaken(port, '127.0.0.1')));
 }
 
-/** Takes the UDP port of the same number, which nobody has a use for, until this process ends; false when it is taken. */
+/** Takes the UDP port with the same number, which has no other use, until this process ends; false if it is taken. */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');

@@ -1,4 +1,4 @@
-// A process that makes two hundred calls of a bucket that does not answer, and says what became of them and what it holds then.
+// A process that makes two hundred calls to a bucket that does not respond, and prints their results and its memory.
 import process from 'node:process';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { GcsStore } from '@webcapture/shared/files/gcs-store.ts';
@@ -13,7 +13,7 @@ const size = 300_000;
 const log = createLogger({ service: 'calls', pod: 'test', level: 'silent' });
 const newStorage = await loadStorage();
 const open = () => newStorage({ apiEndpoint: endpoint });
-// Of silence, nothing is cut within the time of the test: only what is given up.
+// The silence timeout does not cut calls within the time of the test: calls end only because they are cancelled.
 const options = { bucket, open, log, maxRequestBytes: Number(maxRequestBytes), silenceMs: 120_000 };
 const store = new GcsStore(new GcsClient(options));
 const together = 20;
@@ -41,19 +41,19 @@ async function burst(): Promise<number[]> {
   return Promise.all(calls);
 }
 
-/** Of buffers, once what nobody refers to is gone. */
+/** Buffer memory after garbage collection. */
 function bytesHeld(): number {
   globalThis.gc?.();
   return process.memoryUsage().arrayBuffers;
 }
 
-// What is loaded and kept with the first ones is no leak.
+// Modules and caches that the first calls load are not a leak.
 await burst();
 const times: number[] = [];
 for (let turn = 0; turn < 200 / together; turn++) times.push(...(await burst()));
-// Buffers are counted until the collector has swept them, in its own time.
-await until('the bytes to be let go', () => bytesHeld() < 5 * size).catch(() => undefined);
+// Buffers count until the collector has swept them, which may take time.
+await until('the buffers to be freed', () => bytesHeld() < 5 * size).catch(() => undefined);
 const held = bytesHeld();
 process.stdout.write(`${JSON.stringify({ calls: times.length, longestMs: Math.max(...times), held })}\n`);
-// Until it is killed: its connections are counted.
+// Runs until it is killed: the test counts its connections.
 setInterval(() => undefined, 1000);

@@ -6,15 +6,15 @@ import { ensureTestTools, type ToolPaths } from './tools.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     tools: ToolPaths;
-    /** For whatever the tests write; removed at the end. */
+    /** The folder for all files of the tests; removed at the end. */
     tempFolder: string;
   }
 }
 
-/** Runs once before the tests of a project: the tools are there, so that `vitest run <file>` works by itself too. */
+/** Runs once before the tests of a project and installs the tools, so that `vitest run <file>` works too. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   project.provide('tools', await ensureTestTools((line) => process.stdout.write(`${line}\n`)));
-  // Beside the tests that do not need it; those that do ask for it, and wait.
+  // Runs in parallel with tests that do not need the tool; tests that need it wait for it.
   ensureTool('fake-gcs-server').catch(() => undefined);
   const folder = await makeTempFolder();
   project.provide('tempFolder', folder);

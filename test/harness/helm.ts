@@ -11,10 +11,10 @@ import { once } from './once.ts';
 
 export const chartFolder = fileURLToPath(new URL('../../charts/webcapture/', import.meta.url));
 
-/** Building helm takes more than a minute, where it cannot be downloaded; other tests run meanwhile. */
+/** Building helm takes more than a minute if it cannot be downloaded; other tests run meanwhile. */
 export const helmDeadlineMs = 15 * 60_000;
 
-/** A Kubernetes object as far as these tests look. */
+/** The fields of a Kubernetes object that these tests read. */
 export interface KubeObject {
   readonly kind: string;
   readonly apiVersion: string;
@@ -23,16 +23,16 @@ export interface KubeObject {
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
   };
-  // Each kind has another shape.
+  // Each kind has a different shape.
   // oxlint-disable-next-line typescript/no-explicit-any
   readonly [field: string]: any;
 }
 
 const program = once(async () => (await ensureTool('helm', { log: (line) => process.stdout.write(`${line}\n`) })).path);
 
-/** Runs helm, which is found or got at the first call; rejects with what it complains of. */
+/** Runs helm, which is found or installed at the first call; rejects with its error output. */
 export async function helm(args: readonly string[]): Promise<string> {
-  // It ends before collecting its garbage could pay, which is a third of its work otherwise.
+  // Without garbage collection, which takes a third of the time: the process ends before collecting pays off.
   const env = { ...process.env, GOGC: 'off', GOMEMLIMIT: '512MiB' };
   const run = promisify(execFile)(await program(), args, { env, maxBuffer: 64 * 1024 * 1024, timeout: 60_000 });
   return run.then(
@@ -43,16 +43,16 @@ export async function helm(args: readonly string[]): Promise<string> {
   );
 }
 
-/** What the chart must be told in any case: it pulls no image from a registry that nobody named. */
+/** Values that the chart requires: it has no default registry. */
 export const imageArgs = ['--set', 'image.registry=registry.test'];
 
 interface Rendering {
   readonly objects: readonly KubeObject[];
-  /** The templates that made something of the values, as paths below `templates`. */
+  /** Templates that render to something with the values, as paths below `templates`. */
   readonly templates: readonly string[];
 }
 
-/** Of the chart as it lies here, by values and arguments: the files of tests that a worker runs ask for many of them again. */
+/** Renderings of the chart by values and arguments: the test files of a worker repeat many of them. */
 const renderings = new Map<string, Promise<Rendering>>();
 
 function renderingOf(values: object, args: readonly string[]): Promise<Rendering> {
@@ -61,20 +61,20 @@ function renderingOf(values: object, args: readonly string[]): Promise<Rendering
   if (known !== undefined) return known;
   const rendering = renderAnew(values, args, chartFolder);
   renderings.set(key, rendering);
-  // What was refused, or broke off, is tried again for the next one.
+  // A call that was refused or failed is retried for the next test.
   rendering.catch(() => renderings.delete(key));
   return rendering;
 }
 
-/** What the chart makes of values, hooks among it; nobody can change it. `args` are further arguments of `helm template`. */
+/** Renders the chart, including hooks; the result is frozen. `args` are further arguments of `helm template`. */
 export const render = async (values: object = {}, args: readonly string[] = []): Promise<readonly KubeObject[]> =>
   (await renderingOf(values, args)).objects;
 
-/** The templates of the chart that make something of values. */
+/** Returns the templates of the chart that render to something with the values. */
 export const templatesUsed = async (values: object = {}, args: readonly string[] = []): Promise<readonly string[]> =>
   (await renderingOf(values, args)).templates;
 
-/** Runs helm even where the same was rendered before; `chart` may be a changed copy of the chart. */
+/** Runs helm even if the same was rendered before; `chart` may be a changed copy of the chart. */
 export async function renderAnew(
   values: object,
   args: readonly string[] = [],
@@ -109,7 +109,7 @@ function deepFrozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** What the Job does before an installation or upgrade. */
+/** The work of the Job that runs before an installation or upgrade. */
 export interface Plan {
   readonly secrets: readonly { readonly name: string; readonly keys: readonly string[] }[];
   readonly statefulSet: {
@@ -121,7 +121,7 @@ export interface Plan {
 export const planOf = (objects: readonly KubeObject[]): Plan =>
   JSON.parse(envOf(find(objects, 'Job', 'wc-webcapture-prepare'))['PLAN'] ?? '') as Plan;
 
-/** The pod that an object is, or makes. */
+/** Returns the pod that an object is, or creates. */
 export function podOf(object: KubeObject): Pod | undefined {
   if (object.kind === 'Pod') return object['spec'] as Pod;
   return (object['spec'] as { template?: { spec?: Pod } } | undefined)?.template?.spec;
@@ -164,6 +164,6 @@ export const find = (objects: readonly KubeObject[], kind: string, name: string)
   return found;
 };
 
-/** The variables of the first container of an object's pod. */
+/** Returns the variables of the first container of an object's pod. */
 export const envOf = (object: KubeObject): Readonly<Record<string, string | undefined>> =>
   Object.fromEntries((podOf(object)?.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));

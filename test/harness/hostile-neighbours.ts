@@ -1,4 +1,4 @@
-/** A page that takes what it can get of the machine that shows it. */
+/** A page that takes as much of the machine's resources as it can. */
 export interface HostilePage {
   readonly name: string;
   readonly html: string;
@@ -6,11 +6,11 @@ export interface HostilePage {
 
 const page = (name: string, script: string, body = ''): HostilePage => ({
   name,
-  // It begins when the page is there, so that a capture is under way and not only a navigation.
+  // Starts after the page has loaded, so that a capture is in progress and not only a navigation.
   html: `<!doctype html><title>${name}</title><body>${body}<script>addEventListener('load', () => { ${script} });</script>`,
 });
 
-/** Goes on without end, and gives the loop of the page a moment now and then. */
+/** Runs endlessly, and yields to the event loop now and then. */
 const forever = (script: string) => `const again = () => { ${script}; setTimeout(again, 0); }; again();`;
 const worker = (script: string) => `new Worker(URL.createObjectURL(new Blob([${JSON.stringify(script)}])))`;
 

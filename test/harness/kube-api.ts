@@ -3,14 +3,14 @@ import { text } from 'node:stream/consumers';
 
 export interface ApiAnswer<T> {
   readonly status: number;
-  /** What the server would have told a person, though it did what was asked. */
+  /** Warnings of the server, although the request succeeded. */
   readonly warnings: readonly string[];
   readonly body: T;
 }
 
 const limitMs = 15_000;
 
-/** Plain requests to a Kubernetes API, as whoever the token says. */
+/** Sends plain requests to a Kubernetes API as the user of a token. */
 export class KubeApi {
   readonly #server: string;
   readonly #token: string;
@@ -22,7 +22,7 @@ export class KubeApi {
     this.#agent = agent;
   }
 
-  /** Any answer, as it comes. A string goes as YAML, an object as JSON (a PATCH merges). */
+  /** Returns any response unchecked. A string is sent as YAML, an object as JSON (a PATCH merges). */
   raw<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<ApiAnswer<T>> {
     const data = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const type = typeof body === 'string' ? 'application/yaml' : 'application/json';
@@ -44,7 +44,7 @@ export class KubeApi {
     });
   }
 
-  /** Throws what the server says unless it is content. */
+  /** Throws the server's message unless the request succeeded. */
   async do<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
     const answer = await this.raw<T>(method, path, body, headers);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);

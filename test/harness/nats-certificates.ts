@@ -1,4 +1,4 @@
-/** Certificates of these tests, good for nothing else. The server's is for `nats.test`. */
+/** Certificates for these tests only. The server's is for `nats.test`. */
 export const natsCertificates = {
   ca: `-----BEGIN CERTIFICATE-----
 MIIBjDCCATOgAwIBAgIUZ0D776q5+g3qloqzRukhVFAN3/cwCgYIKoZIzj0EAwIw

@@ -12,33 +12,33 @@ import { usersConfig } from './nats-users.ts';
 import { until } from './until.ts';
 
 export interface NatsClusterOptions {
-  /** For the folders of the three servers. */
+  /** Names of the folders of the three servers. */
   readonly folder: string;
   readonly toolPath: string;
 }
 
 const size = 3;
 
-/** Servers that replay what they missed, on a machine that has other things to do. */
+/** Time for servers to replay what they missed, on a busy machine. */
 const readyDeadlineMs = 60_000;
 
 const log = createLogger({ service: 'test', pod: 'cluster', level: 'silent' });
 
-/** Starts three servers that are one cluster with JetStream, and waits until it takes streams. */
+/** Starts three servers as one cluster with JetStream, and waits until the cluster accepts streams. */
 export async function startNatsCluster(options: NatsClusterOptions): Promise<NatsCluster> {
   return NatsCluster.start(options);
 }
 
 /**
- * Three real nats-servers in one cluster. Each keeps its ports and its folder over restarts, and reaches each of the others
- * by a proxy of its own, so that it can be partitioned from them; clients reach every server directly.
+ * Three real nats-servers in one cluster. Each keeps its ports and its folder after restarts, and reaches each of the others
+ * through a separate proxy, so that it can be partitioned from them. Clients connect to every server directly.
  */
 export class NatsCluster implements NatsBroker, AsyncDisposable {
-  /** All three, as WEBCAPTURE_NATS_URL takes them. */
+  /** All three, in the format of WEBCAPTURE_NATS_URL. */
   readonly urls: string;
   readonly #nodes: readonly ClusterNode[];
   readonly #routes: ReadonlyMap<string, DelayProxy>;
-  /** Sees through all nodes: whichever lives. */
+  /** Uses whichever node is running. */
   #session: NatsSession | undefined;
   readonly #stop = new AbortController();
 
@@ -89,7 +89,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return this.urls;
   }
 
-  /** Of all nodes that run. */
+  /** Applies to all running nodes. */
   get pids(): readonly number[] {
     return this.#nodes.filter(({ isRunning }) => isRunning).map(({ pid }) => pid);
   }
@@ -100,7 +100,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return node;
   }
 
-  /** The node that leads a stream, once there is one that runs. */
+  /** Returns the running node that leads a stream, once there is one. */
   async leaderOf(stream: string): Promise<number> {
     return this.#leader(`a leader of ${stream}`, `STREAM.INFO.${stream}`);
   }
@@ -109,7 +109,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return this.#leader(`a leader of the consumer ${durable} of ${stream}`, `CONSUMER.INFO.${stream}.${durable}`);
   }
 
-  /** Has a node lead a stream. */
+  /** Makes a node the leader of a stream. */
   async makeLeader(stream: string, index: number): Promise<void> {
     const { nc } = await this.session();
     const { name } = this.node(index);
@@ -125,7 +125,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     );
   }
 
-  /** The names of all streams. */
+  /** Returns the names of all streams. */
   async streams(): Promise<readonly string[]> {
     const session = await this.session();
     const names: string[] = [];
@@ -133,7 +133,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return names;
   }
 
-  /** Makes all streams and durables on three nodes each. As a controller does it, again until each has found its leader in time. */
+  /** Creates all streams and durables with three replicas. Like a controller, it retries until each has elected its leader in time. */
   async provision(regions: readonly Region[]): Promise<void> {
     const { jsm } = await this.session();
     await until('streams and durables', async () => {
@@ -143,7 +143,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     await this.ready();
   }
 
-  /** Holds all that a node and the others send each other, until `heal`. Its clients still reach it. */
+  /** Holds all traffic between a node and the others until `heal`. Clients still reach the node. */
   partition(index: number): void {
     for (const [name, route] of this.#routes) if (name.split('-').includes(String(index))) route.pause();
   }
@@ -153,14 +153,14 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
   }
 
   /**
-   * Waits until the cluster is whole, as far as its nodes run: each says that it is current with all that it is a replica
-   * of, and each stream and durable has a leader who says the same of all its replicas.
+   * Waits until the running nodes form a healthy cluster: each reports that it is current with all that it replicates, and the
+   * leader of each stream and durable reports the same for all its replicas.
    */
   async ready(deadlineMs = readyDeadlineMs): Promise<void> {
     let missing = 'nothing was asked';
     try {
       await until(
-        'the cluster to be whole',
+        'the cluster to be healthy',
         async () => {
           const found = await this.#missing();
           missing = found ?? '';
@@ -169,11 +169,11 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
         { deadlineMs, intervalMs: 100 },
       );
     } catch (error) {
-      throw new Error(`the cluster did not become whole: ${missing}`, { cause: error });
+      throw new Error(`the cluster did not become healthy: ${missing}`, { cause: error });
     }
   }
 
-  /** As an upgrade does it: one node after the other is ended in order, started again, and whole before the next one. */
+  /** Upgrades the cluster: stops and starts one node after another, and waits until each is healthy. */
   async rollingRestart(): Promise<void> {
     for (const node of this.#nodes) {
       await node.kill('SIGTERM');
@@ -182,7 +182,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     }
   }
 
-  /** Whatever was done to it works again: what hangs goes on, what was ended is started, what was partitioned is joined. */
+  /** Ends all faults: resumes nodes that hang, starts nodes that were stopped, and joins partitioned nodes. */
   async repair(): Promise<void> {
     this.heal();
     this.signal('SIGCONT');
@@ -190,12 +190,12 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     await this.ready();
   }
 
-  /** Ends every node that runs. */
+  /** Ends every running node. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
     await Promise.all(this.#nodes.filter(({ isRunning }) => isRunning).map((node) => node.kill(signal)));
   }
 
-  /** Starts every node that does not run. */
+  /** Starts every node that is not running. */
   async start(): Promise<void> {
     await Promise.all(this.#nodes.filter(({ isRunning }) => !isRunning).map((node) => node.start()));
   }
@@ -205,7 +205,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     await this.start();
   }
 
-  /** Sends a signal to every node that runs, without waiting. */
+  /** Sends a signal to every running node, without waiting. */
   signal(signal: NodeJS.Signals): void {
     for (const node of this.#nodes) if (node.isRunning) node.signal(signal);
   }
@@ -229,13 +229,13 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     return this.stop();
   }
 
-  /** A connection that may do everything, through whichever node lives. */
+  /** A connection with all permissions, through any running node. */
   async session(): Promise<NatsSession> {
     this.#session ??= await connectNats({ url: this.urls, name: 'test-cluster', log, signal: this.#stop.signal });
     return this.#session;
   }
 
-  /** What the cluster still lacks; null when it is whole. */
+  /** Describes what the cluster still lacks; null if it is healthy. */
   async #missing(): Promise<string | null> {
     const running = this.#nodes.filter(({ isRunning }) => isRunning);
     for (const node of running) {
@@ -248,7 +248,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
       const lack = lackOf(cluster, names);
       if (lack !== null) return `stream ${config.name}: ${lack}`;
       for await (const consumer of jsm.consumers.list(config.name)) {
-        // Others live on one node, and their client makes them again when it is gone.
+        // Other consumers have one replica, and their client creates them again.
         const consumerLack = consumer.config.durable_name === undefined ? null : lackOf(consumer.cluster, names);
         if (consumerLack !== null) return `consumer ${consumer.name} of ${config.name}: ${consumerLack}`;
       }
@@ -261,7 +261,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
     const { index } = await until(
       what,
       async () => {
-        // Nobody answers while there is no leader: a short time-out, and another question.
+        // Without a leader there is no response, so the timeout is short and the query is repeated.
         const reply = await nc.request(`$JS.API.${question}`, '', { timeout: 500 });
         const leader = reply.json<{ cluster?: ClusterInfo }>().cluster?.leader;
         const found = this.#nodes.findIndex(({ name, isRunning }) => name === leader && isRunning);
@@ -275,7 +275,7 @@ export class NatsCluster implements NatsBroker, AsyncDisposable {
 
 const nodeName = (index: number) => `nats-${index}`;
 
-/** `routes` names the node's own port, too: the number of routes is how many servers have to be there for a first leader. */
+/** `routes` also contains the node's own port: NATS waits for this number of servers before it elects the first leader. */
 function clusterConfig({
   port,
   routes,
@@ -290,7 +290,7 @@ http: "127.0.0.1:${monitor}"
 cluster {
   name: "test"
   listen: "127.0.0.1:${port}"
-  # Servers tell each other where others are. Nobody listens there, so that every route goes by its proxy.
+  # Servers announce this address to each other. No server listens there, so every route uses its proxy.
   cluster_advertise: "127.0.0.1:1"
   routes: ${JSON.stringify(routes.map((route) => `nats://127.0.0.1:${route}`))}
 }
@@ -302,7 +302,7 @@ interface ClusterInfo {
   readonly replicas?: readonly { readonly name: string; readonly current: boolean }[];
 }
 
-/** What a stream or consumer lacks of a leader and of current replicas on the nodes that run; null when nothing. */
+/** Describes what a stream or consumer lacks: a leader or current replicas on the running nodes; null if nothing. */
 function lackOf(cluster: ClusterInfo | undefined, running: ReadonlySet<string>): string | null {
   if (cluster?.leader === undefined || !running.has(cluster.leader)) return 'no leader';
   const behind = cluster.replicas?.find(({ name, current }) => running.has(name) && !current);

@@ -29,7 +29,7 @@ export const silentLog = createLogger({ service: 'test', pod: 'test', level: 'fa
 export interface TestNats extends AsyncDisposable {
   readonly session: NatsSession;
   readonly url: string;
-  /** Another connection, as another process would have. */
+  /** Another connection, as from another process. */
   connect(): Promise<NatsSession>;
   /** Kills the server with SIGKILL and starts it again on the same port and data. */
   restart(): Promise<void>;
@@ -37,14 +37,14 @@ export interface TestNats extends AsyncDisposable {
   kill(): Promise<void>;
   /** The second half of a restart. */
   start(): Promise<void>;
-  /** Empties the disk of a server that was killed. */
+  /** Deletes the data of a server that was killed. */
   wipe(): Promise<void>;
 }
 
-/** A real nats-server with a data folder of its own, connected and provisioned. */
+/** A real nats-server with a new data folder, connected and provisioned. */
 export async function startTestNats(installed: readonly Region[] = regions): Promise<TestNats> {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  // Not one that the server picks: that could be taken for an outgoing connection while it is down.
+  // Not an ephemeral port: while the server is down, an outgoing connection could take it.
   const port = await freePort();
   const startServer = () => startNats({ dataDir, toolPath: inject('tools').natsServer, port, config: usersConfig });
   let current: NatsServer = await startServer();

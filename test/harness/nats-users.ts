@@ -2,22 +2,22 @@ import { randomBytes } from 'node:crypto';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { accountsOf, createNatsUsers, loginVariables, type NatsLogin } from '../../deploy/local/nats-users.ts';
 
-/** One set for all servers of a process of tests: a server that comes back knows who was connected to it. */
+/** One set for all servers of a test process: a restarted server knows the same users. */
 const users = createNatsUsers();
 
-/** Tests may do all. */
+/** Tests have all permissions. */
 const tester: NatsLogin = { user: 'test', password: randomBytes(24).toString('base64url') };
 
-/** The variables by which a service signs in; a renderer or satellite by its region. */
+/** Returns the variables with which a service signs in; for a renderer or satellite, by its region. */
 export function userOf(service: 'front' | 'controller' | 'renderer' | 'satellite', region?: Region) {
   const isOfRegion = service === 'renderer' || service === 'satellite';
   return loginVariables(users.login(service, isOfRegion ? (region ?? 'us-east') : undefined));
 }
 
-/** For a server's configuration: the services as the chart has them, and the user of tests in the main account. */
+/** Server configuration: the services as in the chart, and the user of the tests in the main account. */
 export const usersConfig = `accounts: ${JSON.stringify(accountsOf(users.users, { others: [tester] }), null, 2)}\n`;
 
-/** The address of a server with what makes tests sign in. */
+/** Returns the address of a server with the credentials of the tests. */
 export const asTester = (url: string) => withLogin(url, tester);
 
 function withLogin(address: string, { user, password }: NatsLogin): string {
@@ -27,7 +27,7 @@ function withLogin(address: string, { user, password }: NatsLogin): string {
   return url.href;
 }
 
-/** Another address, by which the same server is reached, with what the first one signs in with. */
+/** Returns another address of the same server, with the credentials of the first one. */
 export function withLoginOf(address: string, from: string): string {
   const { username, password } = new URL(from);
   return withLogin(address, { user: username, password });

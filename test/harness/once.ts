@@ -1,4 +1,4 @@
-/** Makes something for the first who asks, and gives it to all; what failed is tried again for the next one. */
+/** Creates a value for the first caller and shares it with all others; after a failure, the next caller tries again. */
 export function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {

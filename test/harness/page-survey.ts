@@ -1,19 +1,19 @@
 /**
- * Pages that read all that a browser lets a page read, and pages that set and call all that it lets them. Both are enumerated from the
- * browser, so that they know the interfaces of a newer one. The functions run in the pages, by their source: they use nothing but what a
- * browser has, and one another.
+ * Pages that read everything that a browser exposes to a page, and pages that set and call everything. Both enumerate the
+ * browser's interfaces, so that they cover those of a newer browser. The functions run in the pages from their source: they use
+ * only browser APIs and each other.
  */
 
-/** What a page read, by where it read it. */
+/** Values that a page read, by path. */
 export type Survey = Readonly<Record<string, string>>;
 
-/** What a page has tried. */
+/** Members that a page has tried. */
 export interface Planted {
-  /** Members, as `Interface.member`, of which a value could be set or a call did not throw. */
+  /** Members, as `Interface.member`, that accepted a value or whose call did not throw. */
   readonly done: readonly string[];
   /** Interfaces whose members were tried. */
   readonly interfaces: readonly string[];
-  /** What the page reads afterwards. */
+  /** Values that the page reads afterwards. */
   readonly survey: Survey;
 }
 
@@ -53,12 +53,12 @@ interface Reached {
 
 interface Member {
   readonly name: string;
-  /** Of the interface that has the member. */
+  /** The interface that has the member. */
   readonly owner: string;
   readonly descriptor: PropertyDescriptor;
 }
 
-/** Returns the members that the browser gives an object, by itself and by its interfaces, without those of the language. */
+/** Returns the members of an object, own and inherited from its interfaces, without those of the language. */
 export function membersOf(object: object): Member[] {
   const ofLanguage: unknown[] = [Object.prototype, Function.prototype, Array.prototype, null];
   const members: Member[] = [];
@@ -73,14 +73,17 @@ export function membersOf(object: object): Member[] {
   return members.map((member) => ({ ...member, owner: member.owner || own || 'Window' }));
 }
 
-/** Waits for what a promise yields, for a while: some never settle. */
+/** Awaits a promise for a limited time, because some never settle. */
 export async function settled(value: unknown, ms = 1000): Promise<unknown> {
   if (!(value instanceof Promise)) return value;
   const late = new Promise((resolve) => setTimeout(resolve, ms, undefined));
   return Promise.race([value, late]).catch((error: unknown) => `rejected: ${(error as Error)?.name}`);
 }
 
-/** Whether a value is an object of the browser. Of nodes, only the document and its root are: the others end with their document. */
+/**
+ * Whether a value is an object of the browser. Among nodes, only the document and its root count: the others end with their
+ * document.
+ */
 export function isPlatformObject(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (value instanceof Node) return value === document || value === document.documentElement;
@@ -90,10 +93,10 @@ export function isPlatformObject(value: unknown): value is object {
 }
 
 /**
- * Reads every value that is reached from the window: attributes, what iterables hold, and what calls without arguments yield whose names
- * say that they look for something.
+ * Reads every value that can be reached from the window: attributes, the items of iterables, and results of calls without
+ * arguments whose names suggest a lookup.
  *
- * @param maxDepth attributes and calls from the window to the last object
+ * @param maxDepth number of attributes and calls from the window to the last object
  */
 export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; objects: readonly Reached[] }> {
   const looks =
@@ -146,11 +149,11 @@ export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; object
         else if (iterable[Symbol.iterator]) held.push(...(iterable as Iterable<unknown>));
       };
       await settled(iterate(), 10_000);
-      // The order of a set of words is another one in each process.
+      // The order of a set of words differs between processes.
       if (held.every((one) => typeof one === 'string')) held.sort();
       held.slice(0, 50).forEach((one, index) => note(`${path}[${index}]`, one, depth + 1));
     } catch {
-      // Not to be iterated now.
+      // The object cannot be iterated now.
     }
   }
   const queries = [
@@ -174,16 +177,16 @@ export async function surveyPage(maxDepth = 5): Promise<{ survey: Survey; object
 }
 
 /**
- * Sets every attribute and makes every call that is reached from the window, and from what these yield, with values of all kinds.
+ * Sets every attribute and makes every call that can be reached from the window and from the results, with values of all kinds.
  *
- * @param part of `parts`: as many pages share the members that are reached from the window
+ * @param part of `parts`: this number of pages share the members that are reached from the window
  */
 export async function plantEverything(
   secret: string,
   excluded: readonly string[],
   [part, parts]: readonly [part: number, parts: number],
 ): Promise<Planted> {
-  // The page stays: what leads elsewhere is stopped, also by a member that is not known to.
+  // The page stays: navigation is prevented, also by unknown members.
   const { navigation } = window as { navigation?: EventTarget };
   navigation?.addEventListener('navigate', (event) => {
     const { destination } = event as Event & { readonly destination: { readonly sameDocument: boolean } };
@@ -259,7 +262,7 @@ export async function plantEverything(
   const interfaces = new Set<string>();
   const skips = (member: string) => excluded.includes(member) || excluded.includes(`${member.split('.')[0]}.*`);
   let turn = 0;
-  /** What calls yield is there in this page only, and all of it is tried. */
+  /** Objects that calls return exist only in this page, so all their members are tried. */
   const isMine = ({ path }: Reached) => !path.startsWith('window') || (turn += 1) % parts === part;
   const yielded: Reached[] = [];
   const keepResult = (path: string, value: unknown) => {
@@ -273,7 +276,7 @@ export async function plantEverything(
       if (result instanceof Promise) attempts.push(settled(result).then((value) => keepResult(`${member}()`, value)));
       else keepResult(`${member}()`, result);
     } catch {
-      // The value is not one for this member.
+      // The member does not accept the value.
     }
   };
   const setters: (() => void)[] = [];
@@ -283,7 +286,7 @@ export async function plantEverything(
     for (const { name, owner, descriptor } of membersOf(object)) {
       const member = `${owner}.${name}`;
       interfaces.add(owner);
-      // Of objects that calls yield, one of each interface is enough.
+      // Of the objects that calls return, one of each interface is enough.
       if (skips(member) || tried.has(`${path}.${name}`)) continue;
       tried.add(`${path}.${name}`);
       const { value } = descriptor;
@@ -309,14 +312,14 @@ export async function plantEverything(
     for (const args of tuples(Constructor.length))
       attempt(`${name}.constructor`, () => Reflect.construct(Constructor, args) as unknown);
   }
-  // What calls have yielded, such as an open cache, and what that yields.
+  // Objects that calls have returned, such as an open cache, and their results.
   for (let round = 0; round < 3; round += 1) {
     await Promise.all(attempts.splice(0));
     for (const reached of yielded.splice(0)) plant(reached);
   }
   await Promise.all(attempts.splice(0));
   for (const set of setters) set();
-  // A document without one is captured only by chance.
+  // A document without a root is captured only by chance.
   if (document.documentElement === null) document.append(document.createElement('html'));
   const { survey } = await surveyPage();
   return { done: [...done], interfaces: [...interfaces], survey };

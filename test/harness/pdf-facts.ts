@@ -4,18 +4,18 @@ import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 export interface PdfFacts {
   /** The information dictionary. */
   readonly info: Readonly<Record<string, unknown>>;
-  /** The XMP packet; undefined where there is none. */
+  /** The XMP packet; undefined if there is none. */
   readonly xmp: Readonly<Record<string, unknown>> | undefined;
   readonly language: string | null;
   readonly showsTitle: boolean;
   readonly attachments: readonly { readonly name: string; readonly description: string; readonly text: string }[];
-  /** Numbers of ISO 32000-2, table 22; null: everything is allowed. */
+  /** Permission bits of ISO 32000-2, table 22; null: everything is allowed. */
   readonly permissions: readonly number[] | null;
-  /** Addresses of the links of all pages. */
+  /** Addresses of the links on all pages. */
   readonly links: readonly string[];
-  /** Roles of the tags of all pages, such as H1. */
+  /** Roles of the tags on all pages, such as H1. */
   readonly tags: readonly string[];
-  /** Titles of the bookmarks, without their depth, that lead to a page. */
+  /** Titles of the bookmarks that lead to a page, without their depth. */
   readonly bookmarks: readonly { readonly title: string; readonly page: number }[];
   /** The text of each page. */
   readonly texts: readonly string[];
@@ -37,7 +37,7 @@ interface Tag {
   readonly children?: readonly Tag[];
 }
 
-/** @throws when the password is wrong */
+/** @throws if the password is wrong */
 export async function readFacts(bytes: Buffer, password = ''): Promise<PdfFacts> {
   const task = getDocument({ data: new Uint8Array(bytes), password, verbosity: 0 });
   try {

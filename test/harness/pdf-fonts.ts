@@ -1,12 +1,12 @@
-/** A font of a pdf as Chromium writes it: its objects are plain, only streams are packed. */
+/** A font of a PDF in the format of Chromium: its objects are plain, only streams are compressed. */
 export interface PdfFont {
-  /** Of a Type3 font, which has no name but that of its descriptor, that one. */
+  /** The name; for a Type3 font, the name of its descriptor. */
   readonly name: string;
-  /** Its letters are in the file: as a font file, or drawn one by one (Type3). */
+  /** Whether the file contains the glyphs, as a font file or drawn one by one (Type3). */
   readonly embedded: boolean;
 }
 
-/** Every font that the file names. */
+/** Returns every font that the file names. */
 export function fontsOf(bytes: Buffer): PdfFont[] {
   const objects = new Map<string, string>();
   for (const [, id = '', body = ''] of bytes.toString('latin1').matchAll(/(\d+) 0 obj\n(.*?)\nendobj/gs)) {

@@ -1,6 +1,9 @@
 import { createCipheriv, createHash } from 'node:crypto';
 
-/** Whether a password opens a PDF of AES-256 as its owner (ISO 32000-2, 7.6.4.4.10). Readers of PDFs do not tell who has opened one. */
+/**
+ * Whether a password opens an AES-256 PDF as its owner (ISO 32000-2, 7.6.4.4.10). PDF readers do not report which password opened
+ * a file.
+ */
 export function isOwnerPassword(bytes: Buffer, password: string): boolean {
   const text = bytes.toString('latin1');
   const [owner, user] = ['O', 'U'].map((name) => {

@@ -6,7 +6,7 @@ interface Surface {
   readonly context: NonNullable<RenderParameters['canvasContext']>;
 }
 
-/** What a page of a pdf looks like at 72 dpi times `scale`, on white paper. */
+/** Renders a page of a PDF at 72 dpi times `scale`, on white paper. */
 export async function rasterPage(bytes: Buffer, page = 1, scale = 1): Promise<Picture> {
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0 });
   try {

@@ -1,11 +1,11 @@
 import { getDocument, type PDFPageProxy } from 'pdfjs-dist/legacy/build/pdf.mjs';
 
 interface PdfPage {
-  /** Points: 72 to the inch. */
+  /** Points: 72 per inch. */
   readonly width: number;
   readonly height: number;
   readonly text: string;
-  /** Where each piece of text begins, in points from the top left corner of the page. */
+  /** Position of each piece of text, in points from the top left corner of the page. */
   readonly pieces: readonly { readonly text: string; readonly x: number; readonly y: number; readonly size: number }[];
 }
 
@@ -13,11 +13,11 @@ export interface Pdf {
   readonly pages: readonly PdfPage[];
   readonly text: string;
   readonly title: string | undefined;
-  /** Titles of its bookmarks, each with as many `> ` before it as it lies deep. */
+  /** Titles of the bookmarks, each prefixed with `> ` once per level of depth. */
   readonly outline: readonly string[];
 }
 
-/** Reads the pages of a pdf; throws when it is none. */
+/** Reads the pages of a PDF; throws if the bytes are not a PDF. */
 export async function readPdf(bytes: Buffer): Promise<Pdf> {
   const task = getDocument({ data: new Uint8Array(bytes), verbosity: 0 });
   try {

@@ -1,10 +1,10 @@
 import sharp from 'sharp';
 
-/** An image taken apart into pixels. Colours are written `#rrggbb`. */
+/** A decoded image. Colours are written `#rrggbb`. */
 export class Picture {
   readonly width: number;
   readonly height: number;
-  /** As sharp names it: png, jpeg, webp. */
+  /** Format name of sharp: png, jpeg, webp. */
   readonly format: string;
   readonly bytes: Buffer;
   readonly #rgb: Buffer;
@@ -17,7 +17,7 @@ export class Picture {
     this.height = raw.height;
   }
 
-  /** Of pixels that were never a file. */
+  /** Creates a picture from raw pixels. */
   static ofPixels(rgba: Uint8ClampedArray, width: number, height: number): Picture {
     const rgb = Buffer.allocUnsafe(width * height * 3);
     for (let from = 0, to = 0; to < rgb.length; from += 4, to += 3) {
@@ -39,17 +39,17 @@ export class Picture {
     return `${this.width}x${this.height}`;
   }
 
-  /** The colour of one pixel; throws outside of the picture. */
+  /** Returns the colour of one pixel; throws outside of the picture. */
   at(x: number, y: number): string {
     return `#${this.#valueAt(x, y).toString(16).padStart(6, '0')}`;
   }
 
-  /** The greatest difference of a channel between a pixel and a colour: 0 when they are equal. */
+  /** Returns the greatest channel difference between a pixel and a colour: 0 if they are equal. */
   difference(x: number, y: number, colour: string): number {
     return channelDifference(this.#valueAt(x, y), parseColour(colour));
   }
 
-  /** The share, 0 to 1, of pixels that differ from a colour by at most `tolerance` in each channel. */
+  /** Returns the share, 0 to 1, of pixels that differ from a colour by at most `tolerance` in each channel. */
   share(colour: string, tolerance = 0): number {
     const wanted = parseColour(colour);
     const [red, green, blue] = [wanted >> 16, (wanted >> 8) & 255, wanted & 255];
@@ -62,11 +62,11 @@ export class Picture {
     return count / (this.width * this.height);
   }
 
-  /** The most frequent colours with their shares, most frequent first. */
+  /** Returns the most frequent colours with their shares, most frequent first. */
   dominant(count = 5): { colour: string; share: number }[] {
     const counts = new Map<number, number>();
     const rgb = this.#rgb;
-    // Pixels beside each other are mostly alike: a run of them is counted at once.
+    // Adjacent pixels are often equal, so a run of them is counted at once.
     let [last, run] = [-1, 0];
     const countRun = () => counts.set(last, (counts.get(last) ?? 0) + run);
     for (let index = 0; index < rgb.length; index += 3) {
@@ -87,14 +87,14 @@ export class Picture {
       }));
   }
 
-  /** How many different colours there are in a row of pixels: 1 says that nothing is there. */
+  /** Returns the number of different colours in a row of pixels: 1 means that the row is empty. */
   coloursInRow(y: number): number {
     const colours = new Set<number>();
     for (let x = 0; x < this.width; x++) colours.add(this.#valueAt(x, y));
     return colours.size;
   }
 
-  /** The rows, from top to bottom, whose pixel at `x` is within `tolerance` of a colour. */
+  /** Returns the rows, from top to bottom, whose pixel at `x` is within `tolerance` of a colour. */
   rowsOf(x: number, colour: string, tolerance = 0): number[] {
     const wanted = parseColour(colour);
     return Array.from({ length: this.height }, (_, y) => y).filter(

@@ -8,26 +8,26 @@ import type {
 } from '@webcapture/shared/files/file-store.ts';
 import type { NamedFile } from './records.ts';
 
-/** A store, and what a renderer has of it. */
+/** A store, and the renderer's part of it. */
 export interface Storing {
   readonly store: FileStore;
   readonly uploader: FileUploader;
 }
 
-/** What a front expects of the upload of a file. */
+/** A front's expectation of a file upload. */
 export function expectedOf(file: NamedFile, changes: Partial<ExpectedUpload> = {}): ExpectedUpload {
   const { name, object, account, region, contentType, expiresAt, cacheSeconds } = file;
   const cache = cacheSeconds === undefined ? {} : { cacheSeconds };
   return { name, object, account, region, contentType, expiresAt, ...cache, isRefresh: object !== name, ...changes };
 }
 
-/** The same file under another object's name, as the job of a refresh names one. */
+/** The same file with another object name, as in the job of a refresh. */
 export const asRefresh = (file: NamedFile): NamedFile => ({
   ...file,
   object: newFileName(file.name.slice(0, 36), 'png'),
 });
 
-/** Puts a file in place as a renderer and a front do it together. */
+/** Uploads and accepts a file, like a renderer and a front together. */
 export async function placeFile({ store, uploader }: Storing, file: NamedFile): Promise<AcceptedFile> {
   const upload = await uploader.upload(file).stored;
   const accepted = await store.accept(upload, expectedOf(file));
@@ -35,7 +35,7 @@ export async function placeFile({ store, uploader }: Storing, file: NamedFile): 
   return accepted;
 }
 
-/** Puts a file in place of the one that is there. */
+/** Replaces an existing file. */
 export async function replaceFile(on: Storing, file: NamedFile): Promise<StoredFile> {
   return (await placeFile(on, asRefresh(file))).file;
 }

@@ -7,13 +7,13 @@ export interface ProcessInfo {
 }
 
 /**
- * Every living descendant of a process. Reads /proc, so it knows of none on systems without one; synchronously, which takes a
- * tenth of what the thread pool would take.
+ * Returns every living descendant of a process. Reads /proc, so the result is empty on systems without it. It reads
+ * synchronously, which takes a tenth of the time of the thread pool.
  */
 export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
   const children = Map.groupBy(allStats(), ({ parent }) => parent);
   const found = [...(children.get(pid) ?? [])];
-  // It grows while it is gone through.
+  // The list grows during the loop.
   for (const one of found) found.push(...(children.get(one.pid) ?? []));
   return found.flatMap((one) => {
     const command = readProc(`${one.pid}/cmdline`);
@@ -23,14 +23,14 @@ export async function descendantsOf(pid: number): Promise<ProcessInfo[]> {
   });
 }
 
-/** Children of a process that have ended, but were not looked after. */
+/** Children of a process that have ended, but were not reaped. */
 export function zombiesOf(pid: number): number[] {
   return allStats().flatMap((one) => (one.parent === pid && one.isZombie ? [one.pid] : []));
 }
 
 /**
- * Main processes of the browsers that a process has started, not those that each browser has for its parts. A part bears
- * the command of its browser from its fork until its own program begins.
+ * Main processes of the browsers that a process has started, without the child processes of each browser. A child process has the
+ * command of its browser from its fork until its exec.
  */
 export async function browsersOf(pid: number): Promise<number[]> {
   const all = await descendantsOf(pid);
@@ -41,7 +41,7 @@ export async function browsersOf(pid: number): Promise<number[]> {
   return likeBrowsers.filter(({ parent }) => !pids.has(parent)).map((browser) => browser.pid);
 }
 
-/** Whether a process runs. One that has ended, but whose parent has not looked yet, does not. */
+/** Whether a process runs. A zombie does not run. */
 export async function isAlive(pid: number): Promise<boolean> {
   return readStat(pid)?.isZombie === false;
 }
@@ -49,7 +49,7 @@ export async function isAlive(pid: number): Promise<boolean> {
 interface ProcessStat {
   readonly pid: number;
   readonly parent: number;
-  /** It has ended, and only its entry is left. */
+  /** The process has ended, and only its entry remains. */
   readonly isZombie: boolean;
 }
 
@@ -63,11 +63,11 @@ function allStats(): ProcessStat[] {
   return names.flatMap((name) => (/^\d+$/.test(name) ? (readStat(Number(name)) ?? []) : []));
 }
 
-/** Null when it is gone. */
+/** Null if the process does not exist. */
 function readStat(pid: number): ProcessStat | null {
   const stat = readProc(`${pid}/stat`);
   if (stat === null) return null;
-  // The name, in parentheses, may hold anything.
+  // The name, in parentheses, may contain any character.
   const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return { pid, parent: Number(parent), isZombie: state === 'Z' };
 }

@@ -9,7 +9,7 @@ import { freePort } from './free-port.ts';
 import { once } from './once.ts';
 import { until } from './until.ts';
 
-/** With the download of the programs, where they are not there yet. */
+/** Includes the download of the programs if they are missing. */
 export const prometheusSetUpMs = 300_000;
 
 const folderOfPrograms = once(async () => {
@@ -19,10 +19,10 @@ const folderOfPrograms = once(async () => {
 
 const program = async (name: 'prometheus' | 'promtool') => join(await folderOfPrograms(), name);
 
-/** Runs promtool with `input`; answers with what it says when it finds a fault, else with an empty text. */
+/** Runs promtool with `input`; returns its output if it finds an error, otherwise an empty text. */
 export async function promtool(args: readonly string[], input = ''): Promise<string> {
   const running = promisify(execFile)(await program('promtool'), args, { timeout: 60_000 });
-  // It may end before it has read everything; what it says then is the answer.
+  // It may exit before it has read all input; its output is the result.
   running.child.stdin?.on('error', () => undefined);
   running.child.stdin?.end(input);
   return running.then(
@@ -37,7 +37,7 @@ export async function promtool(args: readonly string[], input = ''): Promise<str
 export interface Scraped {
   /** The address of `/metrics` without its path. */
   readonly url: string;
-  /** Labels as Kubernetes gives them, e.g. `pod`. */
+  /** Labels that Kubernetes would add, e.g. `pod`. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -50,25 +50,25 @@ interface Sample {
 interface AlertRule {
   readonly name: string;
   readonly health: 'ok' | 'err' | 'unknown';
-  /** RFC 3339; the year 1 before the first look. */
+  /** RFC 3339; the year 1 before the first evaluation. */
   readonly lastEvaluation: string;
 }
 
-/** A real Prometheus that reads the targets once a second, but for the first time five seconds after its start. */
+/** A real Prometheus that scrapes the targets once a second, starting five seconds after its start. */
 export interface TestPrometheus extends AsyncDisposable {
   /**
-   * The samples of an expression, now or at a time in Unix seconds. Throws with what Prometheus says of one that it does not
-   * understand.
+   * Returns the samples of an expression, now or at a time in Unix seconds. Throws the error of Prometheus if the expression is
+   * invalid.
    */
   query(expression: string, at?: number): Promise<readonly Sample[]>;
-  /** The alerts that it looks at, and how the last look at each went. */
+  /** Returns the evaluated alerts, and the result of the last evaluation of each. */
   alertRules(): Promise<readonly AlertRule[]>;
 }
 
 /**
- * Starts it in a folder of its own, with a file of rules; it ends with this process.
+ * Starts Prometheus in a new folder, with a rules file; it ends with this process.
  *
- * @param past what it is to have read before, as OpenMetrics with times
+ * @param past samples of the past, as OpenMetrics with timestamps
  */
 export async function startPrometheus(
   targets: readonly Scraped[],
@@ -87,7 +87,7 @@ export async function startPrometheus(
       },
     ],
   };
-  // JSON is YAML as well.
+  // JSON is valid YAML.
   await writeFile(join(folder, 'prometheus.yml'), JSON.stringify(config));
   await writeFile(join(folder, 'rules.json'), JSON.stringify(rules));
   const data = join(folder, 'data');
@@ -115,7 +115,7 @@ export async function startPrometheus(
     await until('Prometheus to be ready', async () => (await ask('/-/ready')).ok);
   } catch (error) {
     await server.stop({ graceMs: 0 });
-    throw new Error(`Prometheus did not start. It said:\n${lines.slice(-10).join('\n')}`, { cause: error });
+    throw new Error(`Prometheus did not start. Its output:\n${lines.slice(-10).join('\n')}`, { cause: error });
   }
   const answerOf = async <T>(what: string, path: string): Promise<T> => {
     const answer = (await (await ask(path)).json()) as { error?: string; data?: T };

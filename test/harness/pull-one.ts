@@ -5,14 +5,14 @@ import { isNoResponders } from '@webcapture/shared/nats/api-errors.ts';
 import { ConsumerMissingError } from '@webcapture/shared/nats/pull.ts';
 import { pulledMessage, type PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
-/** What the server says of a pull request that brings no message. */
+/** Descriptions of the server for a pull request that returns no message. */
 const status = { noMessages: 404, requestTimeout: 408, conflict: 409 } as const;
 
 /**
- * Asks a durable for one message: at once (`waitMs` 0), or waiting for one up to `waitMs`. Null when there is none. It has a
- * subscription of its own: the client's shared one takes a job for a stray answer and drops it.
+ * Requests one message from a durable: immediately (`waitMs` 0), or waiting up to `waitMs`. Returns null if there is none. It
+ * uses a separate subscription, because the client's shared one takes a job for a stray reply and drops it.
  *
- * Throws {@link ConsumerMissingError} when the durable does not exist, or the connection's error.
+ * Throws {@link ConsumerMissingError} if the durable does not exist, or the connection's error.
  */
 export async function pullOne(
   nc: NatsConnection,
@@ -23,7 +23,7 @@ export async function pullOne(
   const request = waitMs === 0 ? { batch: 1, no_wait: true } : { batch: 1, expires: nanos(waitMs) };
   const graceMs = 2000;
   try {
-    // A request of its own never settles when the connection closes meanwhile: hence the deadline.
+    // The request never settles if the connection closes meanwhile, so it needs a deadline.
     const reply = await withDeadline(
       nc.request(`$JS.API.CONSUMER.MSG.NEXT.${stream}.${durable}`, JSON.stringify(request), {
         noMux: true,
@@ -42,7 +42,7 @@ export async function pullOne(
   } catch (error) {
     if (error instanceof TimeoutError) return null;
     if (isNoResponders(error)) {
-      throw new ConsumerMissingError(`the durable ${durable} of ${stream} is not there`, { cause: error });
+      throw new ConsumerMissingError(`the durable ${durable} of ${stream} does not exist`, { cause: error });
     }
     throw error;
   }

@@ -6,7 +6,7 @@ import { laterSubject, streamNames, type TaskKind } from '@webcapture/shared/nat
 import type { CaptureRef } from '@webcapture/shared/captures/captures.ts';
 import { parseExpiry } from '@webcapture/shared/captures/expiry-index.ts';
 
-/** When a task is to come, Unix ms without its milliseconds; null when none is scheduled. */
+/** Returns the time of a scheduled task, Unix ms rounded down to seconds; null if none is scheduled. */
 export async function taskDueAt(
   session: NatsSession,
   kind: TaskKind,
@@ -23,14 +23,14 @@ export async function taskDueAt(
   }
 }
 
-/** The times at which the leader will look whether a capture has expired, Unix ms. */
+/** Returns the times at which the leader will check whether a capture has expired, Unix ms. */
 export async function expiriesOf(session: NatsSession, uuid: string): Promise<number[]> {
   const messages = await readBatch(session, streamNames.expiry, { seq: 1, next_by_subj: 'expiry.>', batch: 10_000 });
   const entries = messages.flatMap(({ data }) => parseExpiry(data) ?? []);
   return entries.filter((entry) => entry.uuid === uuid).map(({ expiresAt }) => expiresAt);
 }
 
-/** All jobs in the queue, in order. */
+/** Returns all jobs in the queue, in order. */
 export async function queuedJobs(session: NatsSession): Promise<CaptureJob[]> {
   const { state } = await session.jsm.streams.info(streamNames.captures);
   const jobs: CaptureJob[] = [];

@@ -5,7 +5,7 @@ import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { newFileName } from '@webcapture/shared/files/file-name.ts';
 import type { NewFile } from '@webcapture/shared/files/file-store.ts';
 
-/** Every option at its default. */
+/** Every option with its default. */
 export const defaultOptions: RenderOptions = {
   format: 'png',
   viewport: { width: 1280, height: 720, deviceScaleFactor: 1 },
@@ -41,7 +41,7 @@ export const plainReport: CaptureReport = {
   timings: { queueMs: 1, navigateMs: 2, settleMs: 3, shootMs: 4, storeMs: 5 },
 };
 
-/** What a renderer tells of a capture of {@link newRecord}. */
+/** A renderer's report of a capture of {@link newRecord}. */
 export function newOutcome(changes: Partial<CaptureOutcome> = {}): CaptureOutcome {
   return {
     region: 'us-east',
@@ -55,7 +55,7 @@ export function newOutcome(changes: Partial<CaptureOutcome> = {}): CaptureOutcom
   };
 }
 
-/** A capture as a front accepts it, of this moment unless `acceptedAt` is among the changes. */
+/** Returns a capture as a front accepts it, accepted now unless `acceptedAt` is among the changes. */
 export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
   const { acceptedAt = Date.now(), uuid = randomUUIDv7(), lifetimeMs = 86_400_000 } = changes;
   return {
@@ -78,10 +78,10 @@ export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
   };
 }
 
-/** A file to be stored, under the name that it is to have. */
+/** Returns a file to be stored, with its name. */
 export type NamedFile = NewFile & { readonly name: string };
 
-/** A file of so many random bytes, to be stored; from 33 bytes on it begins like a png of its size. */
+/** Returns a file with this number of random bytes, to be stored; with 33 bytes or more, it starts like a PNG of its size. */
 export function newFile(size: number, changes: Partial<Omit<NamedFile, 'object'>> = {}): NamedFile {
   const name = changes.name ?? newFileName(randomUUIDv7(), 'png');
   const file = {
@@ -98,7 +98,7 @@ export function newFile(size: number, changes: Partial<Omit<NamedFile, 'object'>
   return { ...file, bytes: changes.bytes ?? pngLike(size, file) };
 }
 
-/** Random bytes that begin like a png of that size; it cannot be decoded. */
+/** Returns random bytes that start like a PNG of that size and cannot be decoded. */
 export function pngLike(size: number, { width, height }: { readonly width: number; readonly height: number }): Buffer {
   const bytes = randomBytes(size);
   if (size < 33) return bytes;

@@ -1,15 +1,15 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** These take minutes and wait for most of them (elections, expiries): beside all the others of their group. */
+/** These files take minutes and mostly wait (elections, expiries), so they run in parallel with the others of their group. */
 const ahead: readonly string[] = ['/chaos/three-nodes.test.ts', '/chaos/front-and-controller.test.ts'];
 
-/** They go in this order, not mixed: a worker, with what its files share, is kept as long as the next file is of its project. */
+/** Groups run in this order, not mixed: a worker, with what its files share, is kept while the next file is of the same project. */
 const projects: readonly string[] = ['corpus', 'integration', 'unit', 'kube', 'e2e', 'chaos'];
 
 /**
- * The longest files of each project. Those that keep the processors busy come before those that wait (the life of an
- * account, regions and status), which go beside them then; before both the answers of the front, which take one capture
- * after another and are to get them soon.
+ * The longest files of each project. Files that use much processor time start before files that wait (account life, regions and
+ * status), which then run in parallel; first of all the responses of the front, which make one capture after another and need low
+ * latency.
  */
 const longest: readonly string[] = [
   '/corpus/hostile.test.ts',
@@ -33,7 +33,7 @@ const longest: readonly string[] = [
   '/chaos/background.test.ts',
 ];
 
-/** Files by their projects, and the longest of each before the others: what begins last is to end soon. */
+/** Files by project, the longest of each first, so that the last files to start are short. */
 export class Sequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

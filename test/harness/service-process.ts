@@ -6,12 +6,12 @@ import { until } from './until.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Lines kept of each process: the newest ones, enough to see how it got where it is. */
+/** Number of kept log lines per process: enough to see the cause of a failure. */
 const keptLines = 2000;
 
 const readyDeadlineMs = 45_000;
 
-/** One process of a service, with a port for operators that stays the same over restarts. */
+/** One process of a service, with an operations port that stays the same after restarts. */
 export class ServiceProcess {
   readonly name: string;
   readonly #service: ServiceName;
@@ -28,7 +28,10 @@ export class ServiceProcess {
     this.#opsUrl = opsUrl;
   }
 
-  /** Prepares the part without starting it. `env` is its whole environment but for the ops port, its name and Node's cache. */
+  /**
+   * Prepares the process without starting it. `env` is its whole environment except for the operations port, its name and Node's
+   * cache.
+   */
   static async prepare(name: string, service: ServiceName, env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
     const port = await freePort();
     const own = {
@@ -40,25 +43,25 @@ export class ServiceProcess {
     return new ServiceProcess(name, service, { ...env, ...own }, `http://127.0.0.1:${port}`);
   }
 
-  /** Of the process itself. Throws when it does not run. */
+  /** Process ID. Throws if the process does not run. */
   get pid(): number {
     if (this.#process === undefined || this.#exit !== undefined) throw new Error(`${this.name} does not run`);
     return this.#process.pid;
   }
 
-  /** How it ended; undefined while it runs. */
+  /** How the process ended; undefined while it runs. */
   get exit(): ProcessExit | undefined {
     return this.#exit;
   }
 
-  /** Ends the process in order, and starts it with other variables. */
+  /** Stops the process gracefully, and starts it with other variables. */
   async restartWith(changes: NodeJS.ProcessEnv): Promise<void> {
     await this.stop();
     this.#env = { ...this.#env, ...changes };
     await this.start();
   }
 
-  /** Starts the process and waits until it says that it is ready; throws with its last log lines. */
+  /** Starts the process and waits until it reports that it is ready; throws with its last log lines. */
   async start(): Promise<void> {
     await this.launch();
     await this.ready();
@@ -109,7 +112,7 @@ export class ServiceProcess {
     }
   }
 
-  /** Sends a signal and waits until the process, and all that it started, is gone. */
+  /** Sends a signal and waits until the process and its descendants have ended. */
   async kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<ProcessExit> {
     const { pid } = this;
     this.#process?.kill(signal);
@@ -122,12 +125,12 @@ export class ServiceProcess {
     this.#process?.kill(signal);
   }
 
-  /** Ends the process, by force after the grace. Without effect when it is gone. */
+  /** Stops the process, by force after the grace period. Has no effect if it is not running. */
   async stop(graceMs = 0): Promise<void> {
     await this.#process?.stop({ graceMs });
   }
 
-  /** Everything printed so far by this part, restarts included. */
+  /** All output of this process so far, including before restarts. */
   logs(): string {
     return this.#lines.join('\n');
   }
@@ -136,7 +139,7 @@ export class ServiceProcess {
     return this.#lines.slice(-lines).join('\n') || '(it printed nothing)';
   }
 
-  /** The operators' address: `/metrics`, `/livez`, `/readyz`. */
+  /** The operations address: `/metrics`, `/livez`, `/readyz`. */
   get opsUrl(): string {
     return this.#opsUrl;
   }
@@ -146,7 +149,7 @@ export class ServiceProcess {
     return response.text();
   }
 
-  /** The sum of all samples of a metric, whatever their labels; undefined when there is none of that name. */
+  /** The sum of all samples of a metric, with any labels; undefined if the metric does not exist. */
   async metric(name: string): Promise<number | undefined> {
     const samples = (await this.metrics())
       .split('\n')

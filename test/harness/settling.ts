@@ -16,7 +16,7 @@ import { Accounts, readDefaultLimits } from '@webcapture/shared/accounts/account
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { ByteQuota } from '../../services/front/byte-quota.ts';
 
-/** What settles results, as a front puts it together, and what it has said. */
+/** The result settler of a front, with its outcomes and log. */
 export class SettlingParts {
   readonly session: NatsSession;
   readonly tickets: Tickets;
@@ -25,15 +25,15 @@ export class SettlingParts {
   readonly store: FileStore;
   readonly cache: Cache;
   readonly settlements: Settlements;
-  /** What became of each result. */
+  /** The outcome of each result. */
   readonly outcomes: SettlementOutcome[] = [];
-  /** All that was charged. */
+  /** All charges. */
   tokens = 0;
-  /** What the log says, from warnings on. */
+  /** Log lines of level warning or higher. */
   readonly warnings: string[] = [];
   readonly log: Logger;
 
-  /** By default with the embedded store. */
+  /** Uses the embedded store by default. */
   constructor(session: NatsSession, store: FileStore = new EmbeddedStore(session)) {
     const warn = (_fields: object, message: string) => void this.warnings.push(message);
     const say = () => undefined;
@@ -64,7 +64,7 @@ export class SettlingParts {
     });
   }
 
-  /** Settles a result that comes now from the region of its job; by default as the front does that waits for nothing. */
+  /** Settles a result that arrives now from the region of its job; by default like a front that does not wait for it. */
   settle(result: JobResult, changes: Partial<Parameters<Settlements['settle']>[1]> = {}) {
     const now = this.session.now();
     return this.settlements.settle(result, {
@@ -76,13 +76,13 @@ export class SettlingParts {
     });
   }
 
-  /** A job as a renderer gets it. */
+  /** Returns a job as a renderer receives it. */
   async jobOf(record: CaptureRecord, revision = 0): Promise<CaptureJob> {
     const job = jobOf(record, revision);
     return { ...job, ticket: await this.tickets.sign(job.ticket) };
   }
 
-  /** How many messages of its object the store holds. */
+  /** Returns the number of messages that the store holds for its object. */
   async partsOf({ file }: Pick<CaptureJob, 'file'>): Promise<number> {
     const object = file.object.replaceAll('.', '_');
     const filter = { subjects_filter: `files.part.*.${object}.>` };
@@ -91,7 +91,7 @@ export class SettlingParts {
   }
 }
 
-/** A result of a job, as a renderer says it. */
+/** Returns a result of a job, as a renderer publishes it. */
 export function resultOf({ ticket }: Pick<CaptureJob, 'ticket'>, outcome: JobOutcome): JobResult {
   return { ticket, pod: 'a-pod', delivery: 1, elapsedMs: 5, outcome };
 }

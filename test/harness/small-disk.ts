@@ -9,7 +9,7 @@ export interface SmallDisk extends AsyncDisposable {
   readonly folder: string;
   /** Fills the file system except for the given number of bytes. */
   fill(leftBytes?: number): Promise<void>;
-  /** Gives back what `fill` took. */
+  /** Frees the space that `fill` took. */
   free(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ export async function mountSmallDisk(folder: string, mebibytes: number): Promise
     fill: async (leftBytes = 0) => {
       const file = await open(filling, constants.O_CREAT | constants.O_WRONLY | constants.O_APPEND);
       try {
-        // The last blocks as well.
+        // Also fills the last blocks.
         for (const size of [1024 ** 2, 512]) await writeUntilFull(() => file.write(Buffer.alloc(size)));
         if (leftBytes > 0) await file.truncate((await file.stat()).size - leftBytes);
       } finally {
@@ -36,7 +36,7 @@ export async function mountSmallDisk(folder: string, mebibytes: number): Promise
       }
     },
     free: () => rm(filling, { force: true }),
-    // A process that still has a file open does not keep it mounted.
+    // A lazy unmount succeeds even if a process still has a file open.
     [Symbol.asyncDispose]: async () => void (await run('umount', ['--lazy', folder])),
   };
 }

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { withLoginOf } from './nats-users.ts';
 
-/** A way to a server that can be held up, so that what passes it comes late, or can lose what is sent to the server. */
+/** A proxy in front of a server that can delay traffic, or drop what is sent to the server. */
 export class StallingProxy implements Disposable {
   readonly url: string;
-  /** What was sent to the server and lost. */
+  /** Data that was sent to the server and dropped. */
   readonly lost: Buffer[] = [];
   readonly #close: () => void;
   readonly #held: (() => void)[] = [];
@@ -31,12 +31,12 @@ export class StallingProxy implements Disposable {
     return proxy;
   }
 
-  /** Nothing arrives, in either direction, before `release`. */
+  /** Holds traffic in both directions until `release`. */
   hold(): void {
     this.#mode = 'hold';
   }
 
-  /** What is sent to the server from now on is lost. The client sends whole commands, so the connection stays in order. */
+  /** Drops what is sent to the server from now on. The client sends whole commands, so the connection stays consistent. */
   lose(): void {
     this.#mode = 'lose';
   }

@@ -26,42 +26,42 @@ import { Slots } from '../../services/renderer/worker/slots.ts';
 import { silentLog } from './nats-session.ts';
 import { plainReport } from './records.ts';
 
-/** What the stand-in does with one job; the default is to complete it at once. */
+/** The stand-in's reaction to one job; the default is to complete it immediately. */
 export type Behaviour = (job: CaptureJob, renderer: StandInRenderer) => Promise<void>;
 
-/** First bytes by which a file of the type is told. */
+/** The first bytes that identify the type of a file. */
 const signatures: Readonly<Record<Exclude<Format, 'png'>, Buffer>> = {
   jpeg: Buffer.from([0xff, 0xd8, 0xff, 0xe0]),
   webp: Buffer.from('RIFF\0\0\0\0WEBP', 'latin1'),
   pdf: Buffer.from('%PDF-1.7\n'),
 };
 
-/** Stands in for the renderers of a region: it takes jobs and publishes results as they do, without a browser. */
+/** Replaces the renderers of a region: it takes jobs and publishes results like them, without a browser. */
 export class StandInRenderer {
   readonly session: NatsSession;
   readonly region: Region;
-  /** For tests to look with: no renderer has these. */
+  /** For assertions of tests: real renderers do not have these. */
   readonly captures: Captures;
   readonly cache: Cache;
   readonly store: EmbeddedStore;
-  /** Every job that it was given, in order. */
+  /** Every received job, in order. */
   readonly jobs: CaptureJob[] = [];
   behaviour: Behaviour = (job, renderer) => renderer.complete(job);
-  /** What its files hold behind their first bytes. */
+  /** Content of its files after the first bytes. */
   bytes = Buffer.from('the bytes of a picture');
-  /** What it reports of the page of a job. */
+  /** The report for the page of a job. */
   reportOf: (job: CaptureJob) => CaptureReport = () => plainReport;
-  /** What it extracts from the pages of captures that ask for it; null: those pages do not answer. */
+  /** The extracted parts for captures that request them; null: the pages do not respond. */
   extracted: Extracted | null = null;
-  /** What it stores of that. */
+  /** The extracted parts that it stores. */
   pack: (extracted: Extracted) => Promise<Buffer> = packExtracted;
-  /** What it stores as diagnostics, of captures that ask for them or fail; null: nothing. */
+  /** The diagnostics that it stores for captures that request them or fail; null: nothing. */
   diagnostics: StoredDiagnostics | null = null;
-  /** How it stores them. */
+  /** Stores the diagnostics. */
   packNoted: (stored: StoredDiagnostics) => Promise<Buffer> = packDiagnostics;
-  /** Changes what it says of its files. */
+  /** Changes the description of its files. */
   changeUpload: (upload: Upload) => Upload = (upload) => upload;
-  /** What it says of itself. */
+  /** The renderer's registration. */
   says: Partial<RendererHeartbeat> = {};
   readonly pod: string;
   readonly #uploader: EmbeddedUploader;
@@ -82,7 +82,7 @@ export class StandInRenderer {
     this.#results = new ResultPublisher(session, pod);
   }
 
-  /** Says that it is there and takes jobs, `slots` at a time. */
+  /** Registers as a renderer with `slots` slots, and takes jobs. */
   async start(slots = 2): Promise<void> {
     await this.say({ slots });
     this.#heartbeat = setInterval(() => void this.say({ slots }).catch(() => undefined), 1000);
@@ -110,7 +110,7 @@ export class StandInRenderer {
     await withdrawHeartbeat(new Entries(this.session, 'live'), this.region, this.pod).catch(() => undefined);
   }
 
-  /** Falls silent and takes no more. */
+  /** Stops its heartbeats and takes no more jobs. */
   die(): void {
     clearInterval(this.#heartbeat);
     this.#source?.close();
@@ -132,12 +132,12 @@ export class StandInRenderer {
     });
   }
 
-  /** Tells that rendering has begun, where that is wanted. */
+  /** Reports that rendering has started, if requested. */
   begin(job: CaptureJob): void {
     this.#results.reply(this.#delivered(job), { kind: 'started' });
   }
 
-  /** The file that it makes of a job. */
+  /** Returns the file for a job. */
   fileOf({ options: { format, viewport } }: CaptureJob): Buffer {
     if (format !== 'png') return Buffer.concat([signatures[format], this.bytes]);
     const head = Buffer.alloc(33);
@@ -153,7 +153,7 @@ export class StandInRenderer {
     return this.changeUpload(await this.#store(job, job.file.object, file));
   }
 
-  /** What a result says of what it extracted from the page. */
+  /** Returns the description of the extracted parts in a result. */
   async uploadExtracted(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'completed' }>, 'extracted'>> {
     if (job.options.extract === undefined || this.extracted === null) return {};
     const file = { bytes: await this.pack(this.extracted), contentType: extractedType };
@@ -161,7 +161,7 @@ export class StandInRenderer {
     return { extracted: { upload, parts: partsOf(this.extracted) } };
   }
 
-  /** What a result says of the diagnostics of the job. */
+  /** Returns the description of the diagnostics of the job in a result. */
   async uploadDiagnostics(job: CaptureJob): Promise<Pick<Extract<JobOutcome, { kind: 'failed' }>, 'diagnostics'>> {
     if (this.diagnostics === null) return {};
     const name = newDiagnosticsName(job.file.object);
@@ -184,7 +184,7 @@ export class StandInRenderer {
     }).stored;
   }
 
-  /** Uploads the file and publishes the result; with `silently`, the reply to the front that waits gets lost. */
+  /** Uploads the file and publishes the result; with `silently`, the reply to the waiting front is lost. */
   async complete(job: CaptureJob, { silently = false }: { silently?: boolean } = {}): Promise<void> {
     const upload = await this.upload(job);
     const noted = job.options.diagnostics === true ? await this.uploadDiagnostics(job) : {};
@@ -199,12 +199,12 @@ export class StandInRenderer {
     await this.publish(job, { kind: 'failed', code, message, cause: causeOf(code, undefined), ...noted });
   }
 
-  /** The reply to the front that waits, with the file where it is wanted. */
+  /** Sends the reply to the waiting front, with the file if it requested it. */
   tell(job: CaptureJob, outcome: JobOutcome): void {
     this.#results.reply(this.#delivered(job), outcome, outcome.kind === 'completed' ? this.fileOf(job) : null);
   }
 
-  /** The result that counts. */
+  /** Publishes the authoritative result. */
   publish(job: CaptureJob, outcome: JobOutcome): Promise<void> {
     return this.#results.publish(this.#delivered(job), outcome, Date.now() + 30_000);
   }

@@ -1,14 +1,14 @@
 /**
- * Pages that leave something wherever a browser keeps it, and pages that look for it. The functions run in the pages, by their
- * source: they use nothing but what a browser has, and one another.
+ * Pages that store something in every place that a browser offers, and pages that look for it. The functions run in the pages
+ * from their source: they use only browser APIs and each other.
  */
 import type { IncomingMessage } from 'node:http';
 import { html, type Handler } from './engine.ts';
 
-/** What a page found, by where it looked. */
+/** Values that a page found, by place. */
 export type Found = Readonly<Record<string, unknown>>;
 
-/** A document that runs `call` and reports what it yields before its load event: an image waits for that. */
+/** A document that runs `call` and reports its result before its load event: an image waits for the report. */
 export function statePage(call: string, body = ''): string {
   return html(
     `${body}<script>
@@ -23,7 +23,7 @@ export function statePage(call: string, body = ''): string {
   );
 }
 
-/** The head of a document that the server asks to leave something, too. */
+/** The head of a document whose server also sets state. */
 export const plantingHeaders = (secret: string) => ({
   'content-type': 'text/html',
   'accept-ch': 'Sec-CH-UA-Platform-Version',
@@ -33,7 +33,7 @@ export const plantingHeaders = (secret: string) => ({
   ],
 });
 
-/** The reports of pages, by the name that each was given as `by`. */
+/** The reports of pages, by the name that each received as `by`. */
 export class StateReports {
   readonly #reports = new Map<string, Found>();
   readonly #waiting = new Map<string, () => void>();
@@ -42,7 +42,7 @@ export class StateReports {
     return this.#reports.get(by);
   }
 
-  /** What state pages ask their server for. */
+  /** Requests of state pages to their server. */
   readonly routes: Readonly<Record<string, Handler>> = {
     '/headers': ({ headers }, response) => {
       const { cookie = '', authorization = '', 'x-given': given = '' } = headers;
@@ -110,7 +110,7 @@ async function plantServiceWorker(): Promise<void> {
   });
 }
 
-/** What a page finds where nothing was left. */
+/** Values that a page finds if nothing was stored. */
 export const nothing: Found = {
   headers: { cookie: '', authorization: '', given: '', hint: null },
   cookies: '',
@@ -125,7 +125,7 @@ export const nothing: Found = {
   windowName: '',
 };
 
-/** Leaves something in every place that a browser has for it, and looks for it. */
+/** Stores something in every place that the browser offers, and reads it. */
 export async function plantState(by: string, secret: string): Promise<Found> {
   await plantStores(secret);
   await plantServiceWorker();
@@ -146,7 +146,7 @@ export async function plantState(by: string, secret: string): Promise<Found> {
   }
 }
 
-/** Looks everywhere. */
+/** Reads every place. */
 export async function lookForState(): Promise<Found> {
   const files: string[] = [];
   for await (const name of (await navigator.storage.getDirectory()).keys()) files.push(name);
@@ -168,7 +168,7 @@ export async function lookForState(): Promise<Found> {
   return found;
 }
 
-/** Talks to whoever of the same origin is there. */
+/** Sends messages to any other page of the same origin. */
 export async function talk(by: string): Promise<Found> {
   const heard = new Set<string>();
   const channel = new BroadcastChannel('x');
@@ -180,7 +180,7 @@ export async function talk(by: string): Promise<Found> {
   await new Promise<void>((granted) => {
     void navigator.locks.request(by, () => (granted(), new Promise(() => undefined)));
   });
-  // It says what it hears itself: a channel does not speak to the one who speaks.
+  // A channel does not deliver messages to its sender, so the page reports its own value.
   const echo = new BroadcastChannel('x');
   const hearsItself = () => heard.has(`channel ${by}`) && heard.has(`worker ${by}`);
   for (let turn = 0; turn < 10 || !hearsItself(); turn += 1) {
@@ -195,15 +195,15 @@ export async function talk(by: string): Promise<Found> {
 }
 
 /**
- * Leaves something everywhere where a wipe has to remove it, and nothing that keeps the page from being used again: no worker, no
- * frame of another site.
+ * Stores something in every place that a wipe has to clear, and nothing that prevents reuse of the page: no worker, no frame of
+ * another site.
  */
 export async function plantReused(secret: string): Promise<Found> {
   await plantStores(secret);
   await buckets()?.open(secret);
   for (const number of [1, 2, 3]) history.pushState({ secret }, '', `?number=${number}&by=${secret}`);
 
-  // What would write again while the page is left, or after that.
+  // These handlers write again while the page is left, or after that.
   const again = () => {
     localStorage.setItem('again', secret);
     sessionStorage.setItem('again', secret);
@@ -218,11 +218,11 @@ export async function plantReused(secret: string): Promise<Found> {
   const channel = new BroadcastChannel('x');
   setInterval(() => channel.postMessage(secret), 5);
   void navigator.locks.request('x', () => new Promise(() => undefined));
-  // Not so early that the capture would wait for them.
+  // Late enough that the capture does not wait for them.
   addEventListener('load', () =>
     setTimeout(() => {
       void send('/never');
-      // Answers come when the page is gone.
+      // Responses arrive when the page is gone.
       void send('/late?keepalive', { keepalive: true });
       navigator.sendBeacon('/late?beacon');
     }),
@@ -233,7 +233,7 @@ export async function plantReused(secret: string): Promise<Found> {
 
   const send = fetch;
 
-  // What the document and its realm are.
+  // State of the document and its realm.
   Object.assign(Object.prototype, { planted: secret });
   Object.assign(Array.prototype, { map: () => [secret] });
   window.fetch = () => Promise.resolve(new Response(secret));
@@ -253,7 +253,7 @@ export async function plantReused(secret: string): Promise<Found> {
   return { plain: document.cookie, historyLength: history.length };
 }
 
-/** Looks everywhere, also at what a document finds of the one before it in the same page. */
+/** Reads every place, including what a document can see of the previous document in the same page. */
 export async function lookAfterWipe(): Promise<Found> {
   const heard: unknown[] = [];
   new BroadcastChannel('x').onmessage = ({ data }) => heard.push(data);
@@ -319,7 +319,7 @@ export async function lookAfterWipe(): Promise<Found> {
   };
 }
 
-/** Leaves something for the next page by a worker of its own, or a frame of another site. */
+/** Stores something for the next page through a worker, or a frame of another site. */
 export async function plantWorker(secret: string, kind: string): Promise<Found> {
   if (kind === 'service') {
     await plantServiceWorker();

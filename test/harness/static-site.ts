@@ -26,7 +26,7 @@ export interface StaticSite extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Serves a folder of built pages on loopback, as any web server would. */
+/** Serves a folder of built pages on loopback, like any web server. */
 export function serveFolder(folder: string): Promise<StaticSite> {
   return serve((request, response) => {
     const path = decodeURIComponent(new URL(request.url ?? '/', 'http://site').pathname);
@@ -43,7 +43,7 @@ export function serveFolder(folder: string): Promise<StaticSite> {
   });
 }
 
-/** Answers requests on loopback. */
+/** Serves requests on loopback. */
 export async function serve(listener: RequestListener): Promise<StaticSite> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => {

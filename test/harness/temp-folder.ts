@@ -5,13 +5,13 @@ import process from 'node:process';
 
 const prefix = 'webcapture-test-';
 
-/** Where Linux keeps files in memory. */
+/** The in-memory file system of Linux. */
 const memoryFolder = '/dev/shm';
 
-/** More than a run of the tests has on disk at any time. */
+/** More than a test run ever has on disk. */
 const minMemoryBytes = 4 * 1024 ** 3;
 
-/** The folder for whatever this run of tests writes. Those of runs that were killed are removed on the way. */
+/** Returns the folder for all files of this test run. Removes the folders of killed runs. */
 export async function makeTempFolder(): Promise<string> {
   const parent = await parentFolder();
   for (const name of await readdir(parent)) {
@@ -24,8 +24,8 @@ export async function makeTempFolder(): Promise<string> {
 }
 
 /**
- * In memory where there is room: a nats-server waits for the disk in every atomic batch, and hundreds of them do so here.
- * What a process has written survives its SIGKILL there as on a disk.
+ * In memory if there is space: a nats-server waits for the disk in every atomic batch, and the tests write hundreds of them. Data
+ * that a process has written survives its SIGKILL there as on a disk.
  */
 async function parentFolder(): Promise<string> {
   try {
@@ -38,12 +38,12 @@ async function parentFolder(): Promise<string> {
     const { bavail, bsize } = await statfs(memoryFolder);
     if (bavail * bsize >= minMemoryBytes && !options.split(',').includes('noexec')) return memoryFolder;
   } catch {
-    // Not on Linux.
+    // Not Linux.
   }
   return tmpdir();
 }
 
-/** A process that was killed a moment ago may still be writing. */
+/** A process that was just killed may still be writing. */
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 }
@@ -53,7 +53,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // One of another user's is there, too.
+    // Folders of other users are there, too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

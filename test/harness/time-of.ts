@@ -1,4 +1,4 @@
-/** Milliseconds until `work` is done. */
+/** Returns the milliseconds until `work` is done. */
 export async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await work();

@@ -6,11 +6,11 @@ import { freePort } from './free-port.ts';
 import { natsCertificates } from './nats-certificates.ts';
 import { asTester, usersConfig } from './nats-users.ts';
 
-/** A real nats-server that wants TLS, as the hub of satellites has it. */
+/** A real nats-server that requires TLS, like the hub of satellites. */
 export interface TlsNats extends AsyncDisposable {
   /** `tls://`, without a user. The certificate is for `nats.test`. */
   readonly url: string;
-  /** The same with the user of tests. */
+  /** The same URL with the user of the tests. */
   readonly testerUrl: string;
   readonly port: number;
   /** Paths of certificates, by their names in {@link natsCertificates}. */

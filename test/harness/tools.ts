@@ -7,22 +7,22 @@ import { chooseSandbox } from '../../deploy/local/chromium-sandbox.ts';
 import { cacheDirOf } from '../../deploy/tools/cache-dir.ts';
 import { ensureTool } from '../../deploy/tools/ensure-tool.ts';
 
-/** Where the programs lie that a fleet is made of. */
+/** Paths of the programs of a fleet. */
 export interface ToolPaths {
   readonly natsServer: string;
   readonly headlessShell: string;
   readonly chromium: string;
-  /** Whether Chromium's own sandbox works here. */
+  /** Whether Chromium's own sandbox works on this machine. */
   readonly sandbox: 'on' | 'off';
-  /** Folder of compiled filter lists: the project's own and those of the tests, the same on every machine. */
+  /** Folder of compiled filter lists: the project's own and those of the tests, equal on every machine. */
   readonly filters: string;
 }
 
 let found: Promise<ToolPaths> | undefined;
 
 /**
- * Finds, or gets, the real programs that the tests run against: once in a process, since every project of tests asks. Throws a
- * ToolError that says what to do by hand.
+ * Finds or installs the real programs that the tests run, once per process, because every project of tests calls it. Throws a
+ * ToolError with instructions for a manual installation.
  */
 export function ensureTestTools(log: (line: string) => void): Promise<ToolPaths> {
   found ??= findTestTools(log);
@@ -31,7 +31,7 @@ export function ensureTestTools(log: (line: string) => void): Promise<ToolPaths>
 
 async function findTestTools(log: (line: string) => void): Promise<ToolPaths> {
   const path = async (name: string) => (await ensureTool(name, { log })).path;
-  // One after the other: two package managers at once only wait for each other's lock.
+  // Sequential: parallel package managers only wait for each other's lock.
   const natsServer = await path('nats-server');
   const headlessShell = await path('chromium-headless-shell');
   const chromium = await path('chromium');

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Real milliseconds, also in a test that fakes the clock. */
+/** Real milliseconds, also in a test with fake timers. */
 const now = performance.now.bind(performance);
 
 /**
- * Asks `check` again and again until it answers with something other than undefined, null or false, and returns that.
- * When the time is up it throws an Error that says what was waited for, with the last error of `check` as its cause. Time is
- * up when a check that began after it brings nothing: one that began before may have been held up by a busy machine.
+ * Calls `check` repeatedly until it returns something other than undefined, null or false, and returns that. At the deadline,
+ * throws an Error that names `what`, with the last error of `check` as its cause. The deadline applies only to a check that
+ * started after it: a busy machine may have delayed an earlier one.
  */
 export async function until<T>(
   what: string,
@@ -26,7 +26,7 @@ export async function until<T>(
       cause = error;
     }
     if (isLast) {
-      throw new Error(`waited ${deadlineMs} ms in vain for ${what}`, cause === undefined ? {} : { cause });
+      throw new Error(`timed out after ${deadlineMs} ms waiting for ${what}`, cause === undefined ? {} : { cause });
     }
     await sleep(intervalMs);
   }

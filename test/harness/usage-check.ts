@@ -16,10 +16,10 @@ import { until } from './until.ts';
 
 const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
 
-/** Also while a server is killed and comes back, which some tests do. */
+/** Long enough for tests that kill and restart a server. */
 const patiently = <T>(read: () => Promise<T>): Promise<T> => retryTransient(read, { deadline: Date.now() + 60_000 });
 
-/** What the fleet has written down: read past the services, through the modules that they share. */
+/** Reads what the fleet has stored, without the services, through the modules that they share. */
 export class UsageCheck {
   readonly #session: NatsSession;
   readonly #key: string;
@@ -40,7 +40,7 @@ export class UsageCheck {
     return new UsageCheck(session, key, stop);
   }
 
-  /** The account that the fleet's key belongs to. */
+  /** The account of the fleet's key. */
   async account(): Promise<string> {
     if (this.#account === undefined) {
       const keys = new Keys(this.#session);
@@ -50,7 +50,7 @@ export class UsageCheck {
     return this.#account;
   }
 
-  /** Writes down another account, with one key that may do everything. */
+  /** Creates another account, with one key that has all scopes. */
   async addAccount(id: string, key: Partial<KeyRecord> = {}): Promise<{ account: string; key: string }> {
     const createdAt = Date.now();
     const secret = `key-of-${id}-${createdAt}`;
@@ -60,7 +60,7 @@ export class UsageCheck {
     return { account: id, key: secret };
   }
 
-  /** Tokens and captures charged to the account this month. */
+  /** Returns the tokens and captures charged to the account this month. */
   async usage(): Promise<Pick<Usage, 'tokens' | 'captures' | 'reserved' | 'queued'>> {
     const db = new Entries(this.#session, 'db');
     const prefix = `usage.${await this.account()}.${monthOf(Date.now())}`;
@@ -71,14 +71,14 @@ export class UsageCheck {
     return { tokens: sum('tokens'), captures: sum('captures'), reserved: sum('reserved'), queued: sum('queued') };
   }
 
-  /** Of the fleet's account, unless another one is named. */
+  /** For the fleet's account, unless another one is given. */
   async record(uuid: string, account?: string): Promise<CaptureRecord | null> {
     const of = account ?? (await this.account());
     const entry = await patiently(() => new Captures(this.#session).get(of, uuid));
     return entry?.value ?? null;
   }
 
-  /** The records of every capture of the fleet's account, or of another one. */
+  /** Returns the records of every capture of the fleet's account, or of another one. */
   async records(of?: string): Promise<CaptureRecord[]> {
     const account = of ?? (await this.account());
     const subjects = await this.#session.jsm.streams.info(streamNames.db, {
@@ -89,23 +89,23 @@ export class UsageCheck {
     return records.filter((record) => record !== null);
   }
 
-  /** Messages that wait, or are being worked on, in the queue of captures. */
+  /** Returns the number of messages in the capture queue, waiting or in progress. */
   async queued(): Promise<number> {
     return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
   }
 
-  /** Results of renderers that no front has settled yet. An interactive capture gets its record only then. */
+  /** Returns the number of renderer results that no front has settled yet. An interactive capture gets its record only then. */
   async unsettled(): Promise<number> {
     return (await this.#session.jsm.streams.info(streamNames.results)).state.messages;
   }
 
-  /** How many files the embedded store holds. */
+  /** Returns the number of files in the embedded store. */
   async files(): Promise<number> {
     const info = await this.#session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.head.>' });
     return Object.keys(info.state.subjects ?? {}).length;
   }
 
-  /** Renderers that say that they take captures. */
+  /** Returns the renderers that accept captures. */
   serving(region: RendererHeartbeat['region']): readonly RendererHeartbeat[] {
     return this.#fleet.serving(region);
   }

@@ -5,10 +5,10 @@ import { startFleet, testSites, type Fleet, type FleetOptions } from './fleet.ts
 import { Site } from './site/site.ts';
 import { workerWide } from './worker-wide.ts';
 
-/** Signs in the operator of the fleet that files share. */
+/** Signs in the operator of the shared fleet. */
 export const adminToken = 'the-admin-token-of-the-fleet';
 
-/** One renderer and one front. Its settings are those that some files need and that change nothing for the others. */
+/** One renderer and one front. Some files need these settings, and the others are not affected by them. */
 const sharedFleet = workerWide(
   () =>
     startFleet(
@@ -18,7 +18,7 @@ const sharedFleet = workerWide(
         env: {
           WEBCAPTURE_ADMIN_TOKEN: adminToken,
           WEBCAPTURE_MIN_REFRESH_INTERVAL: '1',
-          // An operator has opened 127.0.0.4 with its neighbour, and closed it again.
+          // The operator has allowed 127.0.0.4 and its neighbour, and then blocked 127.0.0.4 again.
           WEBCAPTURE_EGRESS_ALLOW: `${testSites},127.0.0.4/31`,
           WEBCAPTURE_EGRESS_DENY: '127.0.0.4',
         },
@@ -28,9 +28,9 @@ const sharedFleet = workerWide(
 );
 
 /**
- * Gives the tests of a file one fleet: with options one of its own, else the one that the files of a worker share, which
- * no test may hurt. When a test fails, the last lines of every part go to stderr.
- * The answer is called inside of tests, since the fleet starts later than the file is read.
+ * Gives the tests of a file one fleet: with options a new one, otherwise the shared fleet of the worker, which no test may
+ * damage. When a test fails, the last log lines of every process go to stderr. Call the returned function inside of tests,
+ * because the fleet starts after the file is read.
  */
 export function useFleet(options?: FleetOptions): () => Fleet {
   let fleet: Fleet | undefined;
@@ -42,7 +42,7 @@ export function useFleet(options?: FleetOptions): () => Fleet {
   }, bucketSetUpMs);
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail' && fleet !== undefined) {
-      // An answer may be here before the lines that its services wrote.
+      // A response may arrive before the log lines of its services.
       await sleep(200);
       process.stderr.write(`\nThe fleet when "${task.name}" failed:\n${troubles(fleet)}\n`);
     }
@@ -52,17 +52,17 @@ export function useFleet(options?: FleetOptions): () => Fleet {
     const violations = fleet === undefined ? [] : newViolations(fleet);
     if (violations.length > 0) {
       throw new Error(
-        `a service needs more than its user of NATS may (nats-permissions.json):\n${violations.join('\n')}`,
+        `a service needs permissions that its NATS user does not have (nats-permissions.json):\n${violations.join('\n')}`,
       );
     }
   });
   return () => {
-    if (fleet === undefined) throw new Error('the fleet is there only while tests run');
+    if (fleet === undefined) throw new Error('the fleet is available only inside tests');
     return fleet;
   };
 }
 
-/** How many violations of a fleet have been told: with one that files share, only the file that made them fails. */
+/** Number of reported violations of a fleet: with the shared fleet, only the file that caused them fails. */
 const violationsTold = new WeakMap<Fleet, number>();
 
 function newViolations(fleet: Fleet): readonly string[] {
@@ -82,12 +82,12 @@ export function useSite(host?: string): () => Site {
     await site?.[Symbol.asyncDispose]();
   });
   return () => {
-    if (site === undefined) throw new Error('the site is there only while tests run');
+    if (site === undefined) throw new Error('the site is available only inside tests');
     return site;
   };
 }
 
-/** How each part is, and its last warnings and errors in short. */
+/** The state of each process, with its last warnings and errors in short. */
 function troubles(fleet: Fleet): string {
   return [fleet.controller, ...fleet.fronts, ...fleet.renderers]
     .map((part) => {
@@ -98,7 +98,7 @@ function troubles(fleet: Fleet): string {
     .join('');
 }
 
-/** A line of the log in short; nothing when it tells of no trouble. What is no JSON is told whole. */
+/** Shortens a log line; returns nothing for a line without a warning or error. A line that is not JSON is returned whole. */
 function describeTrouble(line: string): string[] {
   try {
     const { level, time, msg, err } = JSON.parse(line) as LogLine;

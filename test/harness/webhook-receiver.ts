@@ -1,16 +1,16 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A notice as it came. */
+/** A received event. */
 export interface ReceivedNotice {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
-  /** Of the body. */
+  /** A field of the body. */
   readonly type: string;
   readonly data: { readonly uuid: string; readonly status: string };
 }
 
-/** Hears webhooks at an address of its own and answers them with `status`. */
+/** Receives webhooks and responds with `status`. */
 export class WebhookReceiver implements AsyncDisposable {
   readonly notices: ReceivedNotice[] = [];
   status = 204;
@@ -42,7 +42,7 @@ export class WebhookReceiver implements AsyncDisposable {
     return receiver;
   }
 
-  /** The notices about a capture. */
+  /** Returns the events about a capture. */
   about(uuid: string): ReceivedNotice[] {
     return this.notices.filter(({ data }) => data.uuid === uuid);
   }

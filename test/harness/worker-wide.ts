@@ -1,13 +1,16 @@
 import { once } from './once.ts';
 
-/** What a worker has to end, the oldest first. The environment of the tests is loaded apart from them, so it is global. */
+/**
+ * Resources that a worker has to dispose of, the oldest first. The environment of the tests loads modules separately, so this is
+ * global.
+ */
 const ends: (() => Promise<unknown>)[] = ((globalThis as Record<symbol, unknown>)[
   Symbol.for('webcapture.ends-of-worker')
 ] ??= []) as (() => Promise<unknown>)[];
 
 /**
- * What all files that one worker runs share: it is made for the first that asks, and ended with the worker. Files run
- * one after another in a worker, so nobody else uses it meanwhile; what a file leaves behind in it, the next one finds.
+ * A resource that all files of one worker share: created at its first use, and disposed of with the worker. The files of a worker
+ * run one by one, so there is no concurrent use; state that one file leaves, the next one finds.
  */
 export function workerWide<T>(make: () => Promise<T>, end: (made: T) => Promise<unknown>): () => Promise<T> {
   return once(async () => {
@@ -17,7 +20,7 @@ export function workerWide<T>(make: () => Promise<T>, end: (made: T) => Promise<
   });
 }
 
-/** Ends all that is shared, the newest first: all of it, also where an end fails. Throws what the first one threw. */
+/** Disposes of all shared resources, the newest first, even if one fails. Throws the first error. */
 export async function endWorkerWide(): Promise<void> {
   const failures: unknown[] = [];
   for (const end of ends.splice(0).toReversed()) {

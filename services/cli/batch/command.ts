@@ -38,13 +38,13 @@ interface BatchFlags extends ConnectionFlags {
 
 const examples = `
 The list is one of
-  addresses, one a line
+  addresses, one per line
   CSV with a header: url, file (name in the output folder), and options such as format or viewport.width
   JSON lines: {"url": "https://example.com", "viewport": {"width": 800}, "file": "home"}
   a sitemap or an index of sitemaps (also compressed), as a file or by its http or https address
 
-What was done stands in the output folder. After Ctrl-C, an error or a crash, the same command goes on where it was, without
-capturing a page twice; entries that failed are tried again.
+The output folder contains the progress. After Ctrl-C, an error or a crash, the same command continues without capturing a page
+twice, and retries failed entries.
 
 Examples:
   webcapture batch pages.txt -o pictures --full-page
@@ -55,11 +55,16 @@ export function batchCommand(context: Context): Command {
     .description('Capture all pages of a list or sitemap into a folder.')
     .argument('<list>', 'file or address of a list or sitemap, or - for standard input')
     .option('-o, --output <folder>', 'folder for the pictures and index.html', 'captures')
-    .option('--concurrency <number>', 'most captures at a time; limits of the service lower it', integer(1, 100), 8)
-    .option('--retries <number>', 'how often a capture that failed is tried again', integer(0, 10), 2)
+    .option(
+      '--concurrency <number>',
+      'maximum number of simultaneous captures; limits of the service lower it',
+      integer(1, 100),
+      8,
+    )
+    .option('--retries <number>', 'maximum number of retries of a failed capture', integer(0, 10), 2)
     .option(
       '--sitemap-origin <url>',
-      'origin whose sitemaps a sitemap file may name; without it that of the first, if its address is public',
+      'origin of the sitemaps that a sitemap file may name; default: the origin of the first one, if its address is public',
     )
     .option('--json', 'print the summary as JSON');
   return addConnectionFlags(addCaptureFlags(command, { without: notForBatches }))
@@ -81,7 +86,7 @@ async function batch(context: Context, list: string, flags: BatchFlags): Promise
   const earlier = new Map([...journal.states].map(([id, { file }]) => [id, file]));
   const files = chooseFiles(entries, earlier);
   const before = await findDone(journal, folder, entries);
-  if (before.size > 0) terminal.stderr.write(`Going on: ${before.size} of ${entries.length} are done.\n`);
+  if (before.size > 0) terminal.stderr.write(`Continuing: ${before.size} of ${entries.length} captured.\n`);
 
   const { concurrency: maxConcurrency, retries: maxRetries } = flags;
   const run = new BatchRun(
@@ -160,7 +165,7 @@ function describe({ total, saved, failures }: BatchSummary, folder: string): str
   }
   const missing = total - saved - failures.length;
   if (missing > 0) lines.push(`${missing} missing: the file was removed or changed while the batch was running.`);
-  if (saved < total) lines.push('Run the same command again to try these again.');
+  if (saved < total) lines.push('Run the same command again to retry these.');
   return lines.map((line) => `${plainText(line)}\n`).join('');
 }
 
@@ -209,7 +214,7 @@ async function prepareFolder(folder: string): Promise<void> {
   if (others.length === 0 || (await hasJournal(folder))) return;
   throw new CliError(
     'usage',
-    `${folder} is not empty, and has no batch to go on with. Choose another folder with --output.`,
+    `${folder} is not empty, and does not contain a batch. Choose another folder with --output.`,
   );
 }
 

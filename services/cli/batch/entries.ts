@@ -176,7 +176,7 @@ function readCsv(text: string): RawEntry[] {
     const names = unknown.map(({ name }) => `"${name}"`).join(', ');
     throw new CliError(
       'usage',
-      `The header names columns that are no options of a capture: ${names}. Columns are url, file and options such as format or viewport.width.`,
+      `The header names columns that are not options of a capture: ${names}. Columns are url, file and options such as format or viewport.width.`,
     );
   }
   return rows.slice(1).map(({ record, info }) => {

@@ -37,7 +37,7 @@ export function chooseFiles(entries: readonly Entry[], earlier: ReadonlyMap<stri
     if (taken.has(file.toLowerCase())) {
       throw new CliError(
         'usage',
-        `${entry.place}: the file ${file} is that of another entry, of an earlier run with other options, or of the batch itself. Nothing was sent.`,
+        `${entry.place}: the file ${file} belongs to another entry, to an earlier run with other options, or to the batch itself. Nothing was sent.`,
       );
     }
     files.set(entry.id, file);
@@ -90,9 +90,8 @@ const isPicture = (file: string) => /\.(png|jpe?g|webp|pdf)$/i.test(file);
 
 function problemOfName(file: string, maxBytes: number): string | undefined {
   const steps = file.split('/');
-  if (/[\p{Cc}\p{Cf}\\:*?"<>|]/u.test(file)) return 'has characters that a file name cannot have';
-  if (steps.some((step) => step === '' || step === '.' || step === '..'))
-    return 'must stay inside of the output folder';
+  if (/[\p{Cc}\p{Cf}\\:*?"<>|]/u.test(file)) return 'contains characters that are not allowed in file names';
+  if (steps.some((step) => step === '' || step === '.' || step === '..')) return 'must stay inside the output folder';
   if (steps.some((step) => step.startsWith('.') || /[. ]$/.test(step)))
     return 'has a part that begins or ends with a dot';
   if (steps.some((step) => Buffer.byteLength(step) > maxBytes)) return `has a part of more than ${maxBytes} bytes`;

@@ -146,7 +146,7 @@ function checkService(earlier: string, service: string, folder: string): void {
   if (earlier === service) return;
   throw new CliError(
     'usage',
-    `${folder} has the batch of another service, ${earlier}. Choose another folder with --output, or that service with --server.`,
+    `${folder} contains the batch of another service, ${earlier}. Choose another folder with --output, or that service with --server.`,
   );
 }
 
@@ -180,13 +180,13 @@ function readLines(bytes: Buffer, path: string): { lines: JournalLine[]; whole: 
   let whole = 0;
   for (let end = bytes.indexOf(10); end !== -1; end = bytes.indexOf(10, whole)) {
     const line: unknown = parseJson(bytes.subarray(whole, end).toString());
-    if (!isJournalLine(line)) throw refused(`line ${lines.length + 1} is none of its lines`);
-    if ((line.type === 'batch') !== (lines.length === 0)) throw refused('it must begin with the line of the service');
+    if (!isJournalLine(line)) throw refused(`line ${lines.length + 1} is not a journal line`);
+    if ((line.type === 'batch') !== (lines.length === 0)) throw refused('the first line must name the service');
     lines.push(line);
     whole = end + 1;
   }
   const part = bytes.subarray(whole).toString().slice(0, firstLineStart.length);
-  if (lines.length === 0 && !firstLineStart.startsWith(part)) throw refused('it has no line');
+  if (lines.length === 0 && !firstLineStart.startsWith(part)) throw refused('it is empty');
   return { lines, whole, size: bytes.length };
 }
 
@@ -273,7 +273,7 @@ const isAbandoned = (owner: Owner | undefined) =>
 async function lockedError(folder: string, path: string): Promise<CliError> {
   const owner = await ownerOf(path);
   const who = owner === undefined ? 'Another process' : `Process ${owner.pid} of ${owner.host}`;
-  return new CliError('usage', `${who} works on ${folder}. Wait for it; if it is no longer running, remove ${path}.`);
+  return new CliError('usage', `${who} is using ${folder}. Wait for it; if it is no longer running, remove ${path}.`);
 }
 
 const unlock = (folder: string) => unlink(join(folder, lockFile)).catch(() => undefined);

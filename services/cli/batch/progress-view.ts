@@ -40,7 +40,7 @@ function barView(stderr: Terminal['stderr'], first: BatchProgress): ProgressView
   return {
     show(event, now) {
       progress = now;
-      if (event.type === 'retrying') lastNote = `again in ${seconds(event.ms)}: ${event.message}`;
+      if (event.type === 'retrying') lastNote = `retry in ${seconds(event.ms)}: ${event.message}`;
       else if (event.type !== 'paused') lastNote = event.entry.url;
       update(lastNote);
     },
@@ -70,7 +70,7 @@ function describe(event: Exclude<BatchEvent, { type: 'paused' }>): string {
     case 'saved':
       return `saved ${event.file}`;
     case 'retrying':
-      return `trying again in ${seconds(event.ms)}: ${event.message}`;
+      return `retrying in ${seconds(event.ms)}: ${event.message}`;
     case 'failed':
       return `failed: ${event.message}`;
   }

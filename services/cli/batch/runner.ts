@@ -264,7 +264,7 @@ async function makeFolders(folder: string, file: string): Promise<void> {
     if ((await lstat(path)).isSymbolicLink()) {
       throw new CliError(
         'file',
-        `${path} is a link, and may lead out of ${folder}. Remove it, or choose another folder.`,
+        `${path} is a link, which may lead out of ${folder}. Remove the link, or choose another folder.`,
       );
     }
   }
@@ -279,10 +279,10 @@ async function* complete(stream: AsyncIterable<Uint8Array>, size: number | null)
       yield chunk;
     }
   } catch (error) {
-    throw new WebcaptureError('NETWORK_ERROR', `The file broke off after ${received} bytes.`, { cause: error });
+    throw new WebcaptureError('NETWORK_ERROR', `The download ended early, after ${received} bytes.`, { cause: error });
   }
   if (size !== null && received !== size) {
-    throw new WebcaptureError('NETWORK_ERROR', `The file broke off after ${received} of ${size} bytes.`);
+    throw new WebcaptureError('NETWORK_ERROR', `The download ended early, after ${received} of ${size} bytes.`);
   }
 }
 
@@ -310,6 +310,6 @@ export async function findDone(journal: Journal, folder: string, entries: readon
 
 /** Creates the error that ends a batch, with advice for the user. */
 export function batchError(error: CliError, { saved, total }: BatchProgress): CliError {
-  const sentence = `${error.message} ${saved} of ${total} are done. Run the same command again to go on; nothing is captured twice.`;
+  const sentence = `${error.message} ${saved} of ${total} captured. Run the same command again to continue; no page is captured twice.`;
   return new CliError(error.kind, sentence, { cause: error });
 }

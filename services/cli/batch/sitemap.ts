@@ -67,12 +67,12 @@ export async function readSitemap(
     const { urls, sitemaps } = parseSitemap(packed, next.name);
     for (const url of urls) {
       if (isWebAddress(url) && findProblems({ url }, byField).length === 0) pages.add(url);
-      else warn(`${next.name}: left out "${url.slice(0, 200)}", which is not an http or https URL of a page.`);
+      else warn(`${next.name}: skipped "${url.slice(0, 200)}", which is not an http or https URL of a page.`);
     }
     if (pages.size > maxEntries) throw new CliError('usage', `${name} names more than ${maxEntries} pages. Split it.`);
     for (const url of sitemaps) {
       if (read.has(url)) continue;
-      const leaveOut = (rule: string) => warn(`${next.name}: left out the sitemap "${url.slice(0, 200)}": ${rule}.`);
+      const leaveOut = (rule: string) => warn(`${next.name}: skipped the sitemap "${url.slice(0, 200)}": ${rule}.`);
       if (!isWebAddress(url)) {
         leaveOut(origin === undefined ? 'it is not an http or https URL' : `only those of ${origin} are read`);
         continue;
@@ -111,7 +111,8 @@ async function isPublic(url: URL): Promise<boolean> {
 
 function parseSitemap(packed: Buffer, name: string): { urls: string[]; sitemaps: string[] } {
   const text = unpack(packed, name).toString();
-  if (/<!DOCTYPE/i.test(text)) throw new CliError('usage', `${name} has a document type; a sitemap has none.`);
+  if (/<!DOCTYPE/i.test(text))
+    throw new CliError('usage', `${name} contains a document type, which is not allowed in a sitemap.`);
   let document: Partial<Record<'urlset' | 'sitemapindex', Record<string, unknown>>>;
   try {
     document = parser.parse(text) as typeof document;

@@ -28,8 +28,8 @@ Examples:
   webcapture capture page.html -o page.webp --full-page --device "iPhone 15"
   generate-report | webcapture capture - -o - > report.png
 
-Lists such as --hide are given one value at a time: --hide .ad --hide .banner
-A switch is set to false by --no-…, such as --no-java-script.`;
+Repeat the flag of a list for each value: --hide .ad --hide .banner
+--no-… sets a switch to false, such as --no-java-script.`;
 
 export function captureCommand(context: Context): Command {
   const command = new Command('capture')
@@ -37,9 +37,9 @@ export function captureCommand(context: Context): Command {
     .argument('<source>', 'http or https URL of a page, an HTML file, or - for HTML on standard input')
     .option(
       '-o, --output <file>',
-      'where to write the file; - is standard output. Its extension decides the format. Without it, the address of the file is printed',
+      'path of the file; - is standard output. The extension sets the format. Without this flag, the command prints the URL of the file',
     )
-    .option('--json', 'print the answer of the service as JSON');
+    .option('--json', 'print the response of the service as JSON');
   return addConnectionFlags(addCaptureFlags(command))
     .addHelpText('after', examples)
     .action((source: string, flags: CaptureFlags) => capture(context, source, flags));
@@ -84,7 +84,7 @@ function chooseFormat(output: string | undefined, given: Format | undefined): Fo
     if (guessed !== undefined || extension === '') return guessed;
     throw new CliError(
       'usage',
-      `The extension ${extension} of --output is not that of a format. Use .png, .jpg, .webp or .pdf, or --format with one of ${formats.join(', ')}.`,
+      `The extension ${extension} of --output is not a known format. Use .png, .jpg, .webp or .pdf, or --format with one of ${formats.join(', ')}.`,
     );
   }
   if (guessed !== undefined && guessed !== given) {
@@ -123,14 +123,14 @@ export async function saveFile(
     await writeAtomically(output, stream);
   } catch (error) {
     if (!(error instanceof CliError) || error.kind !== 'file') throw error;
-    const message = `${error.message} The capture is not lost: webcapture captures get ${uuid} -o <file>`;
+    const message = `${error.message} The capture has completed. To get its file: webcapture captures get ${uuid} -o <file>`;
     throw new CliError('file', message, { cause: error });
   }
 }
 
 function describe(answer: CaptureResult | PendingCapture, output: string | undefined): string {
   if (!('report' in answer)) {
-    return `Queued as ${answer.uuid} in ${answer.region}. "webcapture captures get ${answer.uuid}" shows how it is.\n`;
+    return `Queued as ${answer.uuid} in ${answer.region}. "webcapture captures get ${answer.uuid}" shows its state.\n`;
   }
   const { metadata, report, tokenCost, processingTimeMs, fromCache } = answer;
   const cost = fromCache ? 'from the cache' : `${tokenCost} token${tokenCost === 1 ? '' : 's'}`;

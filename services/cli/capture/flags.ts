@@ -27,7 +27,7 @@ export function addCaptureFlags(command: Command, { without = [] }: FlagOptions 
     if (without.includes(option.path[0] ?? '')) continue;
     for (const each of flagsOf(option)) command.addOption(each);
   }
-  command.option('--options <file>', 'JSON file of options, named as in the API; flags take precedence');
+  command.option('--options <file>', 'JSON file of options, with the names of the API; flags take precedence');
   return command;
 }
 

@@ -13,7 +13,7 @@ export async function readSource({ terminal }: Pick<Context, 'terminal'>, text: 
   if (text === '-') return { html: asHtml(await readAll(terminal.stdin), 'Standard input') };
   if (existsSync(text)) return { html: asHtml(await readUserFile(text), text) };
   const isAddress = /^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]|$)/.test(text) || /^localhost(:\d+)?([/?#]|$)/.test(text);
-  const hint = isAddress ? ` For a web page, give its whole address: https://${text}` : '';
+  const hint = isAddress ? ` For a web page, use its full URL: https://${text}` : '';
   const scheme = /^([a-z][a-z\d+.-]*):\/\//i.exec(text)?.[1];
   if (scheme !== undefined) {
     throw new CliError(

@@ -32,17 +32,17 @@ export function capturesCommand(context: Context): Command {
   const list = new Command('list')
     .description('List captures, newest first.')
     .addOption(new Option('--status <status>', 'only captures with this status').choices(captureStatuses))
-    .option('--limit <number>', 'how many at most', integer(1, 100_000), 20)
+    .option('--limit <number>', 'maximum number of captures', integer(1, 100_000), 20)
     .option('--json', 'print a JSON array')
     .action((flags: ListFlags) => listCaptures(context, flags));
   const get = new Command('get')
     .alias('show')
     .description('Show a capture, or write its file.')
     .argument('<uuid>')
-    .option('-o, --output <file>', 'where to write the file; - is standard output')
-    .option('--diagnostics', 'show why it failed, or looks odd: console messages, requests, steps and waits')
-    .option('--har <file>', 'where to write the requests of its diagnostics as a HAR file')
-    .option('--last-picture <file>', 'where to write the last picture of a failed capture, a JPEG file')
+    .option('-o, --output <file>', 'path of the file; - is standard output')
+    .option('--diagnostics', 'show diagnostics of a failed or odd capture: console messages, requests, steps and waits')
+    .option('--har <file>', 'path of a HAR file for the requests of the diagnostics')
+    .option('--last-picture <file>', 'path of a JPEG file for the last picture of a failed capture')
     .option('--json', 'print JSON')
     .action((uuid: string, flags: GetFlags) => getCapture(context, uuid, flags));
   const remove = new Command('delete')
@@ -55,13 +55,13 @@ export function capturesCommand(context: Context): Command {
       context.terminal.stdout.write(flags.json === true ? json(capture) : `Deleted ${uuid}.\n`);
     });
   const refresh = new Command('refresh')
-    .description('Capture again into the same address.')
+    .description('Capture the page again to the same URL.')
     .argument('<uuid>')
     .option('--json', 'print JSON')
     .action(async (uuid: string, flags: OneFlags) => {
       const { client } = await connect(context, flags);
       const capture = await client.refreshCapture(uuid, context);
-      const note = `The refresh is queued; "webcapture captures get ${uuid}" shows how it is.\n`;
+      const note = `The refresh is queued; "webcapture captures get ${uuid}" shows its state.\n`;
       context.terminal.stdout.write(flags.json === true ? json(capture) : note);
     });
   const command = new Command('captures').description('List, show, delete and refresh captures.');

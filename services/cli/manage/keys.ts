@@ -22,13 +22,13 @@ export function keysCommand(context: Context): Command {
     .description('List the API keys of the account, newest first.')
     .action((flags: KeyFlags) => listKeys(context, flags));
   const create = new Command('create')
-    .description('Create an API key. It is shown only once.')
+    .description('Create an API key. The key is shown only once.')
     .argument('<name>')
     .option('--scopes <list>', `scopes, separated by commas: ${scopes.join(', ')} (default: capture,read)`)
     .option('--expires-at <time>', 'when the key expires, such as 2030-01-31T00:00:00Z')
     .action((name: string, flags: CreateFlags) => createKey(context, name, flags));
   const rotate = new Command('rotate')
-    .description('Create a key in place of another one. It is shown only once.')
+    .description('Create a key that replaces another one. The new key is shown only once.')
     .argument('<id>')
     .option('--grace-seconds <number>', 'how long the old key keeps working (default: 3600)', integer(0, 2_592_000))
     .action(async (id: string, { graceSeconds, ...flags }: KeyFlags & { graceSeconds?: number }) => {
@@ -42,7 +42,7 @@ export function keysCommand(context: Context): Command {
   const revoke = new Command('revoke')
     .description('Revoke an API key.')
     .argument('<id>')
-    .option('--cascade', 'also the keys that were created with it, and with those')
+    .option('--cascade', 'also revoke the keys that were created with it, recursively')
     .action((id: string, flags: KeyFlags & { cascade?: boolean }) => revokeKey(context, id, flags));
   const command = new Command('keys').description('List, create, rotate and revoke API keys.');
   for (const each of [list, create, rotate, revoke]) {
@@ -93,7 +93,7 @@ function showNewKey({ terminal }: Context, key: NewApiKey, flags: KeyFlags): voi
     return;
   }
   terminal.stderr.write(
-    `${key.id}: ${key.scopes.join(', ')}, ${key.expiresAt === null ? 'does not expire' : `expires ${key.expiresAt}`}. The key is shown only this once:\n`,
+    `${key.id}: ${key.scopes.join(', ')}, ${key.expiresAt === null ? 'does not expire' : `expires ${key.expiresAt}`}. The key is shown only once:\n`,
   );
   terminal.stdout.write(`${key.key}\n`);
 }
@@ -111,7 +111,7 @@ async function revokeKey(
     return;
   }
   const also = revoked.alsoRevoked?.length ?? 0;
-  terminal.stdout.write(`Revoked ${id}${also === 0 ? '' : ` and ${also} keys made with it`}.\n`);
+  terminal.stdout.write(`Revoked ${id}${also === 0 ? '' : ` and ${also} keys created with it`}.\n`);
   if (revoked.isComplete === false)
     throw new CliError('unavailable', 'There were too many keys for one request. Run the command again.');
 }

@@ -19,7 +19,7 @@ export function usageCommand(context: Context): Command {
         ['tokens used', `${usage.tokensUsed} of ${usage.tokenQuota}`],
         ['tokens reserved', usage.tokensReserved],
         ['period', `${usage.periodStart} to ${usage.periodEnd}`],
-        ['rate', `${usage.ratePerMinute} a minute`],
+        ['rate', `${usage.ratePerMinute} per minute`],
         ['in flight', usage.inFlight],
         ['queued', usage.queued],
         ['queued HTML', bytes(usage.queuedBytes, usage.maxQueuedBytes)],
@@ -42,10 +42,10 @@ interface StatusFlags extends ConnectionFlags {
 
 export function statusCommand(context: Context): Command {
   const command = new Command('status')
-    .description('Show how the service and its components are. Exit code 1: not operational.')
-    .option('--watch', 'show it again and again, until Ctrl-C')
-    .option('--interval <seconds>', 'seconds between two looks', integer(1, 3600), 5)
-    .option('--json', 'print JSON; with --watch a line for each look')
+    .description('Show the status of the service and its components. Exit code 1: not operational.')
+    .option('--watch', 'repeat until Ctrl-C')
+    .option('--interval <seconds>', 'seconds between two requests', integer(1, 3600), 5)
+    .option('--json', 'print JSON; with --watch, one line per request')
     .action((flags: StatusFlags) => (flags.watch === true ? watchStatus(context, flags) : showStatus(context, flags)));
   return addConnectionFlags(command);
 }

@@ -28,10 +28,10 @@ import { useEvents } from '../shell/events.ts';
 import { Ago } from '../widgets/time.tsx';
 import { Viewer } from '../widgets/viewer.tsx';
 
-/** While there are no events and something is under way. */
+/** Poll interval while the event stream is down and a capture or refresh is in progress. */
 const pollMs = 3000;
 
-/** One capture: its picture, what is known of it, and what has become of it. */
+/** The page of one capture: picture, facts, report and history. */
 export function CapturePage({ uuid }: { readonly uuid: string }) {
   const [isPolling, setPolling] = useState(false);
   const capture = useQuery(async (signal) => client().getCapture(uuid, { signal }), [uuid], {
@@ -97,7 +97,7 @@ function Actions({
   onChanged,
 }: {
   readonly capture: Capture;
-  /** A refresh has to wait until the picture that it replaces is here. */
+  /** A refresh waits until the picture that it replaces is loaded. */
   readonly isPictureLoading: boolean;
   readonly onChanged: () => void;
 }) {
@@ -120,16 +120,12 @@ function Actions({
     const isSure = await confirm({
       title: isQueued ? 'Cancel this capture?' : 'Delete this capture?',
       body: isQueued
-        ? 'It is taken out of the queue, and costs nothing.'
-        : 'Its file is removed at once and its address stops working. Its tokens stay charged. This cannot be undone.',
-      action: isQueued ? 'Cancel the capture' : 'Delete',
+        ? 'The capture is removed from the queue and costs nothing.'
+        : 'The file is removed immediately, and its address stops working. The tokens stay charged. This cannot be undone.',
+      action: isQueued ? 'Cancel capture' : 'Delete',
       isDangerous: true,
     });
-    if (isSure)
-      await run(
-        () => client().deleteCapture(uuid),
-        isQueued ? 'The capture was cancelled.' : 'The capture was deleted.',
-      );
+    if (isSure) await run(() => client().deleteCapture(uuid), isQueued ? 'Capture cancelled' : 'Capture deleted');
   };
   return (
     <>
@@ -143,7 +139,7 @@ function Actions({
           type="button"
           class="button"
           disabled={isBusy || isPictureLoading || isPending(capture)}
-          onClick={() => void run(() => client().refreshCapture(uuid), 'The page is being captured again.')}
+          onClick={() => void run(() => client().refreshCapture(uuid), 'Refresh started')}
         >
           Refresh
         </button>
@@ -188,7 +184,7 @@ function Details({
       )}
       {'report' in capture && <Report capture={capture} />}
       {'hasDiagnostics' in capture && capture.hasDiagnostics && (
-        // A refresh may replace them.
+        // A refresh may replace the diagnostics.
         <Diagnostics key={'refresh' in capture ? capture.refresh?.endedAt : ''} uuid={capture.uuid} />
       )}
       {'extracted' in capture && capture.extracted && <Extracted uuid={capture.uuid} extracted={capture.extracted} />}
@@ -197,7 +193,7 @@ function Details({
   );
 }
 
-/** How the capture stands, in a sentence. */
+/** Describes the state of the capture in one sentence. */
 function StatusSummary({ capture }: { readonly capture: Capture }) {
   const refreshError = 'refresh' in capture ? capture.refresh?.error : undefined;
   return (
@@ -218,7 +214,7 @@ function StatusSummary({ capture }: { readonly capture: Capture }) {
       {refreshError !== undefined && refreshError !== null && (
         <div class="notice is-warning">
           <p>
-            The last refresh failed, and the picture stayed as it was: <UntrustedText text={refreshError.message} />
+            The last refresh failed, and the picture is unchanged: <UntrustedText text={refreshError.message} />
           </p>
           <p class="notice-detail">
             <code>{refreshError.code}</code>
@@ -232,17 +228,17 @@ function StatusSummary({ capture }: { readonly capture: Capture }) {
 function describeStatus(capture: Capture): string {
   switch (capture.status) {
     case 'queued':
-      return `It waits for a free renderer in ${capture.region}.`;
+      return `Waiting for a free renderer in ${capture.region}.`;
     case 'rendering':
-      return `It is being rendered in ${capture.region}.`;
+      return `Rendering in ${capture.region}.`;
     case 'completed':
-      return isPending(capture) ? 'It is being captured again; the picture is still the former one.' : '';
+      return isPending(capture) ? 'A refresh is in progress. The picture is the previous one.' : '';
     case 'failed':
-      return 'There is no file.';
+      return 'The capture has no file.';
     case 'expired':
-      return 'Its file has expired and was removed.';
+      return 'The file has expired and was removed.';
     case 'deleted':
-      return 'It was deleted. The record stays for 90 days.';
+      return 'The capture was deleted. Its record stays for 90 days.';
   }
 }
 
@@ -252,7 +248,7 @@ function PictureCard({ capture, pictures }: { readonly capture: Capture; readonl
       <div class="card-head">
         <h2 id="picture">Picture</h2>
         {pictures.current?.isFile === false && capture.status === 'completed' && (
-          <span class="muted">A preview, which may show the top only. Open the file to see all.</span>
+          <span class="muted">A preview, which may show only the top. Open the file to see all of it.</span>
         )}
       </div>
       <PictureBody capture={capture} pictures={pictures} />
@@ -261,7 +257,7 @@ function PictureCard({ capture, pictures }: { readonly capture: Capture; readonl
 }
 
 function PictureBody({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
-  if (isPending(capture) && !('report' in capture)) return <Loading label="Not there yet" />;
+  if (isPending(capture) && !('report' in capture)) return <Loading label="No picture yet" />;
   if (capture.status !== 'completed' || !('report' in capture)) return <Empty title="No picture" />;
   if (capture.metadata.format === 'pdf') return <PdfFile capture={capture} />;
   if (pictures.current === undefined && !pictures.isLoading) return <Empty title="The picture cannot be shown here" />;
@@ -279,7 +275,7 @@ function ShownPicture({
   size: { width, height },
   alt,
 }: {
-  /** Undefined while it is loaded. */
+  /** Undefined while the picture is loading. */
   readonly picture: Picture | undefined;
   readonly size: Pick<Picture, 'width' | 'height'>;
   readonly alt: string;
@@ -323,7 +319,7 @@ function History({
               columns={refreshColumns}
               rows={refreshes}
               rowKey={({ number }) => String(number)}
-              empty={<p class="card-body muted">It has not been refreshed.</p>}
+              empty={<p class="card-body muted">No refreshes yet.</p>}
             />
           </section>
           <section class="card" aria-labelledby="deliveries">
@@ -336,7 +332,7 @@ function History({
               onRedeliver={onChanged}
               empty={
                 <p class="card-body muted">
-                  {webhook === undefined ? 'It was made without a webhook.' : 'Nothing has been delivered yet.'}
+                  {webhook === undefined ? 'The capture has no webhook.' : 'No deliveries yet.'}
                 </p>
               }
             />
@@ -359,11 +355,11 @@ const refreshColumns: readonly Column<CaptureHistory['refreshes'][number]>[] = [
       </>
     ),
   },
-  { key: 'by', title: 'Asked by', render: ({ by }) => by, isMinor: true },
+  { key: 'by', title: 'Requested by', render: ({ by }) => by, isMinor: true },
   { key: 'accepted', title: 'Accepted', render: ({ acceptedAt }) => <Ago at={acceptedAt} /> },
   {
     key: 'took',
-    title: 'Took',
+    title: 'Duration',
     align: 'end',
     isMinor: true,
     render: ({ acceptedAt, endedAt }) =>

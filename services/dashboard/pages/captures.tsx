@@ -20,12 +20,12 @@ import { Ago } from '../widgets/time.tsx';
 const statuses: readonly CaptureStatus[] = ['queued', 'rendering', 'completed', 'failed', 'expired', 'deleted'];
 const pageSize = 100;
 const rowHeightRem = 5.5;
-/** While there are no events. */
+/** Poll interval while the event stream is down. */
 const pollMs = 10_000;
-/** Pages that one press of the button searches. */
+/** Maximum number of pages that one press of the button searches. */
 const pagesPerSearch = 10;
 
-/** What was loaded is there again when one comes back from a capture. */
+/** Kept outside of the component, so the list is still loaded when the user returns from a capture. */
 let kept: { readonly key: string; readonly store: CaptureStore; readonly scrollY: number } | undefined;
 
 onKeyChange(() => (kept = undefined));
@@ -45,15 +45,15 @@ function storeFor(status: CaptureStatus | undefined): { store: CaptureStore; scr
   return kept;
 }
 
-/** All captures of the account, newest first. */
+/** Lists all captures of the account, newest first. */
 export function CapturesPage() {
   const [status, setStatus] = useState(() => statuses.find((each) => each === routeQuery.peek().get('status')));
   const [search, setSearch] = useState(() => routeQuery.peek().get('search') ?? '');
   const state = useEvents('key', (event) => storeFor(status).store.noteEvent(event));
-  // With the list that it filters: whoever opens a capture of that list comes back to it.
+  // Stored with the list that it filters: a user who opens a capture from the list returns to the same filter.
   useLayoutEffect(() => {
     const query = new URLSearchParams({ ...(status && { status }), ...(search && { search }) }).toString();
-    // No entry in the history for each letter that is typed.
+    // Typing replaces the history entry instead of adding one for each letter.
     history.replaceState(null, '', linkTo('captures') + (query && `?${query}`));
   }, [status, search]);
 
@@ -105,7 +105,7 @@ function Captures({
   const announced = useAnnouncedEnds(items);
 
   useEffect(() => {
-    // After the page has taken its new visitor to its top.
+    // Runs after the page has scrolled a new route to its top.
     const timer = setTimeout(() => scrollTo(0, formerScrollY));
     if (kept?.store === store) kept = { ...kept, scrollY: 0 };
     return () => {
@@ -113,7 +113,7 @@ function Captures({
       store.stop();
     };
   }, [store]);
-  // Also when the stream is there again: meanwhile there were no events.
+  // Also runs when the stream reconnects, because events during the gap were missed.
   useEffect(() => {
     void store.loadNewest();
     if (isLive) return undefined;
@@ -188,7 +188,7 @@ function EndOfList({
   const scope = isAll ? `all ${formatNumber(loaded)} captures` : `the newest ${formatNumber(loaded)} captures`;
   return (
     <>
-      <span>{isSearch ? `${formatNumber(found)} of ${scope} match` : isAll ? `These are ${scope}.` : ''}</span>
+      <span>{isSearch ? `${formatNumber(found)} of ${scope} match` : isAll ? `Showing ${scope}.` : ''}</span>
       {!isAll && (
         <button type="button" class="button is-small" onClick={onOlder}>
           {isSearch ? 'Search older captures' : 'Load older captures'}
@@ -202,12 +202,12 @@ function Nothing({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) return <Empty title="No captures match">Change the search or the status.</Empty>;
   return (
     <Empty title="No captures yet">
-      Make the first one in the <a href={linkTo('playground')}>playground</a>, or with the API.
+      Create the first one in the <a href={linkTo('playground')}>playground</a>, or with the API.
     </Empty>
   );
 }
 
-/** When the list goes away it is too late: the page of the capture has taken its place. */
+/** Saves the position while scrolling. On unmount the page of the capture is already in place. */
 function rememberPlace(): void {
   if (kept !== undefined) kept = { ...kept, scrollY };
 }
@@ -246,7 +246,7 @@ function factsOf(capture: Capture): string {
   return `${format} · ${metadata.width} × ${metadata.height} · ${formatBytes(metadata.fileSizeBytes)}${took}`;
 }
 
-/** For screen readers: the last capture that has ended while one was looking at the list. */
+/** For screen readers: announces the last capture that ended while the list is shown. */
 function useAnnouncedEnds(items: readonly Capture[]): string {
   const [announced, setAnnounced] = useState('');
   const pending = useRef<ReadonlySet<string>>(new Set());

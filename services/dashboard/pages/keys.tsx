@@ -36,11 +36,11 @@ export function KeysPage() {
   return (
     <Page
       title="Keys"
-      lead="Whoever holds a key captures on this account, within the scopes of the key."
+      lead="Anyone with a key can use this account within the scopes of the key."
       actions={
         !isForbidden && (
           <button type="button" class="button is-primary" onClick={() => setStep({ kind: 'create' })}>
-            New key
+            Create key
           </button>
         )
       }
@@ -67,9 +67,9 @@ export function KeysPage() {
 
 function MayNotManage({ error }: { readonly error: unknown }) {
   return (
-    <Empty title="Your key may not manage keys">
+    <Empty title="Your key cannot manage keys">
       <p>{errorInWords(error).message}</p>
-      <p>Sign in with another key, or ask whoever gave you this one.</p>
+      <p>Sign in with another key, or ask the person who gave you this one.</p>
     </Empty>
   );
 }
@@ -188,8 +188,8 @@ function StepDialog({
           }}
         >
           <p>
-            A new key takes the place of “<UntrustedText text={step.key.name} max={80} />
-            ”, with the same scopes. A key that has leaked should end at once.
+            A new key with the same scopes replaces “<UntrustedText text={step.key.name} max={80} />
+            ”. If the old key has leaked, choose “Stops working immediately”.
           </p>
           <GraceField label="The old key" initial="3600" />
         </FormDialog>
@@ -197,8 +197,8 @@ function StepDialog({
     case 'sign':
       return (
         <FormDialog
-          title="Make a signing secret?"
-          action="Make the secret"
+          title="Create a signing secret?"
+          action="Create secret"
           onClose={close}
           onSubmit={async (data) => {
             const graceSeconds = graceSecondsOf(data);
@@ -206,10 +206,10 @@ function StepDialog({
           }}
         >
           <p>
-            It signs links that capture in the name of “<UntrustedText text={step.key.name} max={80} />
-            ”, for pictures on web pages. It replaces the secret before, if there is one.
+            The secret signs capture links for “<UntrustedText text={step.key.name} max={80} />
+            ”, which embed pictures in web pages. It replaces the previous secret, if there is one.
           </p>
-          <GraceField label="The secret before" initial="86400" />
+          <GraceField label="The previous secret" initial="86400" />
         </FormDialog>
       );
     case 'revoke':
@@ -221,17 +221,17 @@ function StepDialog({
           onClose={close}
           onSubmit={async (data) => {
             const { alsoRevoked = [] } = await client().revokeKey(step.key.id, { cascade: data.has('cascade') });
-            toast(alsoRevoked.length === 0 ? 'The key was revoked.' : `${alsoRevoked.length + 1} keys were revoked.`);
+            toast(alsoRevoked.length === 0 ? 'Key revoked' : `${alsoRevoked.length + 1} keys revoked`);
             onDone();
           }}
         >
           <p>
-            “<UntrustedText text={step.key.name} max={80} />” stops working within a second, and its signed links with
-            it. This cannot be undone. If it is the key that you are signed in with, you are signed out.
+            “<UntrustedText text={step.key.name} max={80} />” and its signed links stop working within a second. This
+            cannot be undone. If you are signed in with this key, you are signed out.
           </p>
           <label class="check">
             <input type="checkbox" name="cascade" />
-            <span>Also the keys that were created with it</span>
+            <span>Also revoke the keys that were created with it</span>
           </label>
         </FormDialog>
       );
@@ -240,13 +240,13 @@ function StepDialog({
         <SecretDialog title="The new key" secret={step.key.key} what="the key" onClose={onDone}>
           {step.isRotated && (
             <p>
-              Was it the key that you are signed in with?{' '}
+              Are you signed in with the old key?{' '}
               <button
                 type="button"
                 class="button is-small"
                 onClick={() => {
                   exchangeSecret('key', step.key.key);
-                  toast('You are signed in with the new key.');
+                  toast('Signed in with the new key');
                 }}
               >
                 Sign in with the new key

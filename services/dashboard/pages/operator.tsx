@@ -15,10 +15,10 @@ import { Fleet, StatusWord } from './operator/fleet.tsx';
 import './operator/operator.css';
 
 const refreshMs = 30_000;
-/** While there are no events. */
+/** Poll interval while the event stream is down. */
 const pollMs = 10_000;
 
-/** The service for its operator: fleet, accounts, and what went wrong. */
+/** The operator's page: fleet, accounts, failed and slow captures, and dead letters. */
 export function OperatorPage() {
   const [latest, setLatest] = useState<Overview>();
   const state = useEvents('admin', setLatest);
@@ -53,9 +53,13 @@ export function OperatorPage() {
         <Captures
           sort="failed"
           title="Failed captures of the last 24 hours"
-          empty="No capture has failed in the last 24 hours."
+          empty="No failed captures in the last 24 hours."
         />
-        <Captures sort="slowest" title="Slowest captures of the last 24 hours" empty="There were none." />
+        <Captures
+          sort="slowest"
+          title="Slowest captures of the last 24 hours"
+          empty="No captures in the last 24 hours."
+        />
         <DeadLetters />
       </Below>
     </Page>
@@ -109,7 +113,7 @@ const host: Column<AdminCapture> = {
 };
 const took: Column<AdminCapture> = {
   key: 'took',
-  title: 'Took',
+  title: 'Duration',
   align: 'end',
   sortBy: ({ durationMs }) => durationMs,
   render: ({ durationMs }) => formatDuration(durationMs),
@@ -155,7 +159,7 @@ function DeadLetters() {
             rows={deadLetters}
             rowKey={({ at, uuid }) => `${at} ${uuid}`}
             pageSize={10}
-            empty={<p class="card-body muted">No job was given up.</p>}
+            empty={<p class="card-body muted">No dead letters.</p>}
           />
         )}
       </Loaded>
@@ -164,7 +168,7 @@ function DeadLetters() {
 }
 
 const letterColumns: readonly Column<DeadLetter>[] = [
-  { key: 'at', title: 'Given up', sortBy: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
+  { key: 'at', title: 'Failed', sortBy: ({ at }) => at, render: ({ at }) => <Ago at={at} /> },
   { key: 'uuid', title: 'Capture', render: ({ uuid }) => <code>{uuid}</code> },
   { key: 'reason', title: 'Reason', render: ({ reason }) => reason.replaceAll('_', ' ') },
   { key: 'deliveries', title: 'Deliveries', align: 'end', render: ({ deliveries }) => deliveries },

@@ -16,7 +16,7 @@ import './usage/usage.css';
 const refreshMs = 30_000;
 const periods = [7, 30, 90] as const;
 
-/** What the account has used, and what it may use. */
+/** Shows the usage of the account and its limits. */
 export function UsagePage() {
   const [days, setDays] = useState<(typeof periods)[number]>(30);
   const usage = useQuery((signal) => client().getUsage({ signal }), [], { everyMs: refreshMs });
@@ -67,7 +67,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
         />
         <StatTile label="Reserved" value={formatNumber(tokensReserved)} detail="for captures under way" />
         <StatTile label="The month ends" value={<Ago at={periodEnd} />} detail="UTC" />
-        <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures a minute" />
+        <StatTile label="Rate" value={formatNumber(ratePerMinute)} detail="captures per minute" />
         <StatTile label="In flight" value={formatNumber(inFlight)} detail="that clients wait for" />
         <StatTile label="Queued" value={formatNumber(queued)} detail="in the background" />
       </dl>
@@ -94,7 +94,7 @@ function Quota({ usage }: { readonly usage: Usage }) {
   );
 }
 
-/** What the account stores, against its limits. */
+/** Shows the stored bytes of the account and their limits. */
 function Bytes({ usage }: { readonly usage: Usage }) {
   const all = [
     { label: 'Queued HTML', used: usage.queuedBytes, max: usage.maxQueuedBytes },
@@ -172,7 +172,7 @@ function History({ history: { days, keys, totals } }: { readonly history: UsageH
         </ChartCard>
       </div>
       <details class="card numbers">
-        <summary class="card-head">The same as a table</summary>
+        <summary class="card-head">Show as table</summary>
         <DataTable
           caption="Usage by day"
           columns={dayColumns}

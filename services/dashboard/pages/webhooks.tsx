@@ -13,7 +13,7 @@ import { Deliveries } from '../views/deliveries.tsx';
 
 const refreshMs = 5000;
 
-/** Events to webhooks: what they are signed with, how they fared, and a test. */
+/** Shows the webhook secret, a test form and recent deliveries. */
 export function WebhooksPage() {
   const deliveries = useQuery((signal) => client().listWebhookDeliveries({ limit: 100, signal }), [], {
     everyMs: refreshMs,
@@ -21,7 +21,7 @@ export function WebhooksPage() {
   return (
     <Page
       title="Webhooks"
-      lead="Background captures that name a webhook tell it when they have ended, in a signed request."
+      lead="When a background capture with a webhook ends, the service sends the webhook a signed event."
     >
       <SecretCard />
       <TestCard onSent={deliveries.reload} />
@@ -35,7 +35,7 @@ export function WebhooksPage() {
               deliveries={data}
               hasCapture
               onRedeliver={deliveries.reload}
-              empty={<p class="card-body muted">Nothing has been delivered yet.</p>}
+              empty={<p class="card-body muted">No deliveries yet.</p>}
             />
           )}
         </Loaded>
@@ -80,7 +80,7 @@ function SecretCard() {
         )}
         {secret === undefined ? (
           <p class="muted">
-            Receivers verify events with it, as Standard Webhooks describes. It is hidden until you ask for it.
+            Receivers verify events with the secret, as Standard Webhooks describes. It is hidden until you show it.
           </p>
         ) : (
           <Secrets secret={secret} />
@@ -94,7 +94,7 @@ function SecretCard() {
           onSubmit={async (data) => {
             setSecret(await client().rotateWebhookSecret({ graceSeconds: graceSecondsOf(data) }));
             setRotating(false);
-            toast('Events are signed with the new secret.');
+            toast('Webhook secret rotated');
           }}
         >
           <p>
@@ -129,7 +129,7 @@ function TestCard({ onSent }: { readonly onSent: () => void }) {
     setBusy(true);
     try {
       await client().sendTestEvent({ url });
-      toast('The test event is on its way. Its result appears among the deliveries.');
+      toast('Test event sent. Its result appears in the deliveries.');
     } catch (error) {
       toast(errorInWords(error).message, 'error');
     } finally {

@@ -1,9 +1,9 @@
-/** Saves what is in memory as a file: the attribute `download` of a link to another origin is ignored. */
+/** Saves a blob as a file: browsers ignore the `download` attribute of links to another origin. */
 export function download(blob: Blob, name: string): void {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(blob);
   link.download = name;
   link.click();
-  // A browser that asks where to save it reads it only then.
+  // A browser that asks for the folder reads the blob only afterwards.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

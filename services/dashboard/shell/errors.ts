@@ -1,17 +1,18 @@
 import { WebcaptureError } from '@webcapture/client';
 
-/** What to say of an error: one sentence, and what a person hands to the operator. */
+/** An error for the user: one sentence, and details for the operator. */
 export interface ErrorInWords {
   readonly message: string;
-  /** Undefined: it is no error of the service. */
+  /** Undefined if the error did not come from the service. */
   readonly code: string | undefined;
   readonly requestId: string | null;
 }
 
-/** Where the client's own words are for programmers. */
+/** Used where the message of the client is written for programmers. */
 const messages: Readonly<Record<string, string>> = {
-  NETWORK_ERROR: 'The service does not answer. Check that it is running, and your connection to it.',
-  UNEXPECTED_RESPONSE: 'What answered is not webcapture. A proxy in front of the service may not reach it.',
+  NETWORK_ERROR: 'The service does not respond. Check that it is running, and check your connection.',
+  UNEXPECTED_RESPONSE:
+    'The response is not from webcapture. A proxy in front of the service may be unable to reach it.',
 };
 
 export function errorInWords(error: unknown): ErrorInWords {
@@ -22,7 +23,7 @@ export function errorInWords(error: unknown): ErrorInWords {
   return { message: error instanceof Error ? error.message : String(error), code: undefined, requestId: null };
 }
 
-/** Whether the same request may succeed later, without any change: NATS is down, or the front restarts. */
+/** Whether the same request may succeed later without a change, because NATS is down or the front restarts. */
 export function isTemporary(error: unknown): boolean {
   return !(error instanceof WebcaptureError) || error.retryable;
 }

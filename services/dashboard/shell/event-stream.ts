@@ -1,7 +1,7 @@
 /**
- * Follows a stream of the service for as long as a page is shown: one that is cut or falls silent is opened again with
- * backoff; one whose key no longer holds ends. The client leaves that to its callers, since nothing is repeated that happened
- * meanwhile.
+ * Follows an event stream of the service while a page is shown. A stream that is cut or falls silent reopens with backoff; a
+ * stream whose key is no longer valid ends. The client leaves reconnecting to its callers, because the service does not resend
+ * events of the gap.
  */
 import { type EventsOptions, WebcaptureError } from '@webcapture/client';
 import { backoffMs as defaultBackoffMs } from './backoff.ts';
@@ -18,7 +18,7 @@ export type StreamState =
   | { readonly kind: 'ended'; readonly problem: StreamProblem };
 
 export interface FollowOptions<T> {
-  /** Opens the stream, as `events` of the client does. */
+  /** Opens the stream, like `events` of the client. */
   readonly open: (options: EventsOptions) => AsyncIterable<T>;
   readonly onEvent: (event: T) => void;
   readonly onState: (state: StreamState) => void;
@@ -27,7 +27,7 @@ export interface FollowOptions<T> {
   readonly backoffMs?: (failures: number) => number;
 }
 
-/** Codes after which another attempt with the same key cannot succeed. */
+/** Error codes after which a retry with the same key cannot succeed. */
 const finalCodes: ReadonlySet<string> = new Set([
   'UNAUTHORIZED',
   'API_KEY_EXPIRED',
@@ -36,10 +36,10 @@ const finalCodes: ReadonlySet<string> = new Set([
   'NOT_FOUND',
 ]);
 
-/** A stream that held for so long was a good one: the next attempt starts the backoff anew. */
+/** After a stream has been open for this time, the backoff starts again from its minimum. */
 const stableMs = 5000;
 
-/** Follows a stream until `signal` aborts or the server refuses the key. */
+/** Follows a stream until `signal` aborts or the server rejects the key. */
 export async function followEvents<T>(options: FollowOptions<T>): Promise<void> {
   const { onState, signal, backoffMs = defaultBackoffMs } = options;
   let failures = 0;
@@ -64,7 +64,7 @@ interface Ending {
   readonly retryAfterMs: number;
 }
 
-/** Reads one stream to its end, and says why it ended. */
+/** Reads one stream to its end, and returns why it ended. */
 async function readOnce<T>({ open, onEvent, onState, signal }: FollowOptions<T>): Promise<Ending> {
   try {
     for await (const event of open({ signal, onOpen: () => onState({ kind: 'live' }) })) onEvent(event);

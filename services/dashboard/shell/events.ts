@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { followEvents, type StreamState } from './event-stream.ts';
 import { client, type Kind, sessions, signOut } from './session.ts';
 
-/** What a stream ends with when its key no longer holds; without a scope one stays signed in. */
+/** Error codes of a stream whose key is no longer valid. A missing scope does not sign the user out. */
 const signOutCodes: ReadonlySet<string> = new Set(['UNAUTHORIZED', 'API_KEY_EXPIRED', 'API_KEY_REVOKED']);
 
 interface Events {
@@ -16,7 +16,7 @@ const streams: { readonly [K in Kind]: (options: EventsOptions) => AsyncIterable
   admin: (options) => client('admin').admin.events(options),
 };
 
-/** Follows the events of the account (`key`) or of the fleet (`admin`) for as long as the component is shown. */
+/** Follows the events of the account (`key`) or of the fleet (`admin`) while the component is shown. */
 export function useEvents<K extends Kind>(kind: K, handler: (event: Events[K]) => void): StreamState {
   const [state, setState] = useState<StreamState>({ kind: 'connecting' });
   const latest = useRef(handler);

@@ -8,12 +8,12 @@ export function formatNumber(value: number): string {
   return integers.format(value);
 }
 
-/** 12.3%, of 0 to 1; – when there is nothing to share. */
+/** 12.3%, from 0 to 1; – if there is no total. */
 export function formatShare(share: number | null): string {
   return share === null ? '–' : percents.format(share);
 }
 
-/** 1.4 MB, in powers of 1000 as file managers have it. */
+/** 1.4 MB, in powers of 1000, like file managers. */
 export function formatBytes(bytes: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
@@ -34,7 +34,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** In the time zone of the browser; `time` as ISO 8601, or Unix milliseconds. */
+/** In the time zone of the browser; `time` is ISO 8601 or Unix milliseconds. */
 export function formatTime(time: string | number): string {
   return dates.format(new Date(time));
 }

@@ -11,12 +11,12 @@ const names: Readonly<Record<string, string>> = {
   engine: 'all regions',
 };
 
-/** Needs no key, and is answered from memory, also when all else of the service is down. */
-const anybody = new Webcapture({ url: serviceUrl, maxRetries: 0 });
+/** Needs no key. The front answers from memory, even when all other components are down. */
+const anonymous = new Webcapture({ url: serviceUrl, maxRetries: 0 });
 
-/** Says on every page that the service is down: a page that has loaded what it shows would not notice. */
+/** Shows an outage on every page: a page that has loaded its content would not detect it. */
 export function OutageNotice() {
-  const { data } = useQuery((signal) => anybody.getStatus({ signal }), [], { everyMs: checkMs });
+  const { data } = useQuery((signal) => anonymous.getStatus({ signal }), [], { everyMs: checkMs });
   const down = (data?.components ?? []).flatMap(({ name, status }) =>
     status === 'major_outage' && Object.hasOwn(names, name) ? [names[name]] : [],
   );
@@ -25,8 +25,8 @@ export function OutageNotice() {
       {down.length > 0 && (
         <div class="notice is-warning">
           <p>
-            There is an outage of {down.join(' and ')}. What this page shows may be old; it goes on by itself when the
-            service is back. <a href={`${serviceUrl}/status.html`}>Status of the service</a>
+            There is an outage of {down.join(' and ')}. The content of this page may be outdated; it updates
+            automatically when the service is back. <a href={`${serviceUrl}/status.html`}>Service status</a>
           </p>
         </div>
       )}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { routeChanges } from './routes.ts';
 
-/** The frame of every page: its title names the tab, and takes the focus when one comes from another page. */
+/** The frame of every page. Its title names the tab, and receives the focus when the user arrives from another page. */
 export function Page({
   title,
   lead,
@@ -11,12 +11,12 @@ export function Page({
 }: {
   readonly title: string;
   readonly lead?: ComponentChildren;
-  /** Buttons beside the title. */
+  /** Buttons next to the title. */
   readonly actions?: ComponentChildren;
   readonly children?: ComponentChildren;
 }) {
   const heading = useRef<HTMLHeadingElement>(null);
-  // Before anybody sees the page: later it would be taken from whoever types already.
+  // Before the first paint: later, it would take the focus from a field in which the user already types.
   useLayoutEffect(() => {
     if (routeChanges.peek() > 0) heading.current?.focus({ preventScroll: true });
     scrollTo(0, 0);

@@ -3,26 +3,26 @@ import { backoffMs } from './backoff.ts';
 import { isAbort, isTemporary } from './errors.ts';
 
 export interface Query<T> {
-  /** The last answer: it stays while a newer one is loaded, and also when that fails. */
+  /** The latest response. It stays while a newer one is loaded, and if that fails. */
   readonly data: T | undefined;
   readonly error: unknown;
   readonly isLoading: boolean;
-  /** Unix milliseconds of the next attempt that follows a temporary error by itself. */
+  /** Unix milliseconds of the next automatic retry after a temporary error. */
   readonly retryAt: number | undefined;
   readonly reload: () => void;
 }
 
 interface State<T> extends Omit<Query<T>, 'reload'> {
-  /** For which it was loaded. */
+  /** The keys for which the data was loaded. */
   readonly keys: readonly unknown[];
 }
 
 const blank = { data: undefined, error: undefined, isLoading: true, retryAt: undefined };
 
 /**
- * Loads what a page shows, again whenever `keys` change and each `everyMs`. A temporary error (NATS is down, the front
- * restarts) is followed by further attempts with growing distances, so that the page recovers by itself; any other error
- * waits for `reload`. While the tab is hidden nothing is asked for.
+ * Loads the data of a page, and reloads it when `keys` change and every `everyMs`. After a temporary error (NATS is down, the
+ * front restarts), it retries with backoff; after any other error, it waits for `reload`. It sends no requests while the tab is
+ * hidden.
  */
 export function useQuery<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -83,7 +83,7 @@ export function useQuery<T>(
   }, [...keys, everyMs, round]);
 
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  // What was loaded for other keys is not what the page shows now.
+  // Data that was loaded for other keys is not shown.
   return { ...(hasKeys(state, keys) ? state : blank), reload };
 }
 

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 
-/** Where one can be, by the fragment of the address: what follows # never leaves the browser. */
+/** The routes, read from the URL fragment, which never leaves the browser. */
 export type Route =
   | { readonly page: 'playground' | 'captures' | 'usage' | 'keys' | 'webhooks' | 'operator' }
   | { readonly page: 'capture'; readonly uuid: string }
@@ -19,7 +19,7 @@ export const sections: readonly { readonly name: SectionName; readonly title: st
 ];
 
 const fragment = signal(location.hash);
-/** How many times the route has changed: the first page does not take the focus, later ones do. */
+/** Number of route changes: the first page does not take the focus, later ones do. */
 export const routeChanges = signal(0);
 
 addEventListener('hashchange', () => {
@@ -42,7 +42,7 @@ function parseRoute(hash: string): Route {
   return section === undefined || second !== undefined ? { page: 'unknown' } : { page: section.name };
 }
 
-/** The address of a page, for links. */
+/** Returns the address of a page, for links. */
 export function linkTo(name: SectionName, ...rest: readonly string[]): string {
   return `#/${[name, ...rest.map(encodeURIComponent)].join('/')}`;
 }

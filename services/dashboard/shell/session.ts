@@ -1,7 +1,7 @@
 import { NotFoundError, PermissionError, Webcapture } from '@webcapture/client';
 import { batch, computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 
-/** What one signs in with: the key of an account, or the admin token for the operator's page. */
+/** What a user signs in with: the key of an account, or the admin token for the operator's page. */
 export type Kind = 'key' | 'admin';
 
 interface Session {
@@ -9,10 +9,10 @@ interface Session {
   readonly client: Webcapture;
 }
 
-/** Where the service is that this dashboard belongs to, without a slash at the end: the folder above its own. */
+/** Base URL of the service, without a trailing slash: the parent folder of the dashboard. */
 export const serviceUrl = new URL('..', document.baseURI).href.replace(/\/$/, '');
 
-// Of this tab, and gone with it; never in an address, which would end up in histories and logs.
+// Session storage is limited to this tab and deleted with it. An address would appear in histories and logs.
 const storageNames: Readonly<Record<Kind, string>> = { key: 'webcapture.key', admin: 'webcapture.admin-token' };
 
 const secrets: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
@@ -20,7 +20,7 @@ const secrets: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> 
   admin: signal<string | null>(sessionStorage.getItem(storageNames.admin)),
 };
 
-/** What to say above the sign-in, until the next one: why somebody was signed out. */
+/** The reason for the sign-out, shown above the sign-in until the next one. */
 export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<string | null>>>> = {
   key: signal<string | null>(null),
   admin: signal<string | null>(null),
@@ -28,10 +28,10 @@ export const signInNotices: Readonly<Record<Kind, ReturnType<typeof signal<strin
 
 const visits = { key: signal(0), admin: signal(0) };
 
-/** Counts who has signed in and out: what one has loaded and typed is not for the next one. */
+/** Counts sign-ins and sign-outs: loaded data and typed text must not reach the next session. */
 export const visit: Readonly<Record<Kind, ReadonlySignal<number>>> = visits;
 
-/** Undefined: nobody is signed in with that. */
+/** Undefined if no session of this kind is signed in. */
 export const sessions = { key: sessionOf('key'), admin: sessionOf('admin') };
 
 function sessionOf(kind: Kind) {
@@ -41,16 +41,16 @@ function sessionOf(kind: Kind) {
   });
 }
 
-/** The client of who is signed in. Pages are shown only then. */
+/** The client of the current session. Pages are shown only after sign-in. */
 export function client(kind: Kind = 'key'): Webcapture {
   const session = sessions[kind].value;
-  if (session === undefined) throw new Error('nobody is signed in');
+  if (session === undefined) throw new Error('not signed in');
   return session.client;
 }
 
 /**
- * A client that signs out when the key no longer holds: unknown, revoked or expired. (A suspended account may be resumed: its
- * pages say that it is suspended.) Pages repeat what failed by themselves, so it does not.
+ * Returns a client that signs out when the key is no longer valid: unknown, revoked or expired. A suspended account may be
+ * resumed, so its pages only report the suspension. The client does not retry, because pages do.
  */
 function clientOf(kind: Kind, secret: string): Webcapture {
   return new Webcapture({
@@ -58,12 +58,12 @@ function clientOf(kind: Kind, secret: string): Webcapture {
     apiKey: secret,
     maxRetries: 0,
     fetch: async (url, init) => {
-      // A refresh replaces pictures under their addresses: the browser asks whether those that it has are the current ones.
+      // A refresh replaces pictures at their addresses, so the browser revalidates its copies.
       const response = await fetch(url, { ...init, cache: 'no-cache' });
       if (response.status === 401) {
         const reason = await reasonOf(response.clone());
-        // While it was read, the event stream may have signed out and said why, or another key may have signed in. And when the
-        // page that asked has gone away, there is no reason to read: the next request gets one.
+        // While the body was read, the event stream may have signed out with a reason, or another key may have signed in. If the
+        // requesting page is gone, the body is not needed: the next request gets the same error.
         const isAborted = init?.signal?.aborted === true;
         if (!isAborted && secrets[kind].peek() === secret) signOut(kind, reason);
       }
@@ -74,10 +74,10 @@ function clientOf(kind: Kind, secret: string): Webcapture {
 
 async function reasonOf(response: Response): Promise<string> {
   const body = (await response.json().catch(() => null)) as { error?: { message?: string } } | null;
-  return body?.error?.message ?? 'The service no longer accepts what you signed in with.';
+  return body?.error?.message ?? 'The service no longer accepts your credentials.';
 }
 
-/** Signs in, or throws the WebcaptureError that says why not; nothing is kept then. */
+/** Signs in, or throws the WebcaptureError with the reason and stores nothing. */
 export async function signIn(kind: Kind, given: string): Promise<void> {
   const secret = given.trim();
   const candidate = new Webcapture({ url: serviceUrl, apiKey: secret, maxRetries: 0 });
@@ -88,8 +88,8 @@ export async function signIn(kind: Kind, given: string): Promise<void> {
 const unknownUuid = '00000000-0000-7000-8000-000000000000';
 
 /**
- * Rejects when the key may do nothing at all, since its account is suspended; one that lacks a scope is good. A request of each
- * scope, none of which changes anything.
+ * Rejects if the key cannot be used at all because its account is suspended; a key that lacks a scope is accepted. Sends one
+ * harmless request for each scope.
  */
 async function checkKey(candidate: Webcapture): Promise<void> {
   let refusal: unknown;
@@ -110,7 +110,7 @@ async function checkKey(candidate: Webcapture): Promise<void> {
   throw refusal;
 }
 
-/** For a secret that is known to be good. */
+/** Signs in with a secret that is known to be valid. */
 export function keepSecret(kind: Kind, secret: string): void {
   batch(() => {
     exchangeSecret(kind, secret);
@@ -118,7 +118,7 @@ export function keepSecret(kind: Kind, secret: string): void {
   });
 }
 
-/** For one that takes the place of the former on the same account: the pages keep what they show. */
+/** Signs in with a new secret of the same account: the pages keep their content. */
 export function exchangeSecret(kind: Kind, secret: string): void {
   sessionStorage.setItem(storageNames[kind], secret);
   signInNotices[kind].value = null;
@@ -134,7 +134,10 @@ export function signOut(kind: Kind, reason: string | null = null): void {
   });
 }
 
-/** Calls `forget` when another key signs in, or none: what one account has typed and seen is not for the next one. */
+/**
+ * Calls `forget` when another key signs in, or the key signs out: typed text and loaded data of one account are not for the next
+ * one.
+ */
 export function onKeyChange(forget: () => void): void {
   effect(() => {
     if (visits.key.value > 0) forget();

@@ -1,10 +1,10 @@
 import { keepSecret, serviceUrl, signInNotices } from './session.ts';
 
-// Imported before the routes, so that the code is out of the address before anything else looks at that.
+// Imported before the routes, so that the code is removed from the address before other modules read it.
 takeCode();
 addEventListener('hashchange', takeCode);
 
-/** The code of a link that `npm start` has printed, `#code=…`: it is taken out of the address, and exchanged for the key. */
+/** The code of a link that `npm start` prints, `#code=…`. It is removed from the address and exchanged for the key. */
 function takeCode(): void {
   const code = /^#code=([\w-]+)$/.exec(location.hash)?.[1];
   if (code === undefined) return;
@@ -21,13 +21,13 @@ async function redeem(code: string): Promise<void> {
     });
     const answer = (await response.json()) as { data: { key: string } | null; error: { message: string } | null };
     if (answer.data !== null) keepSecret('key', answer.data.key);
-    // A front that was given no code has no such endpoint.
+    // A front without a code has no such endpoint.
     else
       signInNotices.key.value =
         response.status === 401
           ? (answer.error?.message ?? null)
           : 'This service has no sign-in links. Sign in with an API key.';
   } catch {
-    signInNotices.key.value = 'The service does not answer. Open the link again, or sign in with the API key.';
+    signInNotices.key.value = 'The service does not respond. Open the link again, or sign in with the API key.';
   }
 }

@@ -26,7 +26,7 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
   const [error, setError] = useState<string | undefined>();
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  // After the page's own, which gives it to the title. `autofocus` works only while the document loads.
+  // Runs after the page's own effect, which focuses the title. `autofocus` works only while the document loads.
   useLayoutEffect(() => field.current?.focus(), []);
   const { title, label, help, missing } = texts[kind];
   const notice = signInNotices[kind].value;
@@ -53,7 +53,7 @@ export function SignIn({ kind }: { readonly kind: Kind }) {
             {notice}
           </p>
         )}
-        {/* No action and no method that could send the key as part of an address: the policy forbids both. */}
+        {/* The form has no action or method that could send the key as part of an address: the policy forbids both. */}
         <form
           noValidate
           onSubmit={(event) => {

@@ -6,7 +6,7 @@ const storageName = 'webcapture.theme';
 
 export const theme = signal<Theme>(storedTheme());
 
-/** The colours are CSS's light-dark(), which follows `color-scheme`; base.css sets that by this attribute. */
+/** The colours use CSS light-dark(), which follows `color-scheme`; base.css sets it from this attribute. */
 effect(() => {
   if (theme.value === 'system') delete document.documentElement.dataset['theme'];
   else document.documentElement.dataset['theme'] = theme.value;

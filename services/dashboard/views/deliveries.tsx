@@ -13,7 +13,7 @@ import { Ago } from '../widgets/time.tsx';
 
 const tones: Readonly<Record<Delivery['state'], Tone>> = { delivered: 'good', retrying: 'busy', failed: 'bad' };
 
-/** Deliveries of events to webhooks, newest first. */
+/** Lists deliveries of events to webhooks, newest first. */
 export function Deliveries({
   deliveries,
   hasCapture = false,
@@ -21,9 +21,9 @@ export function Deliveries({
   empty,
 }: {
   readonly deliveries: readonly Delivery[];
-  /** Whether each row names its capture, and can send its event again. */
+  /** Whether each row links to its capture and can redeliver its event. */
   readonly hasCapture?: boolean;
-  /** After an event was sent again. */
+  /** Called after an event was redelivered. */
   readonly onRedeliver: () => void;
   readonly empty: ComponentChildren;
 }) {
@@ -32,7 +32,7 @@ export function Deliveries({
     { key: 'event', title: 'Event', render: ({ event }) => <code>{event}</code> },
     { key: 'at', title: 'Sent', render: ({ at }) => <Ago at={at} /> },
     { key: 'url', title: 'Address', render: ({ url }) => <UntrustedText text={url} max={60} /> },
-    { key: 'answer', title: 'Answer', render: (delivery) => <Answer {...delivery} /> },
+    { key: 'answer', title: 'Response', render: (delivery) => <Answer {...delivery} /> },
     { key: 'attempt', title: 'Attempt', align: 'end', isMinor: true, render: ({ attempt }) => attempt },
   ];
   if (hasCapture) {
@@ -69,7 +69,7 @@ function Answer({ status, error, durationMs }: Delivery) {
   );
 }
 
-/** Sends the latest event of a capture again. */
+/** Redelivers the latest event of a capture. */
 export function Redeliver({
   uuid,
   event,
@@ -84,7 +84,7 @@ export function Redeliver({
     setBusy(true);
     try {
       await client().redeliverWebhook(uuid);
-      toast('The latest event of the capture is being sent again.');
+      toast('Redelivery of the latest event started');
       onDone();
     } catch (error) {
       toast(errorInWords(error).message, 'error');

@@ -6,19 +6,19 @@ import './extracted.css';
 
 type ExtractedParts = NonNullable<CaptureResult['extracted']>;
 
-/** A part may have a megabyte: who needs all of it downloads it. */
+/** A part may have a megabyte; the download has all of it. */
 const maxShownLength = 20_000;
 
 interface Part {
   readonly title: string;
   readonly extension: string;
-  /** As it is downloaded. */
+  /** The content of the download. */
   readonly text: string;
-  /** As it is read. */
+  /** The text that is shown. */
   readonly shown: string;
 }
 
-/** What was extracted from a page beside its picture, as text: nothing of it is markup or a link here. */
+/** Shows the extracted parts of a page as text, never as markup or links. */
 export function Extracted({ uuid, extracted }: { readonly uuid: string; readonly extracted: ExtractedParts }) {
   return (
     <section class="card" aria-labelledby="extracted">

@@ -1,16 +1,16 @@
 import { client } from '../shell/session.ts';
 
-/** A browser needs four bytes for each pixel of a picture: of larger ones it is shown the preview. */
+/** A browser needs four bytes for each pixel, so larger pictures are shown as a preview. */
 export const maxShownPixels = 40_000_000;
 
-/** What the service shows of a capture, in any size of it; of a tall page, the top. */
+/** Fetches a preview of a capture in a given size; of a tall page, only the top. */
 export interface Preview {
   readonly blob: Blob;
   readonly width: number;
   readonly height: number;
 }
 
-/** @returns null when there is none */
+/** @returns null if there is no preview */
 export async function loadPreview(uuid: string, signal: AbortSignal): Promise<Preview | null> {
   const blob = await client().getThumbnail(uuid, { width: 1568, signal });
   if (blob === null) return null;

@@ -5,10 +5,10 @@ import { formatDuration, formatNumber } from '../shell/format.ts';
 import { Bar, type BarPart } from '../widgets/figures.tsx';
 import { type Finding, Findings } from '../widgets/findings.tsx';
 
-/** The request of a capture, as far as it is known. */
+/** The request of a capture, or the known part of it. */
 type Request = Readonly<Record<string, unknown>>;
 
-/** How a capture went: what was found, and where the time went. */
+/** Shows the report of a capture: its findings, and the time of each step. */
 export function Report({
   capture,
   request,
@@ -46,7 +46,7 @@ const tones: Readonly<Record<ReportFinding['severity'], Finding['tone']>> = {
   error: 'bad',
 };
 
-/** What the report says, and what is known of the capture beside it. Without the request it does not say what was waited for. */
+/** Describes the report and other facts of the capture. Without the request, the waits are unknown and not listed. */
 function findingsOf(
   { report, metadata, fromCache, tokenCost, region }: CaptureResult,
   request: Request | undefined,

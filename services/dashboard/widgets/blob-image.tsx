@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** The address of what is in memory, for as long as the component is shown; undefined until the first drawing is over. */
+/** Returns the object URL of a blob while the component is shown; undefined until the first render is done. */
 export function useObjectUrl(blob: Blob | undefined): string | undefined {
   const [url, setUrl] = useState<string>();
   useEffect(() => {
@@ -11,7 +11,7 @@ export function useObjectUrl(blob: Blob | undefined): string | undefined {
   return url;
 }
 
-/** A picture that is in memory. */
+/** Shows a picture from memory. */
 export function BlobImage({ blob, alt }: { readonly blob: Blob; readonly alt: string }) {
   const url = useObjectUrl(blob);
   return url === undefined ? null : <img src={url} alt={alt} decoding="async" />;

@@ -10,7 +10,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       setCopied(true);
       setTimeout(() => setCopied(false), 2000);
     } catch {
-      // Without https the browser has no clipboard.
+      // Without https, the browser has no clipboard.
       toast('The browser does not allow copying here. Select the text and copy it.', 'error');
     }
   };

@@ -6,10 +6,10 @@ export interface Column<Row> {
   readonly key: string;
   readonly title: string;
   readonly render: (row: Row) => ComponentChildren;
-  /** What rows are sorted by; without it the column cannot be sorted. Null comes last. */
+  /** The value that sorts the rows; without it, the column cannot be sorted. Null comes last. */
   readonly sortBy?: (row: Row) => string | number | null;
   readonly align?: 'end';
-  /** Left out on a phone. */
+  /** Hidden on a phone. */
   readonly isMinor?: boolean;
 }
 
@@ -19,8 +19,8 @@ interface Order {
 }
 
 /**
- * A table that sorts and shows one page of its rows at a time, so that ten thousand of them cost no more than fifty. With
- * `onMore` there are further rows to fetch, which happens when one goes past the last page.
+ * A table that sorts, and shows one page of rows, so that ten thousand rows cost no more than fifty. With `onMore`, it fetches
+ * further rows when the user goes past the last page.
  */
 export function DataTable<Row>({
   caption,
@@ -42,7 +42,7 @@ export function DataTable<Row>({
   readonly initialOrder?: Order;
   readonly onMore?: (() => void) | undefined;
   readonly isLoadingMore?: boolean;
-  /** In place of a table without rows. */
+  /** Shown instead of an empty table. */
   readonly empty?: ComponentChildren;
 }) {
   const [order, setOrder] = useState(initialOrder);
@@ -66,7 +66,7 @@ export function DataTable<Row>({
   };
   return (
     <div class="table-frame">
-      {/* Wide tables scroll by themselves; the keyboard needs to reach them for that. */}
+      {/* Wide tables scroll, so the element must be focusable for the keyboard. */}
       <div class="table-scroll" role="region" aria-label={caption} tabIndex={0}>
         <table>
           <caption class="visually-hidden">{caption}</caption>

@@ -2,14 +2,14 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A modal dialog: the browser keeps the focus inside, closes it on Escape and gives the focus back. */
+/** A modal dialog: the browser keeps the focus inside, closes the dialog on Escape, and then restores the focus. */
 export function Dialog({
   title,
   onClose,
   children,
 }: {
   readonly title: string;
-  /** Also called on Escape and by a click beside the dialog. */
+  /** Also called on Escape and by a click outside of the dialog. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
@@ -29,7 +29,8 @@ export function Dialog({
         event.preventDefault();
         onClose();
       }}
-      // The browser asks only once (cancel), and closes at the second Escape: what is still to be shown opens again.
+      // The browser fires cancel only once and closes the dialog at the second Escape. A dialog that must stay open is opened
+      // again.
       onClose={({ currentTarget }) => {
         if (currentTarget.isConnected) currentTarget.showModal();
       }}
@@ -48,14 +49,14 @@ export function Dialog({
 interface Question {
   readonly title: string;
   readonly body: ComponentChildren;
-  /** What the button does, as a verb: Delete, Revoke. */
+  /** The action of the button, as a verb: Delete, Revoke. */
   readonly action: string;
   readonly isDangerous?: boolean;
 }
 
 const asked = signal<(Question & { readonly answer: (isSure: boolean) => void }) | undefined>(undefined);
 
-/** Asks before something that cannot be taken back; false when it was cancelled. */
+/** Asks for confirmation of an action that cannot be undone; returns false if the user cancels. */
 export function confirm(question: Question): Promise<boolean> {
   return new Promise((resolve) => {
     asked.value = {
@@ -68,7 +69,7 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Once, in the shell. */
+/** Rendered once, in the shell. */
 export function DialogHost() {
   const question = asked.value;
   if (question === undefined) return null;

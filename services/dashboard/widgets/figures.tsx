@@ -24,13 +24,13 @@ export function StatTile({
 export interface BarPart {
   readonly label: string;
   readonly value: number;
-  /** As text, with its unit. */
+  /** The value as text, with its unit. */
   readonly text: string;
 }
 
 /**
- * A bar of parts with a legend. `max` is what the whole bar stands for; by default the sum of the parts. The legend holds
- * all that the bar shows, so that nobody needs to see the colours.
+ * A bar of parts with a legend. `max` is the value of the whole bar; the default is the sum of the parts. The legend repeats all
+ * values of the bar, so that colours are not needed to read it.
  */
 export function Bar({
   parts,
@@ -65,7 +65,7 @@ export function Bar({
 
 export type Tone = 'good' | 'busy' | 'warning' | 'bad' | 'plain';
 
-/** A state in a word, such as “completed”. */
+/** A state in one word, such as “completed”. */
 export function Badge({ tone, children }: { readonly tone: Tone; readonly children: ComponentChildren }) {
   return <span class={`badge is-${tone}`}>{children}</span>;
 }

@@ -3,13 +3,13 @@ import { UntrustedText } from './untrusted-text.tsx';
 export interface Finding {
   readonly tone: 'good' | 'warning' | 'bad' | 'plain';
   readonly text: string;
-  /** Text of the captured page, which is nobody's word but its own. */
+  /** Untrusted text of the captured page. */
   readonly quote?: string;
 }
 
 const marks: Readonly<Record<Finding['tone'], string>> = { good: '✓', warning: '!', bad: '✕', plain: '·' };
 
-/** What a report says, in sentences. */
+/** The findings of a report, in sentences. */
 export function Findings({ findings }: { readonly findings: readonly Finding[] }) {
   return (
     <ul class="findings">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Dialog } from './dialog.tsx';
 import { ErrorState } from './states.tsx';
 
-/** A dialog with a form, which stays open with the error when what it does fails. */
+/** A dialog with a form. If its action fails, it stays open and shows the error. */
 export function FormDialog({
   title,
   action,
@@ -13,7 +13,7 @@ export function FormDialog({
   children,
 }: {
   readonly title: string;
-  /** What the button does, as a verb. */
+  /** The action of the button, as a verb. */
   readonly action: string;
   readonly isDangerous?: boolean;
   readonly onSubmit: (data: FormData) => Promise<void>;
@@ -62,13 +62,13 @@ interface Choice {
 }
 
 const graceChoices: readonly Choice[] = [
-  { value: '0', title: 'It ends at once' },
-  { value: '3600', title: 'It works for another hour' },
-  { value: '86400', title: 'It works for another day' },
-  { value: '604800', title: 'It works for another week' },
+  { value: '0', title: 'Stops working immediately' },
+  { value: '3600', title: 'Works for another hour' },
+  { value: '86400', title: 'Works for another day' },
+  { value: '604800', title: 'Works for another week' },
 ];
 
-/** For how long a secret that is replaced keeps working; `graceSeconds` in the data of the form. */
+/** How long a replaced secret keeps working; `graceSeconds` in the data of the form. */
 export function GraceField({ label, initial }: { readonly label: string; readonly initial: '3600' | '86400' }) {
   return (
     <label class="field">
@@ -86,7 +86,7 @@ export function GraceField({ label, initial }: { readonly label: string; readonl
 
 export const graceSecondsOf = (data: FormData) => Number(data.get('graceSeconds'));
 
-/** What was typed into a field, without the spaces around it. */
+/** Returns the value of a field without surrounding spaces. */
 export function textOf(data: FormData, name: string): string {
   const value = data.get(name);
   return typeof value === 'string' ? value.trim() : '';

@@ -1,11 +1,14 @@
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 
-/** A text of a page as one line that cannot change how its surroundings read: what could is shown as U+FFFD, and a line break as a space. */
+/**
+ * Returns a text of a page as one line that cannot affect the text around it: harmful characters become U+FFFD, line breaks
+ * become spaces.
+ */
 export function neutralText(text: string): string {
   return replaceUnsafe(text.replaceAll(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, ' '), '\uFFFD').trim();
 }
 
-/** The same for a text of several lines, which keeps them and its tabs. */
+/** Like neutralText, for a text of several lines: keeps line breaks and tabs. */
 export function neutralLines(text: string): string {
   const isBreak = /[\u2028\u2029]/;
   return replaceUnsafe(text.replaceAll(/\r\n?/g, '\n'), (character) =>
@@ -13,7 +16,7 @@ export function neutralLines(text: string): string {
   );
 }
 
-/** The beginning of a text, at most so many code points and not within one; null when nothing had to go. */
+/** Returns the first `max` code points of a text, with an ellipsis; null if the text is not longer. */
 export function truncated(text: string, max: number): string | null {
   if (text.length <= max) return null;
   const points = Array.from(text.slice(0, 2 * max + 1));

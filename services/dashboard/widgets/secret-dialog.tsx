@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { CopyButton } from './copy-button.tsx';
 import { Dialog } from './dialog.tsx';
 
-/** A secret that the service shows only once. */
+/** Shows a secret that the service returns only once. */
 export function SecretDialog({
   title,
   secret,
@@ -15,13 +15,13 @@ export function SecretDialog({
   /** Such as "the key". */
   readonly what: string;
   readonly onClose: () => void;
-  /** What to know of it, and what more can be done. */
+  /** Notes about the secret, and further actions. */
   readonly children?: ComponentChildren;
 }) {
   return (
-    // Escape or a stray click would lose it for good: only the button closes.
+    // Escape or a stray click would lose the secret permanently, so only the button closes the dialog.
     <Dialog title={title} onClose={() => {}}>
-      <p>Copy it now: it is shown only this once.</p>
+      <p>Copy it now. It is shown only once.</p>
       <p class="secret-value">
         <code>{secret}</code> <CopyButton text={secret} what={what} />
       </p>

@@ -21,7 +21,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** An error of the API in words; `onRetry` adds a button, `retryAt` (Unix milliseconds) says when that happens by itself. */
+/** Shows an error of the API; `onRetry` adds a button, `retryAt` (Unix milliseconds) shows the time until the automatic retry. */
 export function ErrorState({
   error,
   onRetry,
@@ -53,19 +53,19 @@ export function ErrorState({
   );
 }
 
-/** Not read out: each second would be news. */
+/** Hidden from screen readers, which would announce each second. */
 function Countdown({ until }: { readonly until: number }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  return <span aria-hidden="true">by itself in {Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
+  return <span aria-hidden="true">Retrying in {Math.max(0, Math.ceil((until - now) / 1000))} s</span>;
 }
 
 /**
- * What stands below something that is loaded. It is shown together with that, which would move it under the pointer; what it has
- * to load itself does not wait.
+ * Content below something that is loading. It appears together with that, so that nothing moves under the pointer; its own
+ * requests start immediately.
  */
 export function Below<T>({
   query: { data, error },
@@ -77,9 +77,7 @@ export function Below<T>({
   return <div hidden={data === undefined && error === undefined}>{children}</div>;
 }
 
-/**
- * What a query has: loading at first, the error where there is one (above the last answer, which stays), and the data.
- */
+/** Shows the state of a query: a loading message, the error above the latest response, and the data. */
 export function Loaded<T>({
   query,
   label,

@@ -1,6 +1,6 @@
 import { formatAgo, formatTime } from '../shell/format.ts';
 
-/** A time as its distance from now, with the time itself on the element for pointers and programs. */
+/** A time relative to now, with the exact time in the title and the datetime attribute. */
 export function Ago({ at }: { readonly at: string }) {
   return (
     <time dateTime={at} title={formatTime(at)}>

@@ -11,7 +11,7 @@ let lastId = 0;
 
 const shownMs = 6000;
 
-/** Says what has happened, for a few seconds and aloud for screen readers; an error stays until it is dismissed. */
+/** Shows a message for a few seconds and announces it to screen readers; an error stays until it is dismissed. */
 export function toast(text: string, kind: Toast['kind'] = 'info'): void {
   const id = ++lastId;
   toasts.value = [...toasts.value.slice(-3), { id, text, kind }];
@@ -22,7 +22,7 @@ function dismiss(id: number): void {
   toasts.value = toasts.value.filter((each) => each.id !== id);
 }
 
-/** Once, in the shell: a live region must be there before its news. */
+/** Rendered once, in the shell: a live region must exist before its first message. */
 export function ToastHost() {
   return (
     <div class="toasts" role="status" aria-live="polite">

@@ -1,7 +1,10 @@
 import { useId, useState } from 'preact/hooks';
 import { neutralText, truncated } from './neutral-text.ts';
 
-/** A text that somebody else wrote, such as the title of a page: never markup, isolated, and cut with the rest one click away. */
+/**
+ * Text from an untrusted source, such as the title of a page: never markup, isolated in direction, and shortened with a button
+ * for the rest.
+ */
 export function UntrustedText({ text, max = 300 }: { readonly text: string; readonly max?: number }) {
   const [isWhole, setWhole] = useState(false);
   const id = useId();
@@ -32,7 +35,7 @@ export function UntrustedText({ text, max = 300 }: { readonly text: string; read
   );
 }
 
-/** The same on one line of a list, cut where the line ends. */
+/** Untrusted text on one line of a list, truncated at the end of the line. */
 export function UntrustedLine({ text, className = '' }: { readonly text: string; readonly className?: string }) {
   const neutral = neutralText(text);
   return (

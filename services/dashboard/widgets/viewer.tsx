@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { Loading } from './states.tsx';
 import './viewer.css';
 
-/** `fit` shows all of the picture, `width` all of its width; a number is the zoom, 1 being a pixel for a pixel. */
+/** `fit` shows the whole picture, `width` its whole width; a number is the zoom, where 1 is one image pixel per CSS pixel. */
 type Zoom = 'fit' | 'width' | number;
 
 const zoomStep = 1.25;
@@ -10,8 +10,8 @@ const minZoom = 0.01;
 const maxZoom = 8;
 
 /**
- * A picture to look at closely: fit, pixel for pixel, Ctrl and wheel or + and − to zoom, drag or arrow keys to move. The
- * browser scrolls it, so that a picture of any height stays smooth.
+ * A picture viewer: fit, actual size, zoom with Ctrl and wheel or + and −, move with drag or arrow keys. The browser scrolls the
+ * picture, so that a tall picture stays smooth.
  */
 export function Viewer({
   src,
@@ -20,9 +20,9 @@ export function Viewer({
   alt,
   onError,
 }: {
-  /** Undefined while it is loaded: its place is kept, so that nothing below moves when it arrives. */
+  /** Undefined while the picture is loading: its space is reserved, so that nothing below moves. */
   readonly src: string | undefined;
-  /** Of the picture, in pixels. */
+  /** Size of the picture in pixels. */
   readonly width: number;
   readonly height: number;
   readonly alt: string;
@@ -41,7 +41,7 @@ export function Viewer({
   }, []);
 
   const scale = scaleOf(zoom, { width, height }, room);
-  // The point in the middle stays there.
+  // Keeps the centre point in place.
   const zoomTo = (next: Zoom) => {
     const element = frame.current;
     const target = scaleOf(next, { width, height }, room);
@@ -57,7 +57,7 @@ export function Viewer({
   };
   const zoomBy = (factor: number) => zoomTo(Math.min(maxZoom, Math.max(minZoom, scale * factor)));
 
-  // Not by Preact: it adds listeners that may not keep the browser from zooming the page.
+  // Not added by Preact: its listeners cannot prevent the browser from zooming the page.
   const latest = useRef(zoomBy);
   latest.current = zoomBy;
   useEffect(() => {
@@ -111,9 +111,9 @@ export function Viewer({
         ref={frame}
         class="viewer-frame"
         role="region"
-        aria-label="Picture: + and − zoom, 0 fits, 1 is pixel for pixel, arrow keys scroll"
+        aria-label="Picture: + and − zoom, 0 fits, 1 is actual size, arrow keys scroll"
         tabIndex={0}
-        // As tall as the picture where it is as wide as the room: no band above and below it.
+        // As tall as the picture at full width, without bands above and below it.
         style={{ aspectRatio: `${width} / ${height}` }}
         onKeyDown={onKeyDown}
         onPointerDown={(event) => {
@@ -145,11 +145,11 @@ function scaleOf(
 ) {
   if (typeof zoom === 'number') return zoom;
   const byWidth = room.width / width;
-  // Nothing is made larger than it is.
+  // Pictures are never enlarged.
   return Math.min(1, zoom === 'width' ? byWidth : Math.min(byWidth, room.height / height)) || minZoom;
 }
 
-/** Fingers scroll by themselves. */
+/** Touch scrolls natively. */
 function drag(begin: PointerEvent, element: HTMLElement | null): void {
   if (element === null) return;
   const { scrollLeft, scrollTop } = element;

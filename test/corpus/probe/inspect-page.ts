@@ -3,8 +3,8 @@
 export type Inspection = Awaited<ReturnType<typeof inspectPage>>;
 
 /**
- * What the public checks for bots (bot.sannysoft.com, areyouheadless, the headless part of CreepJS) look at in a page.
- * Its source travels into the page.
+ * The properties of a page that public bot checks read (bot.sannysoft.com, areyouheadless, the headless part of CreepJS). Sent to
+ * the page as source.
  */
 export async function inspectPage() {
   const toText = (value: unknown) => Function.prototype.toString.call(value);
@@ -17,7 +17,7 @@ export async function inspectPage() {
   document.body.append(frame);
   const inner = frame.contentWindow as (Window & typeof globalThis) | null;
 
-  // With a debugger listening to the console, what is logged is formatted at once.
+  // If a debugger listens to the console, logged values are formatted immediately.
   const errors = Error as unknown as { prepareStackTrace: unknown };
   let formatted = false;
   errors.prepareStackTrace = () => {
@@ -85,7 +85,7 @@ export async function inspectPage() {
     offset: new Date().getTimezoneOffset(),
     altered: natives.filter((text) => !/^function (?:get )?\w+\(\) \{ \[native code\] \}$/.test(text)),
     globals: Object.getOwnPropertyNames(window).filter((name) => !(name in (inner ?? {})) && !/^\d+$/.test(name)),
-    /** Whether a frame's window is a real one, and like the page's. */
+    /** Whether a frame's window is native, and equal to the page's. */
     frame: [
       inner?.self === inner,
       inner?.parent === window,

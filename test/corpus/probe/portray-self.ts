@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 
-/** What a browser says of itself, to a page and to a worker alike. */
+/** The browser's description of itself, in pages and workers. */
 export interface SelfPortrait {
   readonly userAgent: string;
   readonly platform: string;
@@ -10,12 +10,12 @@ export interface SelfPortrait {
   readonly timeZone: string;
   readonly locale: string;
   readonly brands: readonly { readonly brand: string; readonly version: string }[];
-  /** By `getHighEntropyValues`; undefined where there is none. */
+  /** From `getHighEntropyValues`; undefined if it does not exist. */
   readonly hints: Readonly<Record<string, unknown>> | undefined;
   readonly webgl: readonly unknown[];
 }
 
-/** Its source travels into pages and workers. */
+/** Sent to pages and workers as source. */
 export async function portraySelf(): Promise<SelfPortrait> {
   const { userAgentData, deviceMemory } = navigator as Navigator & {
     deviceMemory?: number;

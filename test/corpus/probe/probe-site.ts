@@ -6,12 +6,12 @@ import { html, TestSite, type Handler } from '../../harness/engine.ts';
 import { inspectPage, type Inspection } from './inspect-page.ts';
 import { portraySelf, type SelfPortrait } from './portray-self.ts';
 
-/** What a site finds out about a browser that opens it. */
+/** Facts that a site reads about a browser. */
 export interface Findings {
   readonly headers: IncomingHttpHeaders;
-  /** By BotD. */
+  /** The result of BotD. */
   readonly verdict: { readonly bot: boolean; readonly botKind?: string };
-  /** Those of BotD's checks that say bot. */
+  /** Checks of BotD that detect a bot. */
   readonly alarms: readonly string[];
   readonly page: SelfPortrait;
   readonly worker: SelfPortrait;
@@ -21,7 +21,7 @@ export interface Findings {
 
 const require = createRequire(import.meta.url);
 
-/** The page is loaded once it has told its findings. */
+/** The page finishes loading when it has reported its findings. */
 const probe = html(`<img src="/told.png"><script type="module">
   import { load } from '/botd.js';
   const answer = (port) => new Promise((resolve) => { port.onmessage = ({ data }) => resolve(data); });
@@ -35,7 +35,7 @@ const probe = html(`<img src="/told.png"><script type="module">
   await fetch('/tell', { method: 'POST', body: JSON.stringify({ verdict, alarms, page, worker, sharedWorker, inspection }) });
 </script>`);
 
-/** A site whose page `/` looks a browser over with BotD and with checks of our own. */
+/** A site whose page `/` inspects a browser with BotD and other checks. */
 export async function startProbeSite(): Promise<{ site: TestSite; findings: () => Findings }> {
   const botd = await readFile(require.resolve('@fingerprintjs/botd/dist/botd.esm.js'), 'utf8');
   let headers: IncomingHttpHeaders = {};
@@ -69,7 +69,7 @@ export async function startProbeSite(): Promise<{ site: TestSite; findings: () =
   return {
     site,
     findings: () => {
-      if (told === undefined) throw new Error('the page has told nothing');
+      if (told === undefined) throw new Error('the page has not reported anything');
       return told;
     },
   };

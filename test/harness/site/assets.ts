@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import type { Exchange, Routes } from './exchange.ts';
 
-/** Never answers; the connection stays open until one side ends it. */
+/** Never responds; the connection stays open until one side closes it. */
 function hang(_exchange: Exchange): void {}
 
 /** Waits for `delay` milliseconds. */
@@ -9,14 +9,14 @@ async function delayed(exchange: Exchange): Promise<void> {
   await exchange.wait(exchange.number('delay'));
 }
 
-/** What pages load. Each waits for `delay` milliseconds first. */
+/** Resources of pages. Each waits for `delay` milliseconds first. */
 export const assets = {
   /** A picture of one colour: c, w, h. */
   '/asset/image': async (exchange) => {
     await delayed(exchange);
     exchange.send('image/png', await image(exchange));
   },
-  /** The same after the test has let it go. */
+  /** The same picture, held until the test releases it. */
   '/asset/held': async (exchange) => {
     await exchange.released;
     exchange.send('image/png', await image(exchange));
@@ -35,9 +35,9 @@ export const assets = {
     await delayed(exchange);
     exchange.send('application/json', '{}');
   },
-  /** So many bytes that no format knows. */
+  /** A number of bytes in no known format. */
   '/asset/bytes': (exchange) => exchange.send('application/octet-stream', Buffer.alloc(exchange.number('size'), 1)),
-  /** Takes a page's report about itself, as a picture that the page's load event waits for. */
+  /** Receives a page's report about itself, as a picture that the page's load event waits for. */
   '/asset/beacon': async (exchange) => exchange.send('image/png', await image(exchange)),
   '/asset/media': (exchange) => exchange.send(exchange.text('type', 'audio/wav'), silence()),
   '/favicon.ico': (exchange) => exchange.send('text/plain', '', 404),

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** One request to the test site, and what a page needs to answer it. */
+/** One request to the test site, with helpers for the response. */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly query: URLSearchParams;
-  /** Of this site, as the request named it. */
+  /** Origin of this site, as in the request. */
   readonly origin: string;
-  /** Resolves when the test lets this visit go on. */
+  /** Resolves when the test releases this visit. */
   readonly released: Promise<void>;
   readonly #gone = new AbortController();
 
@@ -36,19 +36,19 @@ export class Exchange {
     return Number(this.query.get(name) ?? fallback);
   }
 
-  /** An address on this site that belongs to the same visit, ready for an HTML attribute. */
+  /** An address on this site that belongs to the same visit, escaped for an HTML attribute. */
   link(path: string, parameters: Readonly<Record<string, string | number>> = {}): string {
     return this.address(path, parameters).replaceAll('&', '&amp;');
   }
 
-  /** As `link`, for scripts. */
+  /** Like `link`, for scripts. */
   address(path: string, parameters: Readonly<Record<string, string | number>> = {}): string {
     const query = new URLSearchParams({ v: this.text('v') });
     for (const [name, value] of Object.entries(parameters)) query.set(name, String(value));
     return `${path}?${query}`;
   }
 
-  /** Answers with a page. */
+  /** Responds with a page. */
   page(body: string, options: { status?: number; head?: string; headers?: Record<string, string> } = {}): void {
     this.response.writeHead(options.status ?? 200, {
       'content-type': 'text/html; charset=utf-8',
@@ -67,13 +67,13 @@ export class Exchange {
     this.response.end(body);
   }
 
-  /** Waits; ends early when the client has gone. */
+  /** Waits; ends early if the client has disconnected. */
   async wait(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.#gone.signal }).catch(() => undefined);
   }
 }
 
-/** A whole document whose only styling is that nothing surrounds the body. */
+/** A whole document whose only style removes the margin of the body. */
 export function pageOf(body: string, options: { title?: string; head?: string } = {}): string {
   const { title = 'a test page', head = '' } = options;
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>html,body{margin:0;padding:0}</style>${head}</head><body>${body}</body></html>`;

@@ -22,7 +22,7 @@ const routes: Routes = {
   ...tallPages,
 };
 
-/** A request as the site saw it. */
+/** A request received by the site. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -30,11 +30,11 @@ export interface SeenRequest {
   readonly headers: IncomingHttpHeaders;
   /** Milliseconds on the clock of `performance.now()`. */
   readonly at: number;
-  /** When its answer was sent or its connection closed; undefined while it is open. */
+  /** When the response was sent or the connection closed; undefined while it is open. */
   closedAt: number | undefined;
 }
 
-/** A page of the site under an address of its own, so that its requests can be told from those of other tests. */
+/** A page of the site with a unique address, so that its requests can be distinguished from those of other tests. */
 export class Visit {
   readonly url: string;
   readonly requests: SeenRequest[] = [];
@@ -44,19 +44,19 @@ export class Visit {
     this.url = url;
   }
 
-  /** Requests of a path. */
+  /** Requests to a path. */
   seen(path: string): SeenRequest[] {
     return this.requests.filter((request) => request.path === path);
   }
 
-  /** Waits until a path has been asked for so many times. */
+  /** Waits until a path has received this number of requests. */
   async reached(path: string, times = 1): Promise<void> {
     await until(`${times} requests of ${path}`, () => this.seen(path).length >= times);
   }
 
   /**
-   * Waits until the capture of a page that asks for `/asset/held` has got there: it is under way now, and stays so until
-   * `release`. Throws when the capture ends before.
+   * Waits until the capture of a page requests `/asset/held`. The capture is then in progress until `release`. Throws if the
+   * capture ends before.
    */
   async underWay(capture: Promise<unknown>): Promise<void> {
     const ended = capture.then((answer) => {
@@ -65,12 +65,12 @@ export class Visit {
     await Promise.race([this.reached('/asset/held'), ended]);
   }
 
-  /** Lets everything go on that was held at `/asset/held`. */
+  /** Releases all requests that are held at `/asset/held`. */
   release(): void {
     this.released.resolve();
   }
 
-  /** What a script of the page reported about itself, parsed; the first report, waiting for it. */
+  /** Waits for the first report of a script of the page about itself, and returns it parsed. */
   async facts<T>(): Promise<T> {
     const [beacon] = await until('a report of the page', () => {
       const seen = this.seen('/asset/beacon');
@@ -80,11 +80,11 @@ export class Visit {
   }
 }
 
-/** A web site whose pages behave as their addresses say. */
+/** A website whose pages behave as their addresses specify. */
 export class Site implements AsyncDisposable {
   readonly host: string;
   readonly port: number;
-  /** Every request, also of pages that no test opened. */
+  /** Every request, including those of pages that no test opened. */
   readonly requests: SeenRequest[] = [];
   readonly #server: Server;
   readonly #visits = new Map<string, Visit>();
@@ -118,7 +118,7 @@ export class Site implements AsyncDisposable {
 
   static async start(host = '127.0.0.1'): Promise<Site> {
     const server = createServer();
-    // A crowd of captures may connect at once.
+    // Many captures may connect at once.
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
       server.listen({ port: 0, host, backlog: 511 }, resolve);
@@ -130,7 +130,7 @@ export class Site implements AsyncDisposable {
     return `http://${this.host}:${this.port}`;
   }
 
-  /** An address of a page for one test: no other test's requests are mixed with those that it causes. */
+  /** Returns an address of a page for one test: the requests that it causes are recorded separately. */
   visit(path: string, parameters: Readonly<Record<string, string | number>> = {}): Visit {
     const id = String(this.#visits.size + 1);
     const url = new URL(path, this.origin);
@@ -140,7 +140,7 @@ export class Site implements AsyncDisposable {
     return visit;
   }
 
-  /** The bare address of a page that no test needs to tell apart. */
+  /** Returns the bare address of a page whose requests need no separate record. */
   url(path: string, parameters: Readonly<Record<string, string | number>> = {}): string {
     return this.visit(path, parameters).url;
   }
@@ -154,7 +154,7 @@ export class Site implements AsyncDisposable {
   }
 }
 
-/** The most of these requests that were open at the same moment. */
+/** Returns the maximum number of these requests that were open at the same time. */
 export function peak(requests: readonly SeenRequest[]): number {
   const openAt = (moment: number) =>
     requests.filter(({ at, closedAt }) => at <= moment && (closedAt === undefined || closedAt > moment)).length;

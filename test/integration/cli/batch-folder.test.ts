@@ -21,11 +21,11 @@ describe('a folder is locked', () => {
 
   test('by a process of another host, whatever its number, and by one of this host', async () => {
     await expect(openLocked('other-host', `${process.pid} elsewhere`)).rejects.toThrow(
-      /Process \d+ of elsewhere works on .*; if it is no longer running, remove .*\.lock\./,
+      /Process \d+ of elsewhere is using .*; if it is no longer running, remove .*\.lock\./,
     );
-    await expect(openLocked('running', `${process.ppid} ${hostname()}`)).rejects.toThrow('works on');
+    await expect(openLocked('running', `${process.ppid} ${hostname()}`)).rejects.toThrow('is using');
     // Its owner is about to write its name.
-    await expect(openLocked('begun', '')).rejects.toThrow('Another process works on');
+    await expect(openLocked('begun', '')).rejects.toThrow('Another process is using');
   });
 
   test('and no longer when its process is gone', async () => {

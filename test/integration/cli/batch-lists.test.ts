@@ -96,7 +96,7 @@ describe('a list', () => {
       code: 0,
       stdout: expect.stringMatching(/^1 of 1 captured/) as string,
     });
-    expect(named.stderr).toContain(`left out the sitemap "${inner.url}/child": only those of ${site.url} are read.`);
+    expect(named.stderr).toContain(`skipped the sitemap "${inner.url}/child": only those of ${site.url} are read.`);
 
     const redirected = await run(`${site.url}/away`, 'site-away');
     expect(redirected.code).toBe(2);
@@ -111,7 +111,7 @@ describe('a list', () => {
     const unasked = await run('-', 'site-unasked', index(`${inner.url}/child`));
     expect(unasked.code).toBe(2);
     expect(unasked.stderr).toContain(
-      `left out the sitemap "${inner.url}/child": it is not on the public internet. If you trust that address, use --sitemap-origin ${inner.url}.`,
+      `skipped the sitemap "${inner.url}/child": it is not on the public internet. If you trust that address, use --sitemap-origin ${inner.url}.`,
     );
     expect(asked).toEqual([]);
   });

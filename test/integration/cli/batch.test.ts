@@ -55,7 +55,7 @@ describe('a batch captures each entry once', () => {
     expect(before.length).toBeLessThan(180);
 
     const again = await account.run(args, { input });
-    expect(again.stderr).toMatch(/^Going on: \d+ of 60 are done\./);
+    expect(again.stderr).toMatch(/^Continuing: \d+ of 60 captured\./);
     expect(again.code).toBe(0);
     expect(await pictures(out)).toHaveLength(60);
     const keys = (await journalOf(out)).flatMap(({ key }) => key ?? []);
@@ -75,7 +75,7 @@ describe('a batch captures each entry once', () => {
     const { code, stderr } = await result;
     completeOthers();
     expect(code).toBe(130);
-    expect(stderr).toMatch(/webcapture: Interrupted\. \d+ of 40 are done\. Run the same command again to go on/);
+    expect(stderr).toMatch(/webcapture: Interrupted\. \d+ of 40 captured\. Run the same command again to continue/);
     expect(await readFile(join(out, 'index.html'), 'utf8')).toMatch(/\d+ of 40 captured, \d+ not captured yet/);
     expect((await account.run(['batch', '-', '-o', out], { input })).code).toBe(0);
     await until('all captures to be settled', async () => (await account.usage()).inFlight === 0);
@@ -93,7 +93,7 @@ describe('a batch captures each entry once', () => {
     cli().front.renderer.bytes = Buffer.alloc(20_000);
     const { code, stderr } = await account.run(args, { input, program });
     expect(stderr).toMatch(
-      /(The disk is full: .* could not be written|is larger than the file system allows)\. .* of 30 are done\. Run the same command again/,
+      /(The disk is full: .* could not be written|is larger than the file system allows)\. .* of 30 captured\. Run the same command again/,
     );
     expect(code).toBe(10);
     expect((await readdir(out)).filter((name) => name.endsWith('.tmp'))).toEqual([]);
@@ -121,7 +121,7 @@ describe('a batch captures each entry once', () => {
     child.kill('SIGKILL');
     expect((await result).signal).toBe('SIGKILL');
     const again = await account.run(args, { input });
-    expect(again.stderr).toMatch(/^Going on: \d+ of 16 are done\./);
+    expect(again.stderr).toMatch(/^Continuing: \d+ of 16 captured\./);
     expect(again.code).toBe(0);
     expect(full.stderr + again.stderr).toContain('for the rate limit');
     expect(await pictures(out)).toHaveLength(16);

@@ -102,7 +102,12 @@ describe('an error has an exit code by its kind, and a sentence', () => {
     ],
     ['scheme', ['capture', 'file:///etc/passwd'], 2, /file addresses cannot be captured/],
     ['refused by the service', ['capture', page, '--pdf-paper', 'A5'], 3, /pdf/],
-    ['wrong key', ['usage', '--api-key', 'unknown-key-0123'], 4, /does not know this API key\. Set WEBCAPTURE_API_KEY/],
+    [
+      'wrong key',
+      ['usage', '--api-key', 'unknown-key-0123'],
+      4,
+      /This API key does not exist\. Set WEBCAPTURE_API_KEY/,
+    ],
     ['capture not there', ['captures', 'get', '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77'], 9, /no capture of that uuid/],
     ['no folder', ['capture', page, '-o', 'nowhere/x.png'], 10, /^webcapture: nowhere does not exist\.$/m],
     ['folder in the way', ['capture', page, '-o', '.'], 10, /\. is a folder, not a file/],
@@ -161,8 +166,8 @@ describe('profiles', () => {
     expect((await stat(path)).mode & 0o777).toBe(0o600);
     const other = await cli().openAccount({ ratePerMinute: 77 });
     await bare(['login', '--server', cli().front.url, '--profile', 'other', '--api-key-stdin'], env, other.key);
-    expect((await bare(['usage'], env)).stdout.toString()).toContain('77 a minute');
-    expect((await bare(['usage', '--profile', 'default'], env)).stdout.toString()).toContain('1000000 a minute');
+    expect((await bare(['usage'], env)).stdout.toString()).toContain('77 per minute');
+    expect((await bare(['usage', '--profile', 'default'], env)).stdout.toString()).toContain('1000000 per minute');
     expect(await bare(['usage', '--profile', 'nobody'], env)).toMatchObject({ code: 2 });
     // A key goes to no other service than the one it was given for.
     expect(await bare(['usage', '--server', 'http://127.0.0.1:1'], env)).toMatchObject({ code: 4 });
@@ -284,14 +289,14 @@ test('a shell completes commands, flags and values', async () => {
   expect(await complete('webcapture', 'capture', page, '--format', '')).toBe('png jpeg webp pdf');
 });
 
-test('status is shown again and again until Ctrl-C', async () => {
+test('status --watch repeats until Ctrl-C', async () => {
   const { child, result } = startCommand(
     ['status', '--watch', '--json', '--interval', '1', '--server', cli().front.url],
     { program: cli().program },
   );
   let lines = 0;
   child.stdout?.on('data', (chunk: Buffer) => (lines += chunk.toString().split('\n').length - 1));
-  await until('two looks', () => lines >= 2);
+  await until('two requests', () => lines >= 2);
   child.kill('SIGINT');
   expect(await result).toMatchObject({ code: 130 });
 });

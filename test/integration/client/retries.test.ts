@@ -217,5 +217,7 @@ test.concurrent.each([
 
 test('an address or a key that cannot be one is refused at once', () => {
   expect(() => new Webcapture({ url: 'capture.example.com' })).toThrow(/^url must be the http or https address/);
-  expect(() => new Webcapture({ url: 'https://example.com', apiKey: 'secret\n' })).toThrow(/^apiKey must be visible/);
+  expect(() => new Webcapture({ url: 'https://example.com', apiKey: 'secret\n' })).toThrow(
+    /^apiKey must contain only visible/,
+  );
 });

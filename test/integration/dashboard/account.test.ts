@@ -47,7 +47,7 @@ describe('keys', () => {
   test('one is made, shown once, used, rotated and revoked', async () => {
     const { api } = service();
     const page = await open('/keys');
-    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Build <b>server</b>');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
@@ -88,7 +88,7 @@ describe('keys', () => {
       body: { name: 'Reader', scopes: ['read'] },
     });
     const page = await open('/keys', { key });
-    await page.getByText('Your key may not manage keys').waitFor();
+    await page.getByText('Your key cannot manage keys').waitFor();
     await page.getByRole('link', { name: 'Captures', exact: true }).click();
     await untilLive(page);
     await api.call('DELETE', `/keys/${id}`);
@@ -97,7 +97,7 @@ describe('keys', () => {
   });
 });
 
-test('usage shows tokens by day and key, and the same as a table', async () => {
+test('usage shows tokens by day and key, and the same numbers in a table', async () => {
   const { api } = service();
   await api.captured({ url: `${site}/counted` });
   await api.refused({ url: `${site}/unreachable` });
@@ -113,7 +113,7 @@ test('usage shows tokens by day and key, and the same as a table', async () => {
     .getByText(/of 1,000,000|of the quota/)
     .first()
     .waitFor();
-  await page.getByText('The same as a table').click();
+  await page.getByText('Show as table').click();
   // At midnight (UTC) the two captures are of different days.
   const used = (column: number) =>
     page
@@ -196,9 +196,9 @@ describe('operator', () => {
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
     await untilLive(page);
-    await page.getByRole('button', { name: 'New account' }).click();
+    await page.getByRole('button', { name: 'Create account' }).click();
     await page.getByRole('dialog').getByLabel('Name').fill('Example <i>Ltd</i>');
-    await page.getByRole('dialog').getByLabel('Tokens a month').fill('5');
+    await page.getByRole('dialog').getByLabel('Tokens per month').fill('5');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
     await page.getByRole('heading', { name: 'New key for the account' }).waitFor();
     await page.getByRole('dialog').getByLabel('Name').fill('First');
@@ -209,7 +209,7 @@ describe('operator', () => {
 
     const row = page.getByRole('row').filter({ hasText: 'Example <i>Ltd</i>' });
     await row.getByRole('button', { name: /^Change/ }).click();
-    await page.getByRole('dialog').getByLabel('Tokens a month').fill('7');
+    await page.getByRole('dialog').getByLabel('Tokens per month').fill('7');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await row.getByText('7', { exact: true }).waitFor();
     await row.getByRole('button', { name: /^Suspend/ }).click();

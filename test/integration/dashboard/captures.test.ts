@@ -94,7 +94,7 @@ test('a refresh is shown beside what it replaced, and a deleted capture says so'
   expect(await statusOf(uuid)).toBe('completed');
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
-  await page.getByText('It was deleted.').waitFor();
+  await page.getByText('The capture was deleted.').waitFor();
   expect(await statusOf(uuid)).toBe('deleted');
 });
 
@@ -197,7 +197,7 @@ test('ten thousand are scrolled through to the last, a few dozen at a time', { t
   await page.locator('.capture-row').first().waitFor();
   const most = await page.evaluate(async () => {
     let mostRows = 0;
-    while (document.querySelector('.list-end')?.textContent !== 'These are all 10,000 captures.') {
+    while (document.querySelector('.list-end')?.textContent !== 'Showing all 10,000 captures.') {
       scrollTo(0, document.body.scrollHeight);
       await new Promise((resolve) => requestAnimationFrame(resolve));
       mostRows = Math.max(mostRows, document.querySelectorAll('.capture-row').length);

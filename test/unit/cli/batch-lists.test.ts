@@ -54,7 +54,7 @@ describe('a list of captures', () => {
     ['{"url":"https://a.test/","background":true}', 'line 1: background cannot be set in a batch'],
     ['{"url":"https://a.test/"}\n{"url":', 'line 2: it is not JSON'],
     ['{"url":"https://a.test/","html":"<p>"}', 'line 1: exactly one of url and html is required'],
-    ['url,formt\nhttps://a.test/,png', 'columns that are no options of a capture: "formt"'],
+    ['url,formt\nhttps://a.test/,png', 'columns that are not options of a capture: "formt"'],
     ['url,format\nhttps://a.test/,png,x', 'The list is not CSV'],
     ['https://a.test/\njavascript:alert(1)', 'line 2: "javascript:alert(1)" is not an http or https URL'],
     ['', 'The list has no entries'],
@@ -103,8 +103,8 @@ describe('the files of a batch', () => {
     ['../x', 'must stay inside'],
     ['/etc/x', 'must stay inside'],
     ['a/../../x', 'must stay inside'],
-    ['a\\b', 'characters that a file name cannot have'],
-    ['a\u202egnp', 'characters that a file name cannot have'],
+    ['a\\b', 'characters that are not allowed in file names'],
+    ['a\u202egnp', 'characters that are not allowed in file names'],
     ['.webcapture-batch.jsonl', 'begins or ends with a dot'],
     ['x'.repeat(200), 'more than 120 bytes'],
     [`a/${'x'.repeat(121)}`, 'more than 120 bytes'],
@@ -115,7 +115,7 @@ describe('the files of a batch', () => {
   test('are refused if two entries have the same name', () => {
     const line = (url: string, file: string) => JSON.stringify({ url, file });
     const text = `${line('https://a.test/', 'x')}\n${line('https://b.test/', 'X.png')}`;
-    expect(() => filesOf(text)).toThrow('line 2: the file X.png is that of another entry');
+    expect(() => filesOf(text)).toThrow('line 2: the file X.png belongs to another entry');
   });
 });
 
@@ -139,7 +139,7 @@ describe('a sitemap', () => {
     const urls = locations.map((each) => `<s:url><s:loc>\n${each} </s:loc></s:url>`).join('');
     expect(await read(`<s:urlset xmlns:s="x">${urls}</s:urlset>`)).toEqual({
       urls: ['https://a.test/?a=1&b=2', 'https://a.test/<'],
-      warnings: ['sitemap.xml: left out "file:///etc/passwd", which is not an http or https URL of a page.'],
+      warnings: ['sitemap.xml: skipped "file:///etc/passwd", which is not an http or https URL of a page.'],
     });
   });
 
@@ -147,7 +147,7 @@ describe('a sitemap', () => {
     const text = '<sitemapindex><sitemap><loc>file:///etc/passwd</loc></sitemap></sitemapindex>';
     expect(await read(text)).toEqual({
       urls: [],
-      warnings: ['sitemap.xml: left out the sitemap "file:///etc/passwd": it is not an http or https URL.'],
+      warnings: ['sitemap.xml: skipped the sitemap "file:///etc/passwd": it is not an http or https URL.'],
     });
   });
 
@@ -164,13 +164,13 @@ describe('a sitemap', () => {
     const { urls, warnings } = await read(text);
     expect(urls).toEqual([]);
     expect(warnings).toEqual([
-      `sitemap.xml: left out the sitemap "http://${host}/a.xml": it is not on the public internet. If you trust that address, use --sitemap-origin ${new URL(`http://${host}`).origin}.`,
+      `sitemap.xml: skipped the sitemap "http://${host}/a.xml": it is not on the public internet. If you trust that address, use --sitemap-origin ${new URL(`http://${host}`).origin}.`,
     ]);
   });
 
   test.each([
-    ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'has a document type'],
-    ['is refused: %s', 'is not a sitemap'],
+    ['<!DOCTYPE x [<!ENTITY a "b">]><urlset/>', 'contains a document type'],
+    ['<html></html>', 'is not a sitemap'],
   ])('%s is refused', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message);
   });

@@ -1,9 +1,9 @@
 import type { Capture, CaptureStatus } from '@webcapture/client';
 
-/** The part of the account's captures that has been loaded, newest first. */
+/** The loaded part of the account's captures, newest first. */
 export interface CaptureList {
   readonly items: readonly Capture[];
-  /** Where the next, older page begins; null when all have been loaded. */
+  /** Cursor of the next, older page; null when all captures are loaded. */
   readonly nextCursor: string | null;
 }
 
@@ -11,29 +11,30 @@ export type CapturePage = CaptureList;
 
 export const emptyList: CaptureList = { items: [], nextCursor: null };
 
-/** Identifiers are UUIDv7, so that their order is that of acceptance. */
+/** Identifiers are UUIDv7, so their order is the order of acceptance. */
 const newestFirst = (a: Capture, b: Capture) => (a.uuid < b.uuid ? 1 : a.uuid > b.uuid ? -1 : 0);
 
-/** The list with the page that follows it. */
+/** Returns the list with the page that follows it. */
 export function withOlder(list: CaptureList, page: CapturePage): CaptureList {
   return { items: merged(list.items, page.items), nextCursor: page.nextCursor };
 }
 
 /**
- * The list with a newer reading of its first page, which covers all that is newer than its cursor. Where captures may lie
- * between the two, which is possible after a long absence, the list begins anew: a gap in the middle would never be filled.
+ * Returns the list updated with a newer copy of its first page, which covers all captures newer than its cursor. If captures may
+ * be missing between the two, which happens after a long absence, the list starts again: a gap in the middle would never be
+ * filled.
  */
 export function withNewest(list: CaptureList, page: CapturePage): CaptureList {
   const { nextCursor } = page;
   const newest = list.items[0];
   if (nextCursor === null || newest === undefined || newest.uuid < nextCursor) return page;
-  // What the reading covers and does not name has gone, or no longer matches the filter.
+  // A capture that the page covers but does not contain was deleted, or no longer matches the filter.
   const older = list.items.filter(({ uuid }) => uuid < nextCursor);
   const isFurther = list.nextCursor === null || list.nextCursor < nextCursor;
   return { items: merged(older, page.items), nextCursor: isFurther ? list.nextCursor : nextCursor };
 }
 
-/** The list with what a capture has become; one that is not in it, or no longer matches the filter, is left out. */
+/** Returns the list with a changed capture. Captures that are not in the list, or no longer match the filter, are left out. */
 export function withChanged(list: CaptureList, capture: Capture, status: CaptureStatus | undefined): CaptureList {
   if (!list.items.some(({ uuid }) => uuid === capture.uuid)) return list;
   const isShown = status === undefined || capture.status === status;
@@ -47,7 +48,7 @@ function merged(older: readonly Capture[], newer: readonly Capture[]): Capture[]
   return [...byUuid.values()].sort(newestFirst);
 }
 
-/** Whether every word of the search stands in the address, the title, the identifier, the region or the error. */
+/** Whether the address, title, identifier, region or error contains every word of the search. */
 export function matches(capture: Capture, search: string): boolean {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;

@@ -9,27 +9,27 @@ export interface CaptureSource {
   readonly one: (uuid: string, signal: AbortSignal) => Promise<Capture>;
 }
 
-/** Changes that come within this time are read together. */
+/** Changes within this time are fetched together. */
 const gatherMs = 300;
-/** More changes than this are read as one page, not one by one. */
+/** Above this number of changes, the store fetches one page instead of single captures. */
 const maxSingleReads = 8;
 
-/** The captures that the list has loaded, kept up with what happens to them. */
+/** The captures that the list has loaded, updated from events. */
 export class CaptureStore {
   readonly list = signal<CaptureList>(emptyList);
-  /** Whether the first page has come. */
+  /** Whether the first page is loaded. */
   readonly isReady = signal(false);
   readonly isLoading = signal(false);
   readonly problem = signal<unknown>(undefined);
-  /** Unix milliseconds at which what failed is tried again. */
+  /** Unix milliseconds of the next retry. */
   readonly retryAt = signal<number | undefined>(undefined);
 
   readonly #source: CaptureSource;
   readonly #status: CaptureStatus | undefined;
   readonly #changed = new Set<string>();
-  /** Of each kind at most one: a later one takes the place of the earlier. */
+  /** At most one timer of each kind: a new one replaces the previous one. */
   readonly #loads = new Map<'newest' | 'older', AbortController>();
-  /** Until the store is stopped. */
+  /** Aborted when the store stops. */
   #life = new AbortController();
   #gathering: ReturnType<typeof setTimeout> | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
@@ -41,7 +41,7 @@ export class CaptureStore {
     this.#status = status;
   }
 
-  /** Reads the newest captures again. */
+  /** Fetches the newest captures again. */
   loadNewest(): Promise<void> {
     return this.#load(
       'newest',
@@ -51,20 +51,20 @@ export class CaptureStore {
     );
   }
 
-  /** Reads the page after the oldest capture, if there is one. */
+  /** Fetches the page after the oldest loaded capture, if there is one. */
   async loadOlder(): Promise<void> {
     const { nextCursor } = this.list.value;
     if (nextCursor === null || this.isLoading.value) return;
     await this.#load(
       'older',
       (signal) => this.#source.page(nextCursor, signal),
-      // Meanwhile the list may have begun anew.
+      // The list may have started again during the request.
       (page) => (this.list.value.nextCursor === nextCursor ? withOlder(this.list.value, page) : this.list.value),
       () => this.loadOlder(),
     );
   }
 
-  /** Takes note of an event; what it is about is read soon. */
+  /** Records an event; the store fetches its capture soon after. */
   noteEvent({ uuid, status }: CaptureEvent): void {
     const known = this.list.value.items.find((item) => item.uuid === uuid);
     if (known?.status === 'queued' && status === 'rendering' && this.#status === undefined) {
@@ -78,17 +78,17 @@ export class CaptureStore {
     }, gatherMs);
   }
 
-  /** Takes what a capture has become. */
+  /** Stores the new state of a capture. */
   put(capture: Capture): void {
     this.list.value = withChanged(this.list.value, capture, this.#status);
   }
 
-  /** Tries at once what has failed. */
+  /** Retries failed requests immediately. */
   retry(): void {
     void this.#failed?.();
   }
 
-  /** Stops what is under way and what is planned; what was loaded stays, and can be loaded again. */
+  /** Stops pending requests and timers. Loaded captures stay, and loading can start again. */
   stop(): void {
     this.#life.abort();
     this.#life = new AbortController();

@@ -12,7 +12,7 @@ interface Compared {
   readonly scale: number;
 }
 
-/** The picture before and after a refresh, and where they differ. */
+/** Shows the picture before and after a refresh, and their differences. */
 export function Comparison({ before, after }: { readonly before: Picture; readonly after: Picture }) {
   const [compared, setCompared] = useState<Compared | 'failed'>();
   const [threshold, setThreshold] = useState(defaultThreshold);
@@ -34,7 +34,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
   }, [before, after, isComparable]);
   useEffect(() => {
     if (compared === undefined || compared === 'failed') return undefined;
-    // Not for each step of the slider: a large picture takes a moment.
+    // Debounced: comparing a large picture for each step of the slider is slow.
     const timer = setTimeout(() => setDifference(differenceOf(compared.before, compared.after, threshold)), 60);
     return () => clearTimeout(timer);
   }, [compared, threshold]);
@@ -70,7 +70,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
             />
           </figcaption>
           {compared === 'failed' || !isComparable ? (
-            <p class="muted">The pictures are too different in kind, or too large, to be compared here.</p>
+            <p class="muted">The pictures differ in type or are too large, so they cannot be compared.</p>
           ) : difference === undefined ? (
             <p class="muted">Comparing…</p>
           ) : (
@@ -83,7 +83,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
 }
 
 function wordsFor({ changedPixels, changedShare }: Difference, compared: Compared | 'failed' | undefined): string {
-  if (changedPixels === 0) return 'Nothing has changed.';
+  if (changedPixels === 0) return 'No differences.';
   const scale = compared !== undefined && compared !== 'failed' && compared.scale < 1 ? compared.scale : undefined;
   const at = scale === undefined ? '' : `, compared at ${formatShare(scale)} of their size`;
   return `${formatShare(changedShare)} changed: ${formatNumber(changedPixels)} pixels${at}.`;
@@ -107,7 +107,7 @@ function DifferenceCanvas({ difference: { picture, changedShare } }: { readonly 
   );
 }
 
-/** Both pictures at the scale at which they can be compared. */
+/** Decodes both pictures at the scale at which they are compared. */
 async function decoded(before: Blob, after: Blob): Promise<Compared> {
   const [a, b] = await Promise.all([createImageBitmap(before), createImageBitmap(after)]);
   try {
@@ -124,7 +124,7 @@ function pixelsOf(bitmap: ImageBitmap, scale: number): Pixels {
   const height = Math.max(1, Math.round(bitmap.height * scale));
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext('2d', { willReadFrequently: true });
-  if (context === null) throw new Error('the browser has no canvas of this size');
+  if (context === null) throw new Error('the browser does not support a canvas of this size');
   context.drawImage(bitmap, 0, 0, width, height);
   return context.getImageData(0, 0, width, height);
 }

@@ -2,13 +2,13 @@ import { comparePictures, type Difference, type Pixels } from '@webcapture/share
 
 export type { Difference, Pixels };
 
-/** Most pixels that are compared: the page stands still meanwhile, for a part of a second, and canvases have limits. */
+/** Maximum number of compared pixels: the comparison blocks the page for a fraction of a second, and canvases have limits. */
 export const maxComparedPixels = 4_000_000;
 
-/** Longest side of a canvas that every browser draws. */
+/** Longest side of a canvas that every browser can draw. */
 const maxSide = 16_000;
 
-/** The factor, at most 1, that makes both pictures fit the limits: the same for both, so that they stay comparable. */
+/** Returns the factor, at most 1, that fits both pictures into the limits. It is the same for both, so that they can be compared. */
 export function comparisonScale(sizes: readonly { readonly width: number; readonly height: number }[]): number {
   const width = Math.max(...sizes.map((size) => size.width));
   const height = Math.max(...sizes.map((size) => size.height));
@@ -17,6 +17,6 @@ export function comparisonScale(sizes: readonly { readonly width: number; readon
 
 const color = [214, 0, 80] as const;
 
-/** @param threshold 0 to 1: how far two colours must be apart; smaller finds more */
+/** @param threshold minimum difference of two colours, from 0 to 1; a smaller value finds more differences */
 export const differenceOf = (before: Pixels, after: Pixels, threshold: number): Difference =>
   comparePictures(before, after, { threshold, changedColor: color, outsideColor: color });

@@ -5,7 +5,7 @@ import { CopyButton } from '../../widgets/copy-button.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
 import { Ago, Time } from '../../widgets/time.tsx';
 
-/** What is known of a capture, as a list of names and values. */
+/** Lists the facts of a capture as names and values. */
 export function Facts({ capture }: { readonly capture: Capture }) {
   const { uuid, metadata, region } = capture;
   const { viewport, secrets } = metadata;
@@ -41,7 +41,7 @@ export function Facts({ capture }: { readonly capture: Capture }) {
           <Time at={metadata.capturedAt} />
         </Fact>
       )}
-      {'processingTimeMs' in capture && <Fact name="Took">{formatDuration(capture.processingTimeMs)}</Fact>}
+      {'processingTimeMs' in capture && <Fact name="Duration">{formatDuration(capture.processingTimeMs)}</Fact>}
       <Fact name="Tokens">
         {capture.tokenCost}
         {'refresh' in capture && capture.refresh !== undefined && capture.refresh.tokensCharged > 0 && (

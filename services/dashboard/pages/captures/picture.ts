@@ -4,36 +4,36 @@ import { isTemporary } from '../../shell/errors.ts';
 import { onKeyChange } from '../../shell/session.ts';
 import { loadPreview, maxShownPixels } from '../../views/preview.ts';
 
-/** The picture of a capture as it was at one time. */
+/** The picture of a capture at one point in time. */
 export interface Picture {
   /** `capturedAt` of the metadata. */
   readonly version: string;
   readonly blob: Blob;
   readonly width: number;
   readonly height: number;
-  /** Whether it is the file itself; else it is smaller, and cut where the page is tall. */
+  /** Whether this is the file itself. Otherwise it is a preview: smaller, and cropped if the page is tall. */
   readonly isFile: boolean;
 }
 
 export interface Pictures {
   readonly current: Picture | undefined;
-  /** The one that the current picture replaced, while this tab was open. */
+  /** The picture that the current one replaced, while this tab was open. */
   readonly before: Picture | undefined;
   readonly isLoading: boolean;
 }
 
-/** Larger files are shown by their preview, too. */
+/** Larger files are shown as a preview. */
 const maxShownBytes = 30_000_000;
-/** Until what failed is tried again. */
+/** Delay before a failed load is retried. */
 const retryMs = 5000;
-/** Captures of which pictures are kept in memory. */
+/** Maximum number of captures whose pictures are kept in memory. */
 const maxKept = 4;
 
 const kept = new Map<string, { current: Picture; before: Picture | undefined }>();
 
 onKeyChange(() => kept.clear());
 
-/** Loads the picture of a capture, and keeps the one that it replaces: the service does not. */
+/** Loads the picture of a capture, and keeps the picture that it replaces, because the service does not. */
 export function usePictures(capture: CaptureResult | undefined): Pictures {
   const uuid = capture?.uuid ?? '';
   const version = capture?.metadata.capturedAt ?? '';
@@ -59,7 +59,7 @@ export function usePictures(capture: CaptureResult | undefined): Pictures {
   }, [uuid, version]);
   const { current, before } = kept.get(uuid) ?? {};
   const isLoading = current?.version !== version && loaded.version !== version;
-  // A picture that could not be replaced is not passed off as the current one.
+  // If the new picture fails to load, the old one is not shown as the current one.
   return current?.version === version || isLoading
     ? { current, before, isLoading }
     : { current: undefined, before: undefined, isLoading };
@@ -76,7 +76,7 @@ async function loadPicture({ uuid, fileUrl, metadata }: CaptureResult, signal: A
   const version = metadata.capturedAt;
   const { width, height } = metadata;
   if (width * height <= maxShownPixels && metadata.fileSizeBytes <= maxShownBytes) {
-    // A refresh replaces the file under its address. A CDN may not let other origins read it.
+    // A refresh replaces the file at its address. A CDN may forbid reads by other origins.
     const response = await fetch(fileUrl, { cache: 'no-cache', signal }).catch(() => null);
     if (response?.ok === true) return { version, blob: await response.blob(), width, height, isFile: true };
   }

@@ -10,7 +10,7 @@ const tones: Readonly<Record<CaptureStatus, Tone>> = {
   deleted: 'plain',
 };
 
-/** How a capture stands; a refresh that is under way counts. */
+/** The state of a capture, including a refresh in progress. */
 export function StatusBadge({ capture }: { readonly capture: Capture }) {
   const refresh = 'refresh' in capture ? capture.refresh?.state : undefined;
   const isRefreshing = capture.status === 'completed' && (refresh === 'queued' || refresh === 'rendering');

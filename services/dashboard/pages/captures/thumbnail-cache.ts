@@ -1,15 +1,15 @@
 import { WebcaptureError } from '@webcapture/client';
 
-/** Loads a picture; null when there is none and never will be. */
+/** Loads a picture; null if the capture has none and never will. */
 type LoadPicture = (uuid: string, signal: AbortSignal) => Promise<Blob | null>;
 
 export interface ThumbnailCacheOptions {
   readonly load: LoadPicture;
-  /** Requests at a time. */
+  /** Maximum number of simultaneous requests. */
   readonly concurrency?: number;
-  /** Pictures that are kept beside those on the screen. */
+  /** Maximum number of kept pictures that are not on the screen. */
   readonly maxIdle?: number;
-  /** Milliseconds until what failed and is still shown is loaded again, where the service names no time. */
+  /** Milliseconds before a failed thumbnail on the screen is loaded again, if the service names no time. */
   readonly retryMs?: number;
   readonly urls?: Pick<typeof URL, 'createObjectURL' | 'revokeObjectURL'>;
 }
@@ -17,20 +17,20 @@ export interface ThumbnailCacheOptions {
 interface Entry {
   readonly uuid: string;
   readonly listeners: Set<(url: string | null) => void>;
-  /** Undefined until it is loaded. */
+  /** Undefined while the thumbnail is loading. */
   url: string | null | undefined;
   loading: AbortController | undefined;
 }
 
 /**
- * Thumbnails as object URLs. What is shown is loaded in turn, what has scrolled by before its turn is not; what nobody shows
- * any more is kept for a while and then revoked.
+ * Thumbnails as object URLs. Visible thumbnails load in order; those that scroll out of view before their turn do not load.
+ * Thumbnails that are no longer visible are kept for a while and then revoked.
  */
 export class ThumbnailCache {
   readonly #options: Required<ThumbnailCacheOptions>;
   /** By key, least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  /** Keys that wait for their turn. */
+  /** Keys that wait to be loaded. */
   #waiting: string[] = [];
   #running = 0;
 
@@ -39,10 +39,10 @@ export class ThumbnailCache {
   }
 
   /**
-   * Shows the thumbnail of a capture until the function that is returned is called.
+   * Shows the thumbnail of a capture until the returned function is called.
    *
    * @param version changes with the picture
-   * @param listener is told the URL, or null when there is no picture; at once when it is known
+   * @param listener receives the URL, or null if there is no picture; immediately if the result is known
    */
   show(uuid: string, version: string, listener: (url: string | null) => void): () => void {
     const key = `${uuid} ${version}`;
@@ -59,7 +59,7 @@ export class ThumbnailCache {
     };
   }
 
-  /** Forgets everything, as when another key signs in. */
+  /** Clears the cache, for example when another key signs in. */
   clear(): void {
     for (const [key, entry] of this.#entries) this.#drop(key, entry);
     this.#waiting = [];

@@ -9,7 +9,7 @@ const thumbnails = new ThumbnailCache({
 
 onKeyChange(() => thumbnails.clear());
 
-/** The small picture of a capture, or what stands for it: decoration beside the text that says the same. */
+/** The thumbnail of a capture, or its placeholder. It is decorative: the text next to it has the same information. */
 export function Thumbnail({ capture }: { readonly capture: Capture }) {
   const { uuid, status, metadata } = capture;
   const version = 'capturedAt' in metadata ? metadata.capturedAt : '';

@@ -4,9 +4,9 @@ import { textOf } from '../../widgets/form-dialog.tsx';
 type Scope = NonNullable<CreateKey['scopes']>[number];
 
 const scopes: readonly { readonly name: Scope; readonly title: string; readonly help: string }[] = [
-  { name: 'capture', title: 'capture', help: 'make, refresh and delete captures' },
-  { name: 'read', title: 'read', help: 'see captures and usage' },
-  { name: 'manage', title: 'manage', help: 'make, rotate and revoke keys; webhook secrets' },
+  { name: 'capture', title: 'capture', help: 'create, refresh and delete captures' },
+  { name: 'read', title: 'read', help: 'read captures and usage' },
+  { name: 'manage', title: 'manage', help: 'create, rotate and revoke keys; webhook secrets' },
 ];
 
 /** Name, scopes and expiry of a new key. */
@@ -32,7 +32,7 @@ export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly in
         <span class="field-label">Expires</span>
         <input class="input" type="date" name="expires" min={tomorrow()} />
         <span class="field-help">
-          At the end of this day, UTC. Left empty, it expires with the key that creates it, if at all.
+          At the end of this day, UTC. If empty, the key expires when the key that creates it expires.
         </span>
       </label>
     </>
@@ -41,7 +41,7 @@ export function KeyFields({ initialScopes = ['capture', 'read'] }: { readonly in
 
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
 
-/** What the fields hold, as the body of the request. */
+/** Returns the values of the fields as the body of the request. */
 export function keyBodyOf(data: FormData): CreateKey {
   const chosen = data.getAll('scopes');
   const expires = textOf(data, 'expires');

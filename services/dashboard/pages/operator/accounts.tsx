@@ -22,7 +22,7 @@ type Step =
 
 const admin = () => client('admin').admin;
 
-/** The accounts of the service and their limits. */
+/** Lists the accounts of the service with their limits. */
 export function Accounts() {
   const [step, setStep] = useState<Step>();
   const accounts = useQuery(async (signal) => {
@@ -43,7 +43,7 @@ export function Accounts() {
             Revoke a key
           </button>
           <button type="button" class="button is-small is-primary" onClick={() => setStep({ kind: 'create' })}>
-            New account
+            Create account
           </button>
         </span>
       </div>
@@ -87,7 +87,7 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
   },
   {
     key: 'quota',
-    title: 'Tokens a month',
+    title: 'Tokens per month',
     align: 'end',
     sortBy: ({ tokenQuota }) => tokenQuota,
     render: ({ tokenQuota }) => formatNumber(tokenQuota),
@@ -97,11 +97,11 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
     title: 'A minute',
     align: 'end',
     sortBy: ({ ratePerMinute }) => ratePerMinute,
-    render: ({ ratePerMinute, burst }) => `${formatNumber(ratePerMinute)}, at once ${formatNumber(burst)}`,
+    render: ({ ratePerMinute, burst }) => `${formatNumber(ratePerMinute)}, burst ${formatNumber(burst)}`,
   },
   {
     key: 'flight',
-    title: 'At a time',
+    title: 'In flight',
     align: 'end',
     isMinor: true,
     render: ({ maxInFlight, maxQueued }) => `${formatNumber(maxInFlight)}, queued ${formatNumber(maxQueued)}`,
@@ -138,10 +138,10 @@ const columns = (onStep: (step: Step) => void, onChanged: () => void): readonly 
         <button
           type="button"
           class="button is-small"
-          aria-label={`New key: ${account.name}`}
+          aria-label={`Create key: ${account.name}`}
           onClick={() => onStep({ kind: 'key', account })}
         >
-          New key
+          Create key
         </button>
         <button
           type="button"
@@ -163,7 +163,7 @@ async function changeSuspension({ id, name, suspended }: Account): Promise<void>
       title: 'Suspend this account?',
       body: (
         <>
-          All keys of “<UntrustedText text={name} max={80} />” are refused until you resume it.
+          All keys of “<UntrustedText text={name} max={80} />” are rejected until you resume the account.
         </>
       ),
       action: 'Suspend',
@@ -172,18 +172,18 @@ async function changeSuspension({ id, name, suspended }: Account): Promise<void>
   if (!isSure) return;
   try {
     await admin().changeAccount(id, { suspended: !suspended });
-    toast(suspended ? 'The account works again.' : 'The account was suspended.');
+    toast(suspended ? 'Account resumed' : 'Account suspended');
   } catch (error) {
     toast(errorInWords(error).message, 'error');
   }
 }
 
 const limits = [
-  { name: 'tokenQuota', title: 'Tokens a month', min: 0, max: 1e12 },
-  { name: 'ratePerMinute', title: 'Captures a minute', min: 1, max: 1e6 },
-  { name: 'burst', title: 'At once (burst)', min: 1, max: 1e6 },
-  { name: 'maxInFlight', title: 'Waited for at a time', min: 1, max: 1e6 },
-  { name: 'maxQueued', title: 'Queued in the background', min: 0, max: 1e7 },
+  { name: 'tokenQuota', title: 'Tokens per month', min: 0, max: 1e12 },
+  { name: 'ratePerMinute', title: 'Captures per minute', min: 1, max: 1e6 },
+  { name: 'burst', title: 'Burst of captures', min: 1, max: 1e6 },
+  { name: 'maxInFlight', title: 'Captures in flight', min: 1, max: 1e6 },
+  { name: 'maxQueued', title: 'Queued captures', min: 0, max: 1e7 },
   { name: 'maxQueuedBytes', title: 'Bytes of queued HTML', min: 0, max: 1e15 },
   { name: 'maxStoredBytes', title: 'Bytes of files that expire', min: 0, max: 1e15 },
   { name: 'maxPersistedBytes', title: 'Bytes of persisted files', min: 0, max: 1e15 },
@@ -230,10 +230,10 @@ function AccountFields({ account }: { readonly account?: Account }) {
 const isolations: Readonly<Record<Account['isolation'], string>> = {
   context: 'Shares browsers',
   browser: 'A browser for each capture',
-  account: 'Shares browsers, and reuses pages of its own',
+  account: 'Shares browsers and reuses its own pages',
 };
 
-/** What the fields hold; limits that were left empty are the operator's defaults. */
+/** Returns the values of the fields. An empty limit means the operator's default. */
 function accountBodyOf(data: FormData): CreateAccount {
   const given = limits.flatMap(({ name }) => {
     const value = textOf(data, name);
@@ -265,7 +265,7 @@ function StepDialog({
           onClose={close}
           onSubmit={async (data) => {
             const account = await admin().createAccount(accountBodyOf(data));
-            toast('The account was created. Now give it a key.');
+            toast('Account created. Create a key for it.');
             onDone();
             onStep({ kind: 'key', account });
           }}
@@ -276,12 +276,12 @@ function StepDialog({
     case 'change':
       return (
         <FormDialog
-          title="Change the account"
+          title="Change account"
           action="Save"
           onClose={close}
           onSubmit={async (data) => {
             await admin().changeAccount(step.account.id, accountBodyOf(data));
-            toast('The account was changed.');
+            toast('Account changed');
             onDone();
           }}
         >
@@ -318,18 +318,18 @@ function StepDialog({
           onClose={close}
           onSubmit={async (data) => {
             await admin().revokeKey(textOf(data, 'id'), { cascade: data.has('cascade') });
-            toast('The key was revoked.');
+            toast('Key revoked');
             onDone();
           }}
         >
           <label class="field">
             <span class="field-label">ID of the key</span>
             <input class="input" name="id" required maxLength={64} autofocus />
-            <span class="field-help">It stops working within a second. This cannot be undone.</span>
+            <span class="field-help">The key stops working within a second. This cannot be undone.</span>
           </label>
           <label class="check">
             <input type="checkbox" name="cascade" />
-            <span>Also the keys that were created with it</span>
+            <span>Also revoke the keys that were created with it</span>
           </label>
         </FormDialog>
       );

@@ -19,7 +19,7 @@ export function StatusWord({ status }: { readonly status: string }) {
 
 type ClusterOverview = Overview['clusters'][number];
 
-/** Regions with their renderers, slots and queues, captures of regions that were removed, and clusters. */
+/** Shows regions with their renderers, slots and queues, captures in removed regions, and clusters. */
 export function Fleet({ overview: { regions, retired, clusters } }: { readonly overview: Overview }) {
   return (
     <>
@@ -46,7 +46,7 @@ function Retired({ retired: { captures, regions } }: { readonly retired: Overvie
   );
 }
 
-/** A single cluster without problems says nothing that the regions do not say. */
+/** A single cluster without problems adds nothing to the regions, so it is not shown. */
 function isWorthShowing(clusters: readonly ClusterOverview[]): boolean {
   return (
     clusters.length > 1 || clusters.some(({ problems, silentForMs }) => problems.length > 0 || silentForMs !== null)

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks';
 
 /**
- * A text area with the numbers of its lines. Tab indents, and Escape gives the Tab key back, so that the keyboard finds out
- * of it.
+ * A text area with line numbers. Tab indents, and Escape makes the next Tab leave the editor, so that keyboard users are not
+ * trapped.
  */
 export function CodeEditor({
   id,

@@ -3,10 +3,10 @@ import { flagOf } from '@webcapture/shared/api/option-flags.ts';
 import { replaceUnsafe, unicodeEscape } from '@webcapture/shared/api/untrusted-text.ts';
 import type { Body } from './schema.ts';
 
-/** The request in the languages that people start with. The key comes from the environment: what is copied is passed on. */
+/** Builds the request in common languages. The key is read from the environment, because people share copied code. */
 export interface Sample {
   readonly title: string;
-  /** Made when it is looked at: the request may hold a page of a megabyte. */
+  /** Built only when the sample is shown: the request may contain a page of a megabyte. */
   readonly code: () => string;
 }
 
@@ -31,12 +31,12 @@ function curl(serviceUrl: string, request: Body, file: string, isBackground: boo
   ].join(' \\\n  ');
 }
 
-/** Linux takes no argument of more than 128 KiB; a UTF-16 unit is at most three bytes. */
+/** Linux limits one argument to 128 KiB; a UTF-16 unit is at most three bytes. */
 const maxArgumentLength = 40_000;
 
 function dataOf(json: string, output: string): string[] {
   if (json.length <= maxArgumentLength) return [`-d ${word(json)}${output}`];
-  // No line of JSON is a bare word.
+  // No line of JSON is an unquoted word, so none ends the here-document early.
   return [`-d @-${output} <<'JSON'\n${json}\nJSON\n`];
 }
 
@@ -60,12 +60,12 @@ await writeFile('${file}', stream);
 `;
 }
 
-/** Marks that turn the direction of text would show code in another order than it runs in: as escapes they are harmless. */
+/** Direction marks would show code in another order than it runs in. As escapes they are harmless. */
 function withoutDirections(code: string): string {
   return replaceUnsafe(code, unicodeEscape);
 }
 
-/** JSON as JavaScript is written: names without quotes, texts in single ones. */
+/** Formats JSON in JavaScript style: names without quotes, strings in single quotes. */
 function literal(value: unknown, indent = ''): string {
   if (typeof value === 'string')
     return `'${JSON.stringify(value)
@@ -104,7 +104,7 @@ function pythonLiteral(value: unknown, indent: string): string {
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (value === null) return 'None';
-  // What JSON escapes, Python reads alike.
+  // Python reads JSON escapes in the same way.
   if (typeof value !== 'object') return JSON.stringify(value);
   const deeper = `${indent}    `;
   if (Array.isArray(value)) return `[${value.map((each) => pythonLiteral(each, indent)).join(', ')}]`;
@@ -114,7 +114,7 @@ function pythonLiteral(value: unknown, indent: string): string {
   return fields.length === 0 ? '{}' : `{\n${fields.join('')}${indent}}`;
 }
 
-/** @param file null: the capture is left in the background */
+/** @param file null if the capture stays in the background */
 function commandLine(serviceUrl: string, request: Body, file: string | null, { properties = {} }: JsonSchema): string {
   const { url, html: given, ...options } = request;
   const html = typeof given === 'string' ? plainHtml(given) : undefined;
@@ -123,11 +123,11 @@ function commandLine(serviceUrl: string, request: Body, file: string | null, { p
   const output = file === null ? [] : [`-o ${file}`];
   const command = [`webcapture capture ${source}`, ...flags, ...output].join(' \\\n  ');
   const page = html === undefined ? '' : ` <<'${delimiterFor(html)}'\n${html}\n${delimiterFor(html)}`;
-  // A comment would not do to name the key: an interactive zsh knows none.
+  // The export names the key's variable, because interactive zsh has no comments.
   return `export WEBCAPTURE_API_KEY WEBCAPTURE_URL=${word(serviceUrl)}\n${command}${page}\n`;
 }
 
-/** HTML may be in base64, which on standard input would be a page of just that text. */
+/** HTML may be base64, which standard input would treat as the text of the page. */
 function plainHtml(html: string): string {
   if (html.includes('<')) return html;
   try {
@@ -138,7 +138,10 @@ function plainHtml(html: string): string {
   }
 }
 
-/** As services/cli reads them: a flag for each leaf, repeated for lists, `Name: value` for records, JSON for what has fields. */
+/**
+ * Uses the flag format of services/cli: a flag for each leaf, repeated for lists, `Name: value` for records, JSON for objects
+ * with fields.
+ */
 function flagsOf(path: readonly string[], value: unknown, schema: JsonSchema): string[] {
   const flag = flagOf(path);
   if (typeof value === 'boolean') return [value ? flag : flag.replace('--', '--no-')];
@@ -156,12 +159,12 @@ function flagsOf(path: readonly string[], value: unknown, schema: JsonSchema): s
 
 const textOf = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** One word of a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function word(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** A line that the text does not contain. */
+/** Returns a line that the text does not contain. */
 function delimiterFor(text: string): string {
   const lines = new Set(text.split('\n'));
   let delimiter = 'HTML';

@@ -7,7 +7,7 @@ interface Example {
   readonly value: Body;
 }
 
-/** What the document says of POST /capture. */
+/** The part of the OpenAPI document that describes POST /capture. */
 export interface CaptureDocument {
   readonly schema: JsonSchema;
   readonly examples: readonly Example[];
@@ -27,7 +27,7 @@ interface Operation {
   };
 }
 
-/** Reads the OpenAPI document of the service that this dashboard belongs to. */
+/** Fetches the OpenAPI document of this dashboard's service. */
 export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument> {
   const { data, response } = await client().raw.GET('/openapi.json', { signal });
   if (data === undefined) throw new Error(`The OpenAPI document could not be loaded (status ${response.status}).`);
@@ -41,7 +41,7 @@ export async function loadDocument(signal: AbortSignal): Promise<CaptureDocument
 
 const refPrefix = '#/components/schemas/';
 
-/** With the schemas that it refers to in their places. None of them refers to itself. */
+/** Replaces references with the schemas that they refer to. No schema refers to itself. */
 function withoutRefs(value: unknown, document: OpenApiDocument): unknown {
   if (Array.isArray(value)) return value.map((part) => withoutRefs(part, document));
   if (value === null || typeof value !== 'object') return value;

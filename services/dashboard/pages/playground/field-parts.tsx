@@ -3,7 +3,7 @@ import { useContext } from 'preact/hooks';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { labelOf, type Path, pathKey } from './schema.ts';
 
-/** What is wrong, by the keys of paths, and what texts are suggested for a field. */
+/** Error messages by path key, and suggested values for a field. */
 export const FormContext = createContext<{
   readonly messages: ReadonlyMap<string, string>;
   readonly suggestions: ReadonlyMap<string, readonly string[]>;
@@ -12,14 +12,14 @@ export const FormContext = createContext<{
 export interface FieldProps {
   readonly path: Path;
   readonly schema: JsonSchema;
-  /** Undefined: not touched, and not sent. */
+  /** Undefined if the user has not changed the field; such a field is not sent. */
   readonly value: unknown;
   readonly onChange: (path: Path, value: unknown) => void;
   readonly label?: string;
 }
 
 interface FrameProps extends FieldProps {
-  /** Of the control, for its label. */
+  /** ID of the control, for its label. */
   readonly id: string;
   readonly help?: string | undefined;
   readonly children: ComponentChildren;
@@ -31,7 +31,7 @@ export function useMessage(path: Path): string | undefined {
   return useContext(FormContext).messages.get(pathKey(path));
 }
 
-/** Label, control, what is said of it, and what is wrong with it. */
+/** Label, control, description and error of a field. */
 export function Frame({ id, path, schema, label, help, children }: FrameProps) {
   const message = useMessage(path);
   const text = [schema.description, help].filter(Boolean).join(' ');
@@ -51,7 +51,7 @@ export function Frame({ id, path, schema, label, help, children }: FrameProps) {
   );
 }
 
-/** A field set: the fields of an object, or rows of a list. */
+/** A field set: the fields of an object, or the rows of a list. */
 export function FieldSet({
   path,
   schema,
@@ -74,7 +74,7 @@ export function FieldSet({
 export const textOf = (value: unknown) =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 
-/** An empty field is one that is not sent. */
+/** An empty field is not sent. */
 export function valueOf(text: string, isNumber: boolean): unknown {
   if (text === '') return undefined;
   return isNumber && /^\s*-?\d+(\.\d+)?\s*$/.test(text) ? Number(text) : text;

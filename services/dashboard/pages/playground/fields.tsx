@@ -15,10 +15,10 @@ import {
 import { ListField, RecordField } from './lists.tsx';
 import { labelOf, pathKey } from './schema.ts';
 
-/** A text of so many characters is code, or a page. */
+/** A text with at least this maximum length is edited as code or a page. */
 const codeLength = 65_536;
 
-/** The field for an option, whatever its schema. */
+/** Renders the field for an option of any schema. */
 export function Field(props: FieldProps) {
   const { schema } = props;
   if (schema.enum !== undefined) return <ChoiceField {...props} />;
@@ -41,7 +41,7 @@ export function Field(props: FieldProps) {
   }
 }
 
-/** Text, or a number where the schema has one: `42` is a number, and what is none is told so. */
+/** Accepts text, or a number if the schema allows one: `42` is a number, and other input is reported as not a number. */
 function TextField(props: FieldProps) {
   const { path, schema, value, onChange } = props;
   const id = useId();
@@ -49,7 +49,7 @@ function TextField(props: FieldProps) {
   const listed = suggestions.get(pathKey(path));
   const kinds = (schema.anyOf ?? [schema]).map(({ type }) => type);
   const isNumber = kinds.includes('number') || kinds.includes('integer');
-  // What is typed may be no number yet, as "1." is none.
+  // An incomplete number such as "1." is kept as text.
   const [typed, setTyped] = useState(textOf(value));
   useEffect(() => {
     if (valueOf(typed, isNumber) !== value) setTyped(textOf(value));
@@ -138,7 +138,7 @@ function ChoiceField(props: FieldProps) {
   );
 }
 
-/** A box where the default is known; a choice of three where leaving it out means something of its own. */
+/** A checkbox if the default is known; a choice of three if leaving the option out has a separate meaning. */
 function BooleanField(props: FieldProps) {
   const { path, schema, value, onChange, label } = props;
   const id = useId();
@@ -207,7 +207,7 @@ function ObjectField(props: FieldProps) {
   );
 }
 
-/** Any of some words. */
+/** A set of checkboxes for a fixed list of values. */
 function SetField(props: FieldProps) {
   const { path, schema, value, onChange } = props;
   const chosen = Array.isArray(value) ? (value as string[]) : [];
@@ -229,7 +229,7 @@ function SetField(props: FieldProps) {
   );
 }
 
-/** One value for all, or an object of values, such as the margins of paper. */
+/** One value for all sides, or an object of values, such as the margins of paper. */
 function SidesField(props: FieldProps) {
   const { schema, value, path, onChange, label } = props;
   const isObject = typeof value === 'object' && value !== null;

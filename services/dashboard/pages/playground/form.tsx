@@ -9,13 +9,13 @@ import { body, forgetRefusal, hiddenProblems, html, refusals, setOption, source,
 import type { CaptureDocument } from './document.ts';
 import { type Group, groupFields, isFound, valueAt } from './schema.ts';
 
-/** Every option of POST /capture, as the OpenAPI document has them. */
+/** Renders every option of POST /capture from the OpenAPI document. */
 export function RequestForm({
   document,
   messages,
 }: {
   readonly document: CaptureDocument;
-  /** What is wrong with the options, by the keys of their paths. */
+  /** Error messages by path key. */
   readonly messages: ReadonlyMap<string, string>;
 }) {
   const [search, setSearch] = useState('');
@@ -68,7 +68,7 @@ function filtered(groups: readonly Group[], search: string): readonly Group[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
-/** Where the result stands below the form, as playground.css has it. */
+/** Whether playground.css places the result below the form. */
 export const isNarrow = () => matchMedia('(max-width: 1080px)').matches;
 
 function OptionGroup({
@@ -102,7 +102,7 @@ function OptionGroup({
         {isWrong && <span class="badge is-bad">not valid</span>}
         {set > 0 && <span class="badge is-busy">{set} set</span>}
       </summary>
-      {/* Forty fields that nobody sees would be made at each keystroke. */}
+      {/* A closed group renders no fields: each keystroke would render forty invisible ones. */}
       {isOpen && (
         <div class="option-fields">
           {fields.map(([name, schema]) => (
@@ -114,7 +114,7 @@ function OptionGroup({
   );
 }
 
-/** The page: an address, or HTML that is written here. */
+/** The source of the page: an address, or HTML written here. */
 function SourceField({ messages }: { readonly messages: ReadonlyMap<string, string> }) {
   const kind = source.value;
   const message = messages.get(kind);
@@ -176,7 +176,7 @@ function SourceField({ messages }: { readonly messages: ReadonlyMap<string, stri
   );
 }
 
-/** People type `example.com`; what runs on their own machine seldom has a certificate. */
+/** Adds the scheme, because people type `example.com`. Local servers rarely have a certificate, so they get http. */
 export function withScheme(text: string): string {
   const trimmed = text.trim();
   if (/^(localhost|127\.[\d.]+)(:\d+)?([/?#]|$)/.test(trimmed)) return `http://${trimmed}`;

@@ -9,7 +9,7 @@ import { toast } from '../../widgets/toast.tsx';
 import type { Body } from './schema.ts';
 import { optionsWithoutLink, signLink } from './signed-link.ts';
 
-// In memory only, so that it need not be pasted again after a look at another page.
+// In memory only. The user does not have to paste the secret again after visiting another page.
 const keyId = signal('');
 const secret = signal('');
 
@@ -20,7 +20,7 @@ onKeyChange(() => {
 
 const days = [1, 7, 30, 365] as const;
 
-/** A link that answers with the picture, signed here in the browser. */
+/** A link that returns the picture, signed in the browser. */
 export function LinkPanel({ request }: { readonly request: Body }) {
   const [lastsDays, setLastsDays] = useState<number>(7);
   const [link, setLink] = useState<string | undefined>();
@@ -42,22 +42,20 @@ export function LinkPanel({ request }: { readonly request: Body }) {
   }, [request, keyId.value, secret.value, lastsDays, isReady]);
 
   if (!isSecureContext) {
-    return (
-      <p class="card-body">Links can be signed here only where the dashboard is opened by https, or on localhost.</p>
-    );
+    return <p class="card-body">To sign links, open the dashboard over https or on localhost.</p>;
   }
   if (refused.length > 0) {
     return (
       <p class="card-body">
-        A link cannot carry {refused.join(', ')}: whoever has a link can read it and open it any number of times.
+        A link cannot contain {refused.join(', ')}: anyone with the link can read it and open it any number of times.
       </p>
     );
   }
   return (
     <div class="card-body link-panel">
       <p class="muted">
-        Opens in a browser, a mail or an <code>&lt;img&gt;</code>, without a key. It is signed in this tab with the
-        signing secret of a key, which is sent nowhere.
+        The link opens in a browser, a mail or an <code>&lt;img&gt;</code>, without a key. This tab signs it with the
+        signing secret of a key, and does not send the secret.
       </p>
       <div class="field-row">
         <div class="field">
@@ -118,14 +116,14 @@ export function LinkPanel({ request }: { readonly request: Body }) {
   );
 }
 
-/** A key for links alone, and its secret: nobody has to keep the key, so nobody has to rotate it. */
+/** Creates a key for links only, with its signing secret. The key itself is not stored, so it needs no rotation. */
 function NewKey() {
   const [isBusy, setBusy] = useState(false);
   const make = async () => {
     const isSure = await confirm({
-      title: 'Make a key for links?',
-      body: 'It has the scope capture alone. Links that it signs end when the key is revoked, under Keys.',
-      action: 'Make',
+      title: 'Create a key for links?',
+      body: 'The key has only the scope capture. Its links stop working when the key is revoked under Keys.',
+      action: 'Create',
     });
     if (!isSure) return;
     setBusy(true);
@@ -134,7 +132,7 @@ function NewKey() {
       const made = await client().rotateSigningSecret(key.id, {});
       keyId.value = key.id;
       secret.value = made.secret;
-      toast('The key “Links” is there. Copy its signing secret if links are signed elsewhere, too.');
+      toast('Key “Links” created. Copy its signing secret if other programs sign links, too.');
     } catch (error) {
       toast(errorInWords(error).message, 'error');
     }
@@ -143,7 +141,7 @@ function NewKey() {
   return (
     <p>
       <button type="button" class="button is-small" disabled={isBusy} onClick={() => void make()}>
-        Make a key for links
+        Create a key for links
       </button>{' '}
       {secret.value !== '' && <CopyButton text={secret.value} what="the signing secret" />}
     </p>

@@ -4,7 +4,7 @@ import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { type FieldProps, FieldSet, placeholderOf, textOf, useMessage, valueOf } from './field-parts.tsx';
 import { labelOf, type Path } from './schema.ts';
 
-/** A list of texts, numbers or objects, a row each. */
+/** A list of texts, numbers or objects, with a row for each. */
 export function ListField(props: FieldProps & { readonly renderObject: (item: FieldProps) => ComponentChildren }) {
   const { renderObject, path, schema, value, onChange } = props;
   const items = Array.isArray(value) ? (value as unknown[]) : [];
@@ -103,12 +103,12 @@ function Row({ path, schema, label, value, onChange }: RowProps) {
   );
 }
 
-/** Names with values, such as headers. A row whose name is still empty, or there twice, is not sent. */
+/** Names with values, such as headers. A row with an empty or duplicate name is not sent. */
 export function RecordField(props: FieldProps) {
   const { path, value, onChange } = props;
   const sent = (value ?? {}) as Readonly<Record<string, string>>;
   const [rows, setRows] = useState<readonly (readonly [string, string])[]>(Object.entries(sent));
-  // The form may have been replaced by an example.
+  // An example may have replaced the whole form.
   const isSame = JSON.stringify(recordOf(rows) ?? {}) === JSON.stringify(sent);
   const shown = isSame ? rows : Object.entries(sent);
   const name = labelOf(String(path.at(-1)));

@@ -13,10 +13,10 @@ import { Samples } from './samples.tsx';
 import { type CaptureDocument, loadDocument } from './document.ts';
 import { messagesByField } from './schema.ts';
 
-/** The run whose refusal has taken the focus: it does so once, not again whenever one comes back to the page. */
+/** The run whose error already received the focus: it gets the focus once, not each time the user returns to the page. */
 let revealed: Run | undefined;
 
-/** Fill in, run, look, copy. */
+/** The playground: form, result and code samples. */
 export function PlaygroundPage() {
   const document = useQuery(loadDocument, []);
   return (
@@ -35,12 +35,12 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
   const isBlank = request[source.value] === '';
   const messages = useMemo(() => {
     const wrong = new Map(document.validate(request));
-    // Nobody has done anything wrong yet.
+    // Empty fields show no error before the first attempt.
     if (isBlank) wrong.delete(source.value);
     return new Map([...wrong, ...refusals.value]);
   }, [document, request, refusals.value]);
 
-  // The service's own words stand at the field that they name.
+  // Messages of the service appear at the field that they name.
   useEffect(() => {
     const { value } = run;
     if (value === revealed) return;
@@ -116,7 +116,7 @@ function Playground({ document }: { readonly document: CaptureDocument }) {
   );
 }
 
-/** Takes the focus to a field that is wrong, out of a closed group if need be. */
+/** Focuses an invalid field, and opens its group if it is closed. */
 function revealProblem(form: HTMLFormElement | null): void {
   const focus = () => {
     const field = form?.querySelector<HTMLElement>('[aria-invalid="true"]');
@@ -125,7 +125,7 @@ function revealProblem(form: HTMLFormElement | null): void {
   };
   if (focus()) return;
   hiddenProblems.value++;
-  // It is there some frames later: effects open the group, and then its fields are made.
+  // The field appears some frames later: effects open the group, and then its fields render.
   const wait = (frames: number) => {
     if (!focus() && frames > 0) requestAnimationFrame(() => wait(frames - 1));
   };

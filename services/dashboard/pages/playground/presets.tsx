@@ -4,7 +4,7 @@ import { toast } from '../../widgets/toast.tsx';
 import { body, keepPreset, presets, removePreset, replaceRequest } from './request.ts';
 import type { CaptureDocument } from './document.ts';
 
-/** Examples of the document, presets of this browser, and a button that clears all options. */
+/** Examples from the OpenAPI document, presets stored in this browser, and a button that clears all options. */
 export function PresetBar({ document: { examples, schema } }: { readonly document: CaptureDocument }) {
   const [isNaming, setNaming] = useState(false);
   const isEmpty = Object.keys(body.value).length === 0;
@@ -55,18 +55,18 @@ export function PresetBar({ document: { examples, schema } }: { readonly documen
         </optgroup>
       </select>
       <button type="button" class="button" disabled={isEmpty} onClick={() => setNaming(true)}>
-        Keep
+        Save
       </button>
       <button type="button" class="button" disabled={isEmpty} onClick={() => replaceRequest({})}>
         Reset
       </button>
       {isNaming && (
-        <Dialog title="Keep these options as a preset" onClose={() => setNaming(false)}>
+        <Dialog title="Save these options as a preset" onClose={() => setNaming(false)}>
           <PresetNames
             onKeep={(name) => {
               keepPreset(name, body.value, schema);
               setNaming(false);
-              toast(`Kept as ${name}.`);
+              toast(`Saved as ${name}`);
             }}
             onRemove={(name) => void remove(name)}
           />
@@ -102,7 +102,7 @@ function PresetNames({
         value={name}
         onInput={({ currentTarget }) => setName(currentTarget.value)}
       />
-      <p class="field-help">Presets stay in this browser. Headers, cookies, passwords and scripts are not kept.</p>
+      <p class="field-help">Presets stay in this browser. Headers, cookies, passwords and scripts are not saved.</p>
       {presets.value.length > 0 && (
         <ul class="preset-list" aria-label="Presets">
           {presets.value.map((preset) => (
@@ -117,7 +117,7 @@ function PresetNames({
       )}
       <div class="dialog-actions">
         <button type="submit" class="button is-primary" disabled={name.trim() === ''}>
-          Keep
+          Save
         </button>
       </div>
     </form>

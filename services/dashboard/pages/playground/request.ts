@@ -3,18 +3,18 @@ import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { onKeyChange } from '../../shell/session.ts';
 import { type Body, type Path, pathKey, withoutSecrets, withValue } from './schema.ts';
 
-/** The request that is being put together. It outlives the page, so that one can look at the captures and come back. */
+/** The request in the form. It outlives the page, so that the user can look at the captures and return. */
 export const body = signal<Body>({});
 
-/** Whether the page is at an address or is written here. What the other one has is kept meanwhile. */
+/** Whether the source is an address or HTML. The other value is kept. */
 export const source = signal<'url' | 'html'>('url');
 export const url = signal('');
 export const html = signal('');
 
-/** What the service has said of fields, until they are changed. */
+/** Errors from the service by field, until the field changes. */
 export const refusals = signal<ReadonlyMap<string, string>>(new Map());
 
-/** Counts the times that a field is wrong which is out of sight, in a closed group or beside what is searched for. */
+/** Incremented when an invalid field is hidden, in a closed group or by the search. */
 export const hiddenProblems = signal(0);
 
 export function setOption(path: Path, value: unknown): void {
@@ -28,13 +28,13 @@ export function forgetRefusal(key: string): void {
   refusals.value = new Map([...refusals.value].filter(([each]) => isOther(each)));
 }
 
-/** What is sent. */
+/** The body that is sent. */
 export function wholeRequest(): Body {
   const page = source.value === 'url' ? { url: url.value.trim() } : { html: html.value };
   return { ...page, ...body.value };
 }
 
-/** Replaces all that is filled in, by an example or a preset. */
+/** Replaces the whole form with an example or a preset. */
 export function replaceRequest({ url: newUrl, html: newHtml, responseType: _type, ...options }: Body): void {
   if (typeof newUrl === 'string') {
     source.value = 'url';
@@ -53,7 +53,7 @@ onKeyChange(() => {
   source.value = 'url';
 });
 
-/** Options that were kept in this browser under a name. */
+/** Options saved in this browser under a name. */
 export interface Preset {
   readonly name: string;
   readonly body: Body;
@@ -72,7 +72,7 @@ function readPresets(): readonly Preset[] {
   }
 }
 
-/** Keeps the request under a name, without fields that the schema calls writeOnly: the browser's storage is not for passwords. */
+/** Saves the request under a name, without the fields that the schema marks writeOnly: the browser's storage is not for passwords. */
 export function keepPreset(name: string, request: Body, schema: JsonSchema): void {
   const others = presets.value.filter((each) => each.name !== name);
   storePresets([...others, { name, body: withoutSecrets(request, schema) }]);

@@ -16,7 +16,7 @@ import { cancel, type Run, run, start } from './run.ts';
 import type { Body } from './schema.ts';
 import { Viewer } from '../../widgets/viewer.tsx';
 
-/** What has become of the capture that was run last. */
+/** Shows the result of the latest capture. */
 export function ResultPanel() {
   const now = run.value;
   switch (now.state) {
@@ -28,7 +28,7 @@ export function ResultPanel() {
       return (
         <ErrorState
           error={now.error}
-          // What is not valid stays so until it is changed, which is done in the form.
+          // An invalid form stays invalid until the user changes it.
           onRetry={now.error instanceof ValidationError ? undefined : () => void start(now.request)}
         />
       );
@@ -39,7 +39,7 @@ export function ResultPanel() {
 
 const firstHtml = '<h1 style="font: 48px sans-serif">Hello</h1>';
 
-/** For whoever is here for the first time, also without a way to the internet. */
+/** An example for new users that also works without internet access. */
 function Idle() {
   const tryIt = (request: Body) => {
     replaceRequest(request);
@@ -70,22 +70,22 @@ const steps = {
   storing: 'Storing the file in',
 } as const satisfies Record<CaptureProgress['step'], string>;
 
-/** Where the capture is, as far as the service has told. */
+/** Describes the latest step that the service has reported. */
 function stepInWords({ progress, uuid, status }: Extract<Run, { state: 'running' }>): string {
   if (progress !== undefined) return `${steps[progress.step]} ${progress.region}`;
   if (uuid === undefined) return 'Capturing…';
   return status === 'queued' ? 'Queued' : 'Rendering';
 }
 
-/** What it costs to cancel now, or to close the dashboard; null while the service has not told of a step. */
+/** Explains the cost of cancelling or of closing the dashboard; null until the service has reported a step. */
 function costOfCancelling({ progress }: Extract<Run, { state: 'running' }>): string | null {
   if (progress === undefined) return null;
   return progress.step === 'queued'
-    ? 'No renderer has begun: cancelling costs nothing.'
-    : 'A renderer has begun: when you cancel or close this page, the capture goes on and is charged.';
+    ? 'Rendering has not started: cancelling costs nothing.'
+    : 'Rendering has started: if you cancel or close this page, the capture continues and is charged.';
 }
 
-/** From then on it is worth a hint that a capture can go on without a page that waits. */
+/** After this time, a hint says that a capture can run in the background. */
 const longMs = 8000;
 
 function Running({ run: running }: { readonly run: Extract<Run, { state: 'running' }> }) {
@@ -114,7 +114,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
         <p class="elapsed">{(elapsed / 1000).toFixed(1)} s</p>
         {uuid !== undefined && (
           <p>
-            It goes on in the background: <a href={linkTo('captures', uuid)}>see it among the captures</a>.
+            The capture continues in the background: <a href={linkTo('captures', uuid)}>show the capture</a>.
             {typeof estimatedWaitSeconds === 'number' &&
               status === 'queued' &&
               ` Starts in about ${estimatedWaitSeconds} s.`}
@@ -127,7 +127,7 @@ function Running({ run: running }: { readonly run: Extract<Run, { state: 'runnin
           </button>
           {uuid === undefined && elapsed > longMs && (
             <button type="button" class="button" onClick={() => void start({ ...request, background: true })}>
-              Start again in the background
+              Restart in the background
             </button>
           )}
         </div>
@@ -175,7 +175,7 @@ function Result({
         </div>
         {isPdf ? (
           <Empty title="The PDF is ready">
-            {formatBytes(metadata.fileSizeBytes)}. The browser shows it in a tab of its own:{' '}
+            {formatBytes(metadata.fileSizeBytes)}. The browser shows it in a new tab:{' '}
             <a href={fileUrl} target="_blank" rel="noreferrer">
               open the PDF
             </a>
@@ -202,8 +202,8 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
   if (isBroken) {
     return (
       <Empty title="The picture cannot be shown here">
-        The browser could not load it from <span class="untrusted">{new URL(fileUrl).origin}</span>, or it is too large
-        for it. Open or download it instead.
+        The browser could not load the picture from <span class="untrusted">{new URL(fileUrl).origin}</span>, or the
+        picture is too large. Open or download it instead.
       </Empty>
     );
   }
@@ -215,7 +215,7 @@ function Picture({ result: { metadata, fileUrl, uuid, report } }: { readonly res
       <div class="large-note">
         <p>
           The picture has {formatNumber(Math.round((width * height) / 1e6))} megapixels, for which the browser needs
-          about {formatBytes(4 * width * height)} of memory.{preview !== undefined && ' This is its top.'}
+          about {formatBytes(4 * width * height)} of memory.{preview !== undefined && ' This preview shows its top.'}
         </p>
         <button type="button" class="button is-small" onClick={() => setWhole(true)}>
           Show all of it
@@ -237,7 +237,7 @@ function usePreview(uuid: string, isWanted: boolean): Preview | undefined {
       const loaded = await loadPreview(uuid, life.signal);
       if (loaded !== null && !life.signal.aborted) setPreview(loaded);
     };
-    // Without one there is the button for all of it.
+    // Without a preview, the button loads the whole file.
     load().catch(() => undefined);
     return () => life.abort();
   }, [uuid, isWanted]);

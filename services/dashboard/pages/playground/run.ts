@@ -4,7 +4,7 @@ import { isAbort } from '../../shell/errors.ts';
 import { client, onKeyChange } from '../../shell/session.ts';
 import type { Body } from './schema.ts';
 
-/** How the capture stands that was run last. */
+/** The state of the latest capture. */
 export type Run =
   | { readonly state: 'idle' }
   | {
@@ -12,9 +12,9 @@ export type Run =
       /** Unix milliseconds. */
       readonly startedAt: number;
       readonly request: Body;
-      /** The last step of a capture that is waited for, once the service has told of one. */
+      /** The latest reported step of an interactive capture. */
       readonly progress?: CaptureProgress;
-      /** Of a background capture, once it has been accepted. */
+      /** UUID of an accepted background capture. */
       readonly uuid?: string;
       readonly status?: string;
       readonly estimatedWaitSeconds?: number | null;
@@ -31,7 +31,7 @@ onKeyChange(() => {
   run.value = { state: 'idle' };
 });
 
-/** Captures, and follows a background capture to its end. It goes on while one looks at another page. */
+/** Captures, and follows a background capture until it ends, also while the user visits another page. */
 export async function start(request: Body): Promise<void> {
   current?.abort();
   const life = new AbortController();
@@ -73,7 +73,7 @@ async function followed(
   throw new Error('The capture was deleted before it had a file.');
 }
 
-/** Stops waiting. An interactive capture that has not begun ends with its connection; a background one is deleted. */
+/** Stops waiting. An interactive capture that has not started ends with its connection; a background capture is deleted. */
 export async function cancel(): Promise<void> {
   const { value } = run;
   current?.abort();

@@ -6,7 +6,7 @@ import { samplesOf } from './code-samples.ts';
 import { LinkPanel } from './link-panel.tsx';
 import type { Body } from './schema.ts';
 
-/** The request to copy, by languages, and as a link. */
+/** Shows the request as code in each language, and as a link. */
 export function Samples({ request, schema }: { readonly request: Body; readonly schema: JsonSchema }) {
   const [chosen, setChosen] = useState(0);
   const samples = samplesOf(serviceUrl, request, schema);
@@ -56,7 +56,7 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
         ) : (
           <div class="sample">
             <CopyButton text={code} what={`the request for ${sample.title}`} />
-            {/* Long lines scroll; the keyboard needs to reach them for that. */}
+            {/* Long lines scroll, so the element must be focusable for the keyboard. */}
             <pre class="untrusted" tabIndex={0}>
               {code}
             </pre>

@@ -2,10 +2,10 @@ import { Validator, type Schema } from '@cfworker/json-schema';
 import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { optionGroups, ungroupedOptions } from '@webcapture/shared/api/option-groups.ts';
 
-/** A request body, as far as it has been filled in. */
+/** A request body that may be incomplete. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** From the body to a value in it, such as ['viewport', 'width'] or ['click', 0]. */
+/** Path to a value in the body, such as ['viewport', 'width'] or ['click', 0]. */
 export type Path = readonly (string | number)[];
 
 export const pathKey = (path: Path) => path.join('.');
@@ -15,7 +15,7 @@ export interface Group {
   readonly fields: readonly (readonly [name: string, schema: JsonSchema])[];
 }
 
-/** The fields of the form, by groups. What no group names, which only a service of another version has, stands in a last one. */
+/** Returns the fields of the form by group. Fields that no group names, from a service of another version, are in the last group. */
 export function groupFields({ properties = {} }: JsonSchema): readonly Group[] {
   const named = new Set<string>([...ungroupedOptions, ...optionGroups.flatMap(({ options }) => options)]);
   const more = { title: 'More', options: Object.keys(properties).filter((name) => !named.has(name)) };
@@ -30,7 +30,7 @@ export function groupFields({ properties = {} }: JsonSchema): readonly Group[] {
     .filter(({ fields }) => fields.length > 0);
 }
 
-/** `deviceScaleFactor` is “Device scale factor”, `isFullPage` “Full page”. */
+/** `deviceScaleFactor` becomes “Device scale factor”, and `isFullPage` becomes “Full page”. */
 export function labelOf(name: string): string {
   const words = name
     .replace(/^is(?=[A-Z])/, '')
@@ -41,7 +41,7 @@ export function labelOf(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** Whether a search finds a field: by its name, its label, or what is said of it, at any depth. */
+/** Whether the search matches the name, label or description of a field, at any depth. */
 export function isFound(name: string, schema: JsonSchema, search: string): boolean {
   const text = `${name} ${labelOf(name)} ${schema.description ?? ''} ${(schema.enum ?? []).join(' ')}`.toLowerCase();
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
@@ -51,7 +51,7 @@ export function isFound(name: string, schema: JsonSchema, search: string): boole
   );
 }
 
-/** A body without the fields that its schema calls writeOnly, at any depth. */
+/** Returns a body without the fields that its schema marks writeOnly, at any depth. */
 export function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): Body {
   const kept = Object.entries(fields).filter(([name]) => properties[name]?.writeOnly !== true);
   return Object.fromEntries(
@@ -64,14 +64,14 @@ export function withoutSecrets(fields: Body, { properties = {} }: JsonSchema): B
 
 const isObject = (value: unknown): value is Body => typeof value === 'object' && value !== null;
 
-/** Checks a body by the schema that the service validates with; the messages stand under the keys of their paths. */
+/** Validates a body with the service's schema, and returns the messages by path key. */
 export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<string, string> {
-  // It interprets the schema: the policy of the page allows no code that is made of text.
+  // The validator interprets the schema: the content security policy forbids code generated from text.
   const validator = new Validator(schema as Schema, '2020-12', false);
   return (body) => {
     const messages = new Map<string, string>();
     for (const { keyword, keywordLocation, instanceLocation } of validator.validate(body).errors) {
-      // That a part is wrong is said at the part; and which of several forms was meant, nobody knows.
+      // Errors of a part are reported at the part. For alternatives, the intended one is unknown.
       if (['properties', 'items', 'additionalProperties', 'false'].includes(keyword)) continue;
       if (keywordLocation.includes('/anyOf/')) continue;
       const path = instanceLocation.split('/').slice(1).map(unescape);
@@ -90,7 +90,7 @@ export function validatorOf(schema: JsonSchema): (body: Body) => ReadonlyMap<str
   };
 }
 
-/** A part of a JSON pointer in the fragment of an address. */
+/** Encodes one part of a JSON pointer in a URL fragment. */
 const unescape = (part: string) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
 
 function schemaAt(schema: JsonSchema, path: Path): JsonSchema | undefined {
@@ -111,8 +111,8 @@ export function valueAt(body: unknown, path: Path): unknown {
 }
 
 /**
- * A copy of the body with a value at a path; undefined takes it out, and with it the objects that are empty then: what
- * nobody has touched is not sent.
+ * Returns a copy of the body with a value at a path. Undefined removes the value, and the objects that become empty: untouched
+ * fields are not sent.
  */
 export function withValue(body: Body, path: Path, value: unknown): Body {
   return (changed(body, path, value) as Body | undefined) ?? {};
@@ -124,13 +124,13 @@ function changed(container: unknown, [part, ...rest]: Path, value: unknown): unk
   if (Array.isArray(container)) return container.map((item: unknown, index) => (index === part ? child : item));
   const { [part]: _former, ...others } = (container ?? {}) as Record<string | number, unknown>;
   if (child === undefined) return Object.keys(others).length === 0 ? undefined : others;
-  // In place, so that the fields of a request keep their order while one types.
+  // Assigned in place, so that the fields keep their order while the user types.
   return { ...((container ?? {}) as object), [part]: child };
 }
 
 /**
- * What the service says of a request, by the fields that it names: “viewport.width must be …; pdf.margin must be …”. What
- * begins with no field stands under the empty key.
+ * Splits an error of the service by the fields that it names: “viewport.width must be …; pdf.margin must be …”. Messages without
+ * a field have the empty key.
  */
 export function messagesByField(schema: JsonSchema, message: string): ReadonlyMap<string, string> {
   const messages = new Map<string, string>();

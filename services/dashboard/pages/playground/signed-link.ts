@@ -1,12 +1,12 @@
 import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
 import type { Body } from './schema.ts';
 
-/** The options of a request that no link can have. */
+/** Returns the options of a request that a link cannot have. */
 export function optionsWithoutLink(request: Body): readonly string[] {
   return [...linkRefusals.keys()].filter((name) => isGiven(request, name.split('.')));
 }
 
-/** Whether an object has something at a path. */
+/** Whether an object has a value at a path. */
 function isGiven(value: unknown, [field, ...rest]: readonly string[]): boolean {
   if (field === undefined) return true;
   return (
@@ -18,7 +18,7 @@ function isGiven(value: unknown, [field, ...rest]: readonly string[]): boolean {
 }
 
 /**
- * Signs a link with the signing secret of a key, here in the browser.
+ * Signs a link with the signing secret of a key, in the browser.
  *
  * @param expires Unix seconds
  */
@@ -42,7 +42,7 @@ export async function signLink(
 }
 
 function parametersOf(value: unknown, path = ''): [string, string][] {
-  // Of lists, the order counts.
+  // The order of list items is significant.
   if (Array.isArray(value)) return [[path, JSON.stringify(value)]];
   if (typeof value !== 'object' || value === null) return [[path, String(value)]];
   return Object.entries(value)
@@ -50,7 +50,7 @@ function parametersOf(value: unknown, path = ''): [string, string][] {
     .flatMap(([name, each]) => parametersOf(each, path === '' ? name : `${path}.${name}`));
 }
 
-/** RFC 3986: all but letters, digits and -._~ is encoded. */
+/** RFC 3986: encodes all characters except letters, digits and -._~. */
 const encode = (text: string) =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 

@@ -5,15 +5,15 @@ import { theme } from '../../shell/theme.ts';
 export interface Series {
   readonly label: string;
   readonly values: readonly (number | null)[];
-  /** Number of one of the colours of base.css. */
+  /** Index of a colour in base.css. */
   readonly color: 0 | 1 | 2 | 3 | 4 | 5;
 }
 
 const height = 200;
 
 /**
- * Values by day, as bars or lines. It is a picture: whoever cannot see it reads the table with the same numbers, so that
- * here is only a name.
+ * Values by day, as bars or lines. The canvas has only a name, because the table next to it has the same numbers for users who
+ * cannot see it.
  */
 export function Chart({
   label,
@@ -23,7 +23,7 @@ export function Chart({
   format,
 }: {
   readonly label: string;
-  /** Unix seconds of the beginning of each day. */
+  /** Unix seconds of the start of each day. */
   readonly dates: readonly number[];
   readonly series: readonly Series[];
   readonly kind: 'bars' | 'lines';
@@ -55,7 +55,7 @@ export function Chart({
         draw();
         resized.observe(element);
       })
-      // A new version of the dashboard has other files.
+      // A new version of the dashboard has other file names.
       .catch(() => setBroken(true));
     const dark = matchMedia('(prefers-color-scheme: dark)');
     dark.addEventListener('change', draw);
@@ -74,7 +74,7 @@ export function Chart({
   return <div ref={frame} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
 }
 
-/** Only this page needs it. */
+/** Loaded on demand: only this page needs uPlot. */
 async function loadPlot(): Promise<typeof uPlot> {
   const [{ default: Plot }] = await Promise.all([import('uplot'), import('uplot/dist/uPlot.min.css')]);
   return Plot;
@@ -96,7 +96,7 @@ function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): 
     height,
     tzDate: (seconds) => Plot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     cursor: { drag: { x: false, y: false } },
-    // Half a day on both sides, or the first and the last bar are cut.
+    // Half a day on both sides; otherwise the first and the last bar are cut off.
     scales: {
       x: { range: (_, min, max) => [min - 43_200, max + 43_200] },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
@@ -125,7 +125,7 @@ function optionsFor(Plot: typeof uPlot, { series, kind, format, width }: Look): 
 const days = new Intl.DateTimeFormat('en', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 const formatDay = (seconds: number) => days.format(seconds * 1000);
 
-/** A colour of the theme as it is now: a canvas knows neither custom properties nor light-dark(). */
+/** Returns a theme colour as a resolved value: a canvas supports neither custom properties nor light-dark(). */
 function colorOf(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;

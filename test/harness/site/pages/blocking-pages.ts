@@ -1,7 +1,7 @@
 import { assets } from '../assets.ts';
 import type { Routes } from '../exchange.ts';
 
-/** Pages with what `block` is there for. */
+/** Pages with content that `block` removes. */
 export const blockingPages = {
   /** Video and audio, by element and by script. */
   '/media': (exchange) => {
@@ -16,7 +16,7 @@ export const blockingPages = {
     );
   },
 
-  /** A consent banner as a well-known provider builds it, over a green page. It closes when its button is pressed. */
+  /** A consent banner like that of a well-known provider, over a green page. It closes when its button is pressed. */
   '/consent': (exchange) =>
     exchange.page(
       `<style>body{background:#00ff00}#onetrust-consent-sdk{position:fixed;left:0;right:0;bottom:0;height:200px;background:#ff0000}</style>
@@ -37,7 +37,7 @@ export const blockingPages = {
       </script>`,
     ),
 
-  /** Things that filter lists name, and one that they do not; from another host, as advertising comes. */
+  /** Resources that filter lists contain, and one that they do not; from another host, like advertising. */
   '/advertising': (exchange) => {
     const from = exchange.text('from') || exchange.origin;
     const there = (path: string) => `${from}${exchange.link(path)}`;

@@ -2,15 +2,15 @@ import type { Routes } from '../exchange.ts';
 
 const green = '<style>body{background:#00ff00}</style>';
 
-/** Pages that do to a browser what pages should not do. */
+/** Pages that misuse the browser. */
 export const hostilePages: Routes = {
-  /** Never gives the browser a moment again, from before the page is parsed, or from its load event on (after=load). */
+  /** Blocks the main thread forever, before the page is parsed, or from its load event on (after=load). */
   '/busy': (exchange) =>
     exchange.text('after') === 'load'
       ? exchange.page(`${green}<script>addEventListener('load', () => { for (;;); });</script>`)
       : exchange.page(green, { head: '<script>for (;;);</script>' }),
 
-  /** Takes 40 MB of memory every 10 ms. */
+  /** Allocates 40 MB of memory every 10 ms. */
   '/balloon': (exchange) =>
     exchange.page(
       `${green}<script>
@@ -19,7 +19,7 @@ export const hostilePages: Routes = {
       </script><img src="${exchange.link('/asset/hang')}" width="1" height="1">`,
     ),
 
-  /** Opens every kind of dialogue before it shows itself. */
+  /** Opens every kind of dialog before it is shown. */
   '/dialogs': (exchange) =>
     exchange.page(
       `<script>alert('stop'); confirm('go on?'); prompt('why?'); addEventListener('beforeunload', (event) => event.preventDefault());</script>${green}`,
@@ -33,7 +33,7 @@ export const hostilePages: Routes = {
       `${green}<script>for (let i = 0; i < 5; i++) window.open(${JSON.stringify(exchange.address('/colour', { c: 'ff0000' }))});</script>`,
     ),
 
-  /** Overwrites what a tool that works inside of the page would use. */
+  /** Overwrites globals that a tool inside the page would use. */
   '/overriding': (exchange) =>
     exchange.page(
       `<script>
@@ -46,7 +46,7 @@ export const hostilePages: Routes = {
       </script>${green}`,
     ),
 
-  /** A file to be saved, not a page. */
+  /** A download, not a page. */
   '/download': ({ response }) => {
     response.writeHead(200, {
       'content-type': 'application/octet-stream',
@@ -55,12 +55,12 @@ export const hostilePages: Routes = {
     response.end(Buffer.alloc(1000));
   },
 
-  /** Takes the request and hangs up. */
+  /** Accepts the request and closes the connection. */
   '/reset': ({ response }) => void response.destroy(),
 
   '/no-content': ({ response }) => void response.writeHead(204).end(),
 
-  /** A body that is shorter than it says. */
+  /** A body that is shorter than its Content-Length. */
   '/cut-off': ({ response }) => {
     response.writeHead(200, { 'content-type': 'text/html', 'content-length': '10000' });
     response.write('<!doctype html><body style="background:#00ff00">');

@@ -1,10 +1,10 @@
 import type { Exchange, Routes } from '../exchange.ts';
 
-/** Pages with pictures in them. */
+/** Pages with pictures. */
 export const imagePages: Routes = {
   /**
-   * `list` of what the pictures do, e.g. `ok,slow:800,missing,hang,held`. They are part of the page, so its load event
-   * waits for them; with `after=load` a script adds them once the page has loaded.
+   * `list` defines the behaviour of each picture, e.g. `ok,slow:800,missing,hang,held`. The pictures are part of the page, so its
+   * load event waits for them; with `after=load`, a script adds them after the load event.
    */
   '/images': (exchange) => {
     const tags = exchange
@@ -18,7 +18,7 @@ export const imagePages: Routes = {
     );
   },
 
-  /** n lazy pictures, 300 px high each, one below the other, with a gap of 200 px. */
+  /** n lazy pictures, each 300 px high, below each other with a gap of 200 px. */
   '/lazy': (exchange) =>
     exchange.page(
       Array.from(

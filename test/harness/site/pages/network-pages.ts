@@ -1,6 +1,6 @@
 import type { Exchange, Routes } from '../exchange.ts';
 
-/** Pages that tell what they know of their surroundings, and pages that lead elsewhere. */
+/** Pages that report their environment, and pages that redirect. */
 export const networkPages: Routes = {
   /** Reports {@link BrowserFacts}; the load event waits for the report. */
   '/facts': (exchange) =>
@@ -24,7 +24,7 @@ export const networkPages: Routes = {
       )}`,
     ),
 
-  /** Loads so many bytes beside itself; its load event waits for them, or for their failure. */
+  /** Loads a number of additional bytes; its load event waits for them, or for their failure. */
   '/loading': (exchange) =>
     exchange.page(
       `<style>body{background:#00ff00}</style><script>
@@ -34,11 +34,11 @@ export const networkPages: Routes = {
       </script>`,
     ),
 
-  /** Answers with `code` and a green page, or whatever such a status carries. */
+  /** Responds with `code` and a green page, or with the body that such a status has. */
   '/status': (exchange) =>
     exchange.page('<style>body{background:#00ff00}</style>', { status: exchange.number('code') }),
 
-  /** Leads to `to` (default: a green page) with `code`, after `hops` more redirects. */
+  /** Redirects to `to` (default: a green page) with `code`, after `hops` more redirects. */
   '/redirect': (exchange) => {
     const hops = exchange.number('hops');
     const code = exchange.number('code', 302);
@@ -49,7 +49,7 @@ export const networkPages: Routes = {
 
   '/redirect-loop': ({ response, request }) => void response.writeHead(302, { location: request.url ?? '/' }).end(),
 
-  /** Leads on from inside of the page: by meta tag or script (by). */
+  /** Redirects from inside of the page: by meta tag or script (by). */
   '/lead-on': (exchange) => {
     const target = exchange.text('to') || exchange.address('/colour', { c: '00ff00' });
     exchange.page(
@@ -59,7 +59,7 @@ export const networkPages: Routes = {
     );
   },
 
-  /** Asks for `target` in every way that a page can: picture, frame, stylesheet, fetch, beacon, WebSocket, worker. */
+  /** Requests `target` in every way that a page can: picture, frame, stylesheet, fetch, beacon, WebSocket, worker. */
   '/reach': (exchange) => {
     const target = exchange.text('target');
     const socket = target.replace(/^http/, 'ws');

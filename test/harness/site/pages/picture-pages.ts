@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Routes } from '../exchange.ts';
 
-/** Pages whose pixels are known. */
+/** Pages with known pixels. */
 export const picturePages: Routes = {
-  /** One colour all over: c. */
+  /** One colour on the whole page: c. */
   '/colour': (exchange) => exchange.page(`<style>body{background:#${exchange.text('c', '00ff00')}}</style>`),
 
-  /** Green until the test lets the visit go on, red from then on. */
+  /** Green until the test releases the visit, red from then on. */
   '/mood': async (exchange) => {
     const after = exchange.released.then(() => 'ff0000');
     const colour = await Promise.race([after, setImmediate('00ff00')]);
     exchange.page(`<style>body{background:#${colour}}</style>`);
   },
 
-  /** Squares of 100 px from the top left: red, lime, blue, black, the rest white; each as sharp as can be. */
+  /** Squares of 100 px from the top left: red, lime, blue, black, the rest white; with sharp edges. */
   '/quadrants': (exchange) =>
     exchange.page(
       [
@@ -29,7 +29,7 @@ export const picturePages: Routes = {
         .join('') + '<style>html{background:#fff}</style>',
     ),
 
-  /** A picture that costs bytes: a thousand random boxes, the same each time. */
+  /** A picture with a large file: a thousand random boxes, always the same ones. */
   '/busy-picture': (exchange) => {
     let seed = 1;
     const next = (limit: number) => {
@@ -47,7 +47,7 @@ export const picturePages: Routes = {
   '/text': (exchange) =>
     exchange.page(`<p style="font:16px sans-serif;margin:50px">${exchange.text('text', 'some words')}</p>`),
 
-  /** Near-black when the page is told that dark is preferred, near-white when light is, red when neither. */
+  /** Near-black if the browser prefers dark, near-white if it prefers light, red if neither. */
   '/scheme': (exchange) =>
     exchange.page(
       `<style>html{background:#ff0000}

@@ -1,17 +1,17 @@
 import { pageOf, type Routes } from '../exchange.ts';
 
-/** Pages that take their time, or never come to an end. */
+/** Pages that are slow, or never finish. */
 export const slowPages: Routes = {
-  /** No answer, ever. */
+  /** Never responds. */
   '/hang': () => undefined,
 
-  /** Answers after `delay` ms. */
+  /** Responds after `delay` ms. */
   '/slow': async (exchange) => {
     await exchange.wait(exchange.number('delay', 1000));
     exchange.page('<style>body{background:#00ff00}</style>');
   },
 
-  /** Answers at once, then keeps sending a little of the page for ever: it never ends. */
+  /** Responds immediately, then sends parts of the page forever. */
   '/drip': async (exchange) => {
     const { response } = exchange;
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
@@ -22,7 +22,7 @@ export const slowPages: Routes = {
     }
   },
 
-  /** Answers with a green first half at once, and sends the second half, which makes it blue, after `delay` ms. */
+  /** Sends a green first half immediately, and the second half, which makes the page blue, after `delay` ms. */
   '/two-halves': async (exchange) => {
     const { response } = exchange;
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
@@ -32,7 +32,7 @@ export const slowPages: Routes = {
     response.end(end);
   },
 
-  /** A green page whose load event waits for one picture: `delay` ms, or for ever without it. */
+  /** A green page whose load event waits for one picture: `delay` ms, or forever without it. */
   '/late-load': (exchange) => {
     const delay = exchange.query.get('delay');
     const source =
@@ -40,7 +40,7 @@ export const slowPages: Routes = {
     exchange.page(`<style>body{background:#00ff00}</style><img src="${source}" width="1" height="1">`);
   },
 
-  /** A page with one part, picture, style or script, that takes its time; its title tells when it came. */
+  /** A page with one slow part: a picture, style or script; its title shows when it arrived. */
   '/slow-part': (exchange) => {
     const path = exchange.text('path');
     const source = exchange.link(path, { delay: exchange.number('delay') });
@@ -53,13 +53,13 @@ export const slowPages: Routes = {
     exchange.page(tags[path] ?? '');
   },
 
-  /** A page whose title tells when the slow answer to a request of its script came. */
+  /** A page whose title shows when the slow response to a request of its script arrived. */
   '/slow-answer': (exchange) =>
     exchange.page(
       `<script>fetch(${JSON.stringify(exchange.address('/asset/json', { delay: exchange.number('delay') }))}).then((response) => response.json()).then(() => { document.title = 'it came'; });</script>`,
     ),
 
-  /** A green page that waits, in its load event, for `/asset/held`. */
+  /** A green page whose load event waits for `/asset/held`. */
   '/held': (exchange) =>
     exchange.page(
       `<style>body{background:#00ff00}</style><img src="${exchange.link('/asset/held', { c: '00ff00' })}" width="1" height="1">`,
@@ -72,8 +72,8 @@ export const slowPages: Routes = {
     ),
 
   /**
-   * Asks for something every 100 ms, `times` times or for ever, and is green after that. With `read=no` it never looks
-   * at the answers, as scripts that only report do.
+   * Sends a request every 100 ms, `times` times or forever, and then turns green. With `read=no` it never reads the responses,
+   * like scripts that only report.
    */
   '/polling': (exchange) =>
     exchange.page(
@@ -89,19 +89,19 @@ export const slowPages: Routes = {
       </script>`,
     ),
 
-  /** Text in a font that never comes. */
+  /** Text in a font that never arrives. */
   '/font-hang': (exchange) =>
     exchange.page('<p style="font:40px never,sans-serif;margin:20px;color:#000">Readable words</p>', {
       head: `<style>html{background:#fff}@font-face{font-family:never;src:url("${exchange.address('/asset/hang')}")}</style>`,
     }),
 
-  /** A green page with a stylesheet that never comes. */
+  /** A green page with a stylesheet that never arrives. */
   '/style-hang': (exchange) =>
     exchange.page('<div style="height:100px;background:#00ff00"></div>', {
       head: `<link rel="stylesheet" href="${exchange.link('/asset/hang')}">`,
     }),
 
-  /** A script in the head that never comes: nothing below it is parsed. */
+  /** A script in the head that never arrives: nothing below it is parsed. */
   '/script-hang': (exchange) =>
     exchange.page('<style>body{background:#00ff00}</style>', {
       head: `<script src="${exchange.link('/asset/hang')}"></script>`,

@@ -1,9 +1,9 @@
 import type { Exchange, Routes } from '../exchange.ts';
 
-/** Height in px of a stripe of `/tall`. */
+/** Height of a stripe of `/tall` in px. */
 export const stripeHeight = 100;
 
-/** The colour of the nth stripe; no two neighbours, nor any of the first 256, are alike. */
+/** The colour of the nth stripe; neighbours, and the first 256, all differ. */
 export function stripeColour(index: number): string {
   const channel = (step: number, offset: number) => ((index * step + offset) % 256).toString(16).padStart(2, '0');
   return `#${channel(37, 40)}${channel(91, 90)}${channel(151, 130)}`;
@@ -11,17 +11,17 @@ export function stripeColour(index: number): string {
 
 /** Pages taller than the window. */
 export const tallPages: Routes = {
-  /** Stripes of known colours, h px in all, w px wide. */
+  /** Stripes of known colours, h px in total, w px wide. */
   '/tall': (exchange) => exchange.page(stripes(exchange.number('h', 3000), exchange.text('w', '100%'))),
 
-  /** A red header that sticks, or is fixed (mode), above stripes. */
+  /** A red sticky or fixed header (mode) above stripes. */
   '/header': (exchange) =>
     exchange.page(
       `<div style="position:${exchange.text('mode', 'sticky')};top:0;left:0;width:100%;height:50px;background:#ff0000;z-index:9"></div>` +
         stripes(exchange.number('h', 3000)),
     ),
 
-  /** Sections as high as the window: n of them. */
+  /** n sections with the height of the window. */
   '/sections': (exchange) =>
     exchange.page(
       Array.from(
@@ -36,7 +36,7 @@ export const tallPages: Routes = {
       `<div style="height:100vh;overflow-y:auto">${stripes(exchange.number('h', 3000))}</div><style>body{overflow:hidden;height:100vh}</style>`,
     ),
 
-  /** Grows by 1000 px whenever its end is near, up to `max` times. */
+  /** Grows by 1000 px whenever the end is near, up to `max` times. */
   '/growing': (exchange) =>
     exchange.page(
       `<script>
