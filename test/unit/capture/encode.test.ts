@@ -31,7 +31,7 @@ describe('a screenshot in one file', () => {
     const shot = { ...(await fileOf(300, 200)), width: 300 - wider, height: 200 - taller };
     await expect(encode(shot, defaultOptions)).rejects.toMatchObject({
       code: 'CAPTURE_FAILED',
-      message: expect.stringContaining(`300 × 200 px, not of ${300 - wider} × ${200 - taller} px`),
+      message: expect.stringContaining(`300 × 200 px instead of ${300 - wider} × ${200 - taller} px`),
     });
   });
 
