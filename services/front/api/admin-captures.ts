@@ -18,7 +18,7 @@ export interface AdminCapturesDeps {
   readonly deadLetters: Pick<DeadLetters, 'list'>;
 }
 
-/** GET /admin/captures and GET /admin/dead-letters: what an operator may want to look into. */
+/** GET /admin/captures and GET /admin/dead-letters: captures and jobs that an operator may want to investigate. */
 export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, deadLetters }: AdminCapturesDeps): void {
   app.get<{ Querystring: AdminCapturesQuery }>('/admin/captures', {
     schema: {

@@ -24,12 +24,12 @@ export interface DiagnosticsDeps extends ReadStateDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Maximum number of concurrent readings. Each takes some MiB of memory, and costs no token. */
+/** Maximum number of concurrent reads. Each takes some MiB of memory and costs no token. */
 const semaphore = new Semaphore(4);
 
 const refusals = failureAnswers(['VALIDATION_ERROR', ...captureRefusals, 'NOT_FOUND', 'STORAGE_FAILED']);
 
-/** GET /captures/{uuid}/diagnostics, and the last picture. */
+/** GET /captures/{uuid}/diagnostics and /captures/{uuid}/diagnostics/picture. */
 export function diagnosticsRoutes(app: FastifyInstance, deps: DiagnosticsDeps): void {
   const onRequest = authenticateFirst(deps.authenticator, 'read');
   app.get<{ Params: { uuid: string }; Querystring: DiagnosticsQuery }>('/captures/:uuid/diagnostics', {

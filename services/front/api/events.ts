@@ -16,17 +16,18 @@ export interface EventsDeps {
   readonly streams: Pick<EventStreams, 'reserve'>;
 }
 
-/** Streams of one key, and of one account, on one front. */
+/** Maximum number of concurrent streams of one API key on one front. */
 const maxStreams = 5;
+/** Maximum number of concurrent streams of one account on one front. */
 const maxAccountStreams = 20;
 
-/** Streams that an account may open at once, and a second, on one front: each costs NATS some requests. */
+/** Rate at which an account may open streams on one front, because each stream costs NATS some requests. */
 const openings = { capacity: maxAccountStreams, perSecond: 1 };
 
-/** How often it is looked whether the key still holds, besides when it is changed. */
+/** Interval of checks whether the key is still valid. It is also checked when it changes. */
 const checkIntervalMs = 30_000;
 
-/** GET /events: the changes of the captures of the key's account, as they happen. */
+/** GET /events: changes of the captures of the key's account, in real time. */
 export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents, streams }: EventsDeps): void {
   const opened = new TokenBuckets(openings);
   app.get('/events', {
