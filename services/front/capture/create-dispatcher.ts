@@ -35,12 +35,12 @@ interface DispatcherParts {
   readonly secretsKeys: SecretsKeys | undefined;
   readonly queueTimeoutMs: number;
   readonly onSettled: ConstructorParameters<typeof Settlements>[0]['onSettled'];
-  /** Told of what comes from a renderer and is no result. */
+  /** Called for each message from a renderer that is not a valid result. */
   readonly onMalformed: () => void;
   readonly log: Logger;
 }
 
-/** How jobs go out to renderers and their results come in: what a client waits for, and the queue of all other results. */
+/** Creates the dispatcher, which sends jobs of waiting clients to renderers, and the queue of all other results. */
 export function createDispatcher(parts: DispatcherParts) {
   const { session, link, captures, jobs, tickets, followUps, cache, store, parcels, log } = parts;
   const { onSettled, onMalformed } = parts;
