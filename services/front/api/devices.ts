@@ -10,7 +10,7 @@ export const deviceSchema = Type.Object({
   name: Type.String({ description: 'Value of the option device.' }),
   viewport: Type.Object({ ...size, deviceScaleFactor: Type.Number() }),
   screen: Type.Object(size, { description: 'Size of the screen in CSS pixels.' }),
-  isMobile: Type.Boolean({ description: 'Whether it has a touch screen and applies the viewport meta tag.' }),
+  isMobile: Type.Boolean({ description: 'Whether the device has a touch screen and applies the viewport meta tag.' }),
   userAgent: Type.String(),
 });
 

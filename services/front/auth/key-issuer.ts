@@ -281,7 +281,7 @@ const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
 const outlivesCaller = (what: string) =>
   new ServiceError(
     'FORBIDDEN',
-    `The ${what} would expire later than the API key of this request. Use an API key that expires later.`,
+    `The ${what} would expire later than the API key of this request. Use an API key that does not expire earlier.`,
   );
 
 /**

@@ -214,8 +214,8 @@ export class EndWaiter {
 
   async #fail(failure: CaptureFailure): Promise<AwaitedEnd> {
     const { captures, jobs, log } = this.#deps;
+    const { record } = await captures.end(this.#job.ticket, fail(0, failure));
     if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was in progress.');
-    if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was under way.');
     // The capture has ended. If a renderer takes the job nevertheless, its result is discarded.
     jobs
       .remove(this.#queued)

@@ -7,7 +7,7 @@ import * as script from './script.ts';
 
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 
-/** What the browser runs: the source text of the functions, from which Node has taken the types, and the constants as JSON. */
+/** The script of the page: the source text of the functions, from which Node.js has stripped the types, and the constants as JSON. */
 export const pageScript = `${[render, script].map(sourceOf).join('\n')}
 startPage();
 `;
