@@ -272,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Create or rotate the signing secret of an API key
-         * @description Requires the scope manage. The secret signs links (GET /capture) that capture in the name of the key, within its scopes and limits, for as long as the key works. A new secret replaces the one before; links of earlier secrets work for graceSeconds more. The key can have only scopes of the key that sends the request, and must not expire later.
+         * @description Requires the scope manage. The secret signs links (GET /capture), which capture on behalf of the key, within its scopes and limits, as long as the key is valid. A new secret replaces the previous one; links that were signed with earlier secrets work for another graceSeconds. The key can have only scopes of the key that sends the request, and must not expire later.
          */
         post: operations["rotateSigningSecret"];
         delete?: never;
@@ -330,7 +330,7 @@ export interface paths {
         };
         /**
          * List the latest delivery attempts of all webhooks
-         * @description Requires the scope read. The last 100 attempts of the account are kept, those of test events among them. An attempt is in the list a second after it has ended.
+         * @description Requires the scope read. The last 100 attempts of the account are kept, including those of test events. An attempt is listed a second after it has ended.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -372,7 +372,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver the latest event of a capture again
-         * @description Requires the scope capture. The latest event of the capture is sent to its webhook again, however its delivery ended, with the same webhook-id and with all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.
+         * @description Requires the scope capture. Sends the latest event of the capture to its webhook again, whether or not it was delivered, with the same webhook-id and all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.
          */
         post: operations["redeliverWebhook"];
         delete?: never;
@@ -410,7 +410,7 @@ export interface paths {
         };
         /**
          * Get what the account used, by day and by API key
-         * @description Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
+         * @description Requires the scope read, which also shows the names and IDs of the keys of the account here. Fronts write their counts every ten seconds; counts that a front had not written before it was killed are missing. GET /usage is exact.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -430,7 +430,7 @@ export interface paths {
         };
         /**
          * Follow the captures of the account
-         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most 5 streams of an API key, and 20 of an account, at a time on each front; an account opens 20 at once, and then one a second. A client that does not read is disconnected.
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -714,7 +714,7 @@ export interface paths {
         };
         /**
          * Get a thumbnail of a capture
-         * @description Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.
+         * @description Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. A picture that is more than one and a half times as tall as it is wide is cut off at the bottom. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.
          */
         get: operations["getThumbnail"];
         put?: never;
@@ -1467,7 +1467,7 @@ export interface components {
                 width: number;
                 height: number;
             };
-            /** @description It has a touch screen, and lays pages out by their viewport meta tag. */
+            /** @description Whether the device has a touch screen and applies the viewport meta tag. */
             isMobile: boolean;
             userAgent: string;
         };
@@ -3129,7 +3129,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer to the message. */
+            /** @description The response to the message. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3972,7 +3972,7 @@ export interface operations {
                     "cache-control"?: string;
                     /** @description "inline", with a file name. */
                     "content-disposition"?: string;
-                    /** @description Which bytes of how many. */
+                    /** @description Range of the returned bytes, and size of the file. */
                     "content-range"?: string;
                     [name: string]: unknown;
                 };
@@ -4014,7 +4014,7 @@ export interface operations {
             /** @description The range is outside of the file. */
             416: {
                 headers: {
-                    /** @description How many bytes there are. */
+                    /** @description Size of the file. */
                     "content-range"?: string;
                     [name: string]: unknown;
                 };
@@ -6154,7 +6154,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatusHistory"];
                 };
             };
-            /** @description The client already has the current one. */
+            /** @description The client already has the current version. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6184,7 +6184,7 @@ export interface operations {
                     "application/atom+xml": string;
                 };
             };
-            /** @description The client already has the current one. */
+            /** @description The client already has the current version. */
             304: {
                 headers: {
                     [name: string]: unknown;

@@ -82,7 +82,7 @@ const variables = {
     max: 60,
     unit: 'seconds',
     meaning:
-      'How long a front that is stopping still accepts connections, each closed after its response. The chart sets 5, so that load balancers notice in time.',
+      'How long a stopping front still accepts connections, each of which it closes after the response. The chart sets 5, so that load balancers have removed the front before.',
   }),
   trustProxy: choiceVariable('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], {
     default: 'false',
@@ -152,7 +152,7 @@ export function readFrontConfig(environment: Environment) {
       signInCode: variables.signInCode.read(env),
       /** If undefined, the admin endpoints are disabled. */
       adminToken: variables.adminToken.read(env),
-      /** Limits of accounts without limits of their own. */
+      /** Limits of accounts that have none set. */
       defaultLimits: readDefaultLimits(env),
       homeRegion,
       /** CIDR ranges that captures may access in addition; the denied ranges override all other rules. */

@@ -129,8 +129,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const jobs = new Jobs(session, tickets);
   const tasks = new Tasks(session);
   const followUps = new FollowUps(tasks, new ExpiryIndex(session, session.now));
-  const parcels: HtmlStore = {
-    put: (parcel, html, expiresAt) => storeHtml(session, parcel, html, expiresAt),
+  const htmlStore: HtmlStore = {
+    put: (target, html, expiresAt) => storeHtml(session, target, html, expiresAt),
     remove: (name) => removeHtml(session, name),
   };
   const cache = new Cache(session);
@@ -158,7 +158,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     tasks,
     cache,
     store,
-    parcels,
+    htmlStore,
     regions,
     inFlight,
     byteQuota,
@@ -192,7 +192,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     jobs,
     tasks,
     regions,
-    parcels,
+    htmlStore,
     now: () => session.now(),
     log,
   });
@@ -236,7 +236,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       admission,
       backgroundQueue,
       removeCaptureFiles: (record) =>
-        removeCaptureFiles(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+        removeCaptureFiles(record, { store, cache, removeHtml: (name) => htmlStore.remove(name) }),
       store,
       now,
       log,

@@ -115,7 +115,7 @@ export function createFrontMetrics(
   for (const kind of streamKinds) streams.set({ kind }, 0);
   const streamsEnded = new Counter({
     name: 'webcapture_front_event_streams_ended_total',
-    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key no longer holds, or NATS became unavailable).',
+    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key became invalid, or NATS became unavailable).',
     labelNames: ['reason'],
     registers,
   });

@@ -40,7 +40,7 @@ import { defaultScopes, revokeKeyQuery } from './keys.ts';
 export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps {
   /** If undefined, the admin endpoints are disabled. */
   readonly adminToken: string | undefined;
-  /** Limits of accounts without limits of their own. */
+  /** Limits of accounts that have none set. */
   readonly defaultLimits: AccountLimits;
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
   readonly authenticator: Pick<Authenticator, 'forgetAccount'>;

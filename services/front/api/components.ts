@@ -206,7 +206,7 @@ function isFailure(schema: object): schema is FailureSchema {
   return properties?.success?.enum?.[0] === false && properties.error?.properties.code !== undefined;
 }
 
-/** Examples, defaults and the like are values, even if they look like schemas. */
+/** Examples, defaults and similar keywords contain values, even if they look like schemas. */
 const isSchemaPart = (key: string) => !['default', 'enum', 'const', 'example', 'examples', 'required'].includes(key);
 
 /** Gives equal values equal numbers, independent of the order of their keys. */

@@ -36,7 +36,7 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
       operationId: 'streamEvents',
       tags: ['captures'],
       summary: 'Follow the captures of the account',
-      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most ${maxStreams} streams of an API key, and ${maxAccountStreams} of an account, at a time on each front; an account opens ${openings.capacity} at once, and then one a second. A client that does not read is disconnected.`,
+      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most ${maxStreams} concurrent streams on each front, and an account ${maxAccountStreams}; an account can open ${openings.capacity} at once, and then one a second. A client that does not read is disconnected.`,
       security: [{ apiKey: [] }],
       response: {
         200: eventStreamAnswer(

@@ -51,7 +51,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
       tags: ['captures'],
       summary: 'Get a thumbnail of a capture',
       description:
-        'Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.',
+        'Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. A picture that is more than one and a half times as tall as it is wide is cut off at the bottom. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.',
       security: [{ apiKey: [] }],
       params: captureParams,
       querystring: thumbnailQuerySchema,

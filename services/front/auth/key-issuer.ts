@@ -298,7 +298,7 @@ function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
 
 const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no key of this id.');
 
-/** Returns the public view of a key at a time (Unix milliseconds). */
+/** Returns the public view of a key; `now` in Unix milliseconds. */
 export function keyView(record: KeyRecord, now: number): KeyView {
   return {
     id: record.id,

@@ -22,7 +22,7 @@ export interface BackgroundQueueDeps {
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -51,11 +51,11 @@ export class BackgroundQueue {
    * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR
    */
   async enqueue(request: AcceptedRequest, capture: NewCapture): Promise<CaptureRecord> {
-    const { captures, regions, parcels, tasks, now } = this.#deps;
+    const { captures, regions, htmlStore, tasks, now } = this.#deps;
     const { account, uuid } = capture;
     const region = await regions.choose(request.region);
     const record = newRecord(request, capture, { region, waitMs: backgroundWaitMs });
-    if (record.html !== undefined) await putHtml(parcels, record.html, request, record);
+    if (record.html !== undefined) await putHtml(htmlStore, record.html, request, record);
     const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
     const accept = { deadline: now() + acceptTimeoutMs, now };
     try {
@@ -128,7 +128,7 @@ export class BackgroundQueue {
     const { account, uuid, html } = record;
     const settle = async () => {
       await this.#deps.captures.fail({ account, uuid, revision: refreshNumber }, failure);
-      if (html !== undefined && refreshNumber === 0) await this.#deps.parcels.remove(html);
+      if (html !== undefined && refreshNumber === 0) await this.#deps.htmlStore.remove(html);
     };
     try {
       await retryTransient(settle, { deadline: this.#deps.now() + cancelTimeoutMs, now: this.#deps.now });

@@ -28,7 +28,7 @@ interface DispatcherParts {
   readonly followUps: FollowUps;
   readonly cache: Cache;
   readonly store: FileStore;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   readonly regions: RegionBoard;
   readonly inFlight: InFlight;
   readonly byteQuota: ByteQuota;
@@ -42,7 +42,7 @@ interface DispatcherParts {
 
 /** Creates the dispatcher, which sends jobs of waiting clients to renderers, and the queue of all other results. */
 export function createDispatcher(parts: DispatcherParts) {
-  const { session, link, captures, jobs, tickets, followUps, cache, store, parcels, log } = parts;
+  const { session, link, captures, jobs, tickets, followUps, cache, store, htmlStore, log } = parts;
   const { onSettled, onMalformed } = parts;
   const settlements = new Settlements({
     captures,
@@ -78,14 +78,14 @@ export function createDispatcher(parts: DispatcherParts) {
     link,
     regions: parts.regions,
     inFlight: parts.inFlight,
-    parcels,
+    htmlStore,
     store,
     maxPayload: () => session.nc.info?.max_payload ?? 0,
     queueTimeoutMs: parts.queueTimeoutMs,
     now: () => session.now(),
     log,
   });
-  const removeHtml = (name: string) => parcels.remove(name);
+  const removeHtml = (name: string) => htmlStore.remove(name);
   const resultQueue = new ResultQueue({
     session,
     settlements,

@@ -18,7 +18,7 @@ export interface DispatcherDeps extends AwaitDeps {
   readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly inFlight: InFlight;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   readonly store: Pick<FileStore, 'readsUploads'>;
   /** The server's limit for one message, in bytes. */
   readonly maxPayload: () => number;
@@ -54,7 +54,7 @@ export class Dispatcher {
    * @throws ServiceError REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR
    */
   async prepare(request: AcceptedRequest, options: DispatchOptions): Promise<Dispatch> {
-    const { regions, inFlight, inbox, parcels, store, queueTimeoutMs } = this.#deps;
+    const { regions, inFlight, inbox, htmlStore, store, queueTimeoutMs } = this.#deps;
     const { uuid, wantsBytes } = options;
     const region = await regions.choose(request.region);
     const release = inFlight.add(region);
@@ -77,7 +77,7 @@ export class Dispatcher {
           ...(options.onProgress === undefined ? {} : { progress: true }),
         },
       });
-      if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
+      if (job.source.kind === 'stored-html') await putHtml(htmlStore, job.source.fileName, request, record);
       const { onProgress } = options;
       const onStep = onProgress && ((step: CaptureStep) => onProgress({ uuid, region, step }));
       return new Dispatch(this.#deps, { record, job, mailbox, wantsBytes, onStep, close });
@@ -168,7 +168,7 @@ export class Dispatch {
     const { source } = this.#prepared.job;
     if (isOpen(record) || source.kind !== 'stored-html') return;
     if (record.html !== undefined && record.status === 'completed') return;
-    this.#deps.parcels
+    this.#deps.htmlStore
       .remove(source.fileName)
       .catch((error: unknown) =>
         this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),

@@ -85,7 +85,7 @@ export class RegionBoard {
     const names = this.#deps.installed.map(({ region }) => region).join(', ');
     const messages = {
       'not-installed': `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
-      pending: `The region ${asked} is not installed yet: none of its renderers has ever been ready. Use another region, or auto.`,
+      pending: `The region ${asked} is not installed yet: no renderer there has ever been ready. Use another region, or auto.`,
       'no-queues': `The region ${asked} is being set up. Try again in ${retrySeconds} s, or use auto.`,
       'no-renderer':
         asked === 'auto'

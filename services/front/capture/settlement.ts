@@ -262,7 +262,7 @@ export class Settlements {
       const { wantsBytes = false } = context;
       const expected = { ...picture, contentType: mimeType, wantsBytes };
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
-      const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
+      const extractedFile = await this.#acceptExtracted(found, extracted, picture, deadline);
       const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
@@ -274,7 +274,7 @@ export class Settlements {
         ...(pages === undefined ? {} : { pages }),
         capturedAt,
         object: upload.object,
-        ...beside,
+        ...extractedFile,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
       const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);

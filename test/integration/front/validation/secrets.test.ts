@@ -62,15 +62,15 @@ describe('secrets', () => {
     [{ headers: many(51) }, 'headers must be an object'],
     [{ headers: { 'x-a': 'hunter2'.repeat(1171) } }, 'headers.x-a must be a string of at most 8192 characters'],
     [{ headers: { 'x-a': 22_222_222 } }, 'headers.x-a must be a string of at most 8192 characters, not a number'],
-    [{ headers: { 'x a': 'hunter2' } }, 'headers: a name that begins with "x" is not a name of a header'],
+    [{ headers: { 'x a': 'hunter2' } }, 'headers: a name that begins with "x" is not a valid header name'],
     [{ headers: { 'x-a': 'hunter2\r\nx-b: 1' } }, 'headers.x-a must have visible ASCII characters'],
     [{ headers: { 'x-a': ' hunter2' } }, 'headers.x-a must have visible ASCII characters'],
     [{ headers: { 'x-a': 'hunter2', 'X-A': 'hunter2' } }, 'headers.X-A is given twice'],
-    [{ headers: { Host: 'hunter2' } }, 'headers.Host cannot be set: it follows from url'],
+    [{ headers: { Host: 'hunter2' } }, 'headers.Host cannot be set: it is determined by url'],
     [{ headers: { COOKIE: 'sid=hunter2' } }, 'headers.COOKIE cannot be set: use cookies'],
     [{ headers: { 'user-agent': 'hunter2' } }, 'headers.user-agent cannot be set: use userAgent'],
     [{ headers: { 'Proxy-Authorization': 'hunter2' } }, 'headers.Proxy-Authorization cannot be set: it concerns'],
-    [{ headers: { te: 'hunter2' } }, 'headers.te cannot be set: it concerns the connection'],
+    [{ headers: { te: 'hunter2' } }, 'headers.te cannot be set: it controls the connection'],
     [{ headers: 'hunter2' }, 'headers must be an object, not a string of 7 characters'],
     [credentials(32_769), 'headers, cookies and auth must have at most 32768 bytes together, as JSON'],
     [{ headersFor: ['https://cdn.example.com'] }, 'headersFor needs headers'],
@@ -140,7 +140,7 @@ describe('secrets', () => {
     ],
     [
       { css: 'hunter2', headers: {}, persistence: { enabled: true } },
-      'headers, css cannot be combined with persistence here: they would have to be kept, and the operator has set no WEBCAPTURE_SECRETS_KEY',
+      'headers, css cannot be combined with persistence here: they would have to be stored, but the operator has set no WEBCAPTURE_SECRETS_KEY',
     ],
   ])('%j is refused, and not shown', async (body, message) => {
     const answer = await ask({ url, ...body });
