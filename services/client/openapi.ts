@@ -1174,7 +1174,7 @@ export interface components {
             failOn?: components["schemas"]["FailOn"];
             /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
             headersFor?: string[];
-            /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+            /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
             diagnostics?: boolean;
@@ -1425,7 +1425,7 @@ export interface components {
         Delivery: {
             /** @description UUID of the capture; null for a test event. */
             uuid: string | null;
-            /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
+            /** @description URL of the webhook; lists of an account contain at most its first 200 characters. */
             url: string;
             /** @enum {string} */
             event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
@@ -1777,7 +1777,7 @@ export interface components {
             /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
             preferCssPageSize?: boolean;
             /**
-             * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+             * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
              * @example 1-3, 5, 8-
              */
             pageRanges?: string;
@@ -2046,7 +2046,7 @@ export interface components {
             keyId: string;
             /** @description Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once. */
             secret: string;
-            /** @description Time until which links of the earlier secrets work at most, or null if none of them works. */
+            /** @description Time until which links of earlier secrets work, or null if they no longer work. */
             previousUntil: string | null;
         };
         StatusHistory: {
@@ -2056,7 +2056,7 @@ export interface components {
              */
             generatedAt: string;
             components: {
-                /** @description Name of the component, as in GET /status. Of api there is no history. */
+                /** @description Name of the component, as in GET /status. The component api has no history. */
                 name: string;
                 /**
                  * Format: date-time
@@ -2080,7 +2080,7 @@ export interface components {
                     partial_outage?: number;
                     /** @description Seconds. */
                     major_outage?: number;
-                    /** @description Seconds in which nobody observed the component. */
+                    /** @description Seconds in which the component was not observed. */
                     noData?: number;
                 }[];
             }[];
@@ -2348,7 +2348,7 @@ export interface operations {
                 /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
-                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
@@ -2855,7 +2855,7 @@ export interface operations {
                 /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
-                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
