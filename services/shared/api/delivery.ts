@@ -10,7 +10,9 @@ export const deliverySchema = Type.Object({
   uuid: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
     description: 'UUID of the capture; null for a test event.',
   }),
-  url: Type.String({ description: 'URL of the webhook; lists of an account contain at most its first 200 characters.' }),
+  url: Type.String({
+    description: 'URL of the webhook; lists of an account contain at most its first 200 characters.',
+  }),
   event: enumOf(deliveryEvents),
   revision: Type.Integer({
     minimum: 0,
