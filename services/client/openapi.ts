@@ -142,7 +142,7 @@ export interface paths {
         };
         /**
          * Get the diagnostics of a capture
-         * @description Requires the scope read. Returns what the latest rendering of the capture left: console messages, requests, steps and waits. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.
+         * @description Requires the scope read. Returns the console messages, requests, steps and waits of the latest rendering of the capture. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.
          */
         get: operations["getDiagnostics"];
         put?: never;
@@ -409,7 +409,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what the account used, by day and by API key
+         * Get the usage of the account by day and by API key
          * @description Requires the scope read, which also shows the names and IDs of the keys of the account here. Fronts write their counts every ten seconds; counts that a front had not written before it was killed are missing. GET /usage is exact.
          */
         get: operations["getUsageHistory"];
@@ -573,7 +573,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the slowest, or the failed captures of the last 24 hours
+         * List the slowest or the failed captures of the last 24 hours
          * @description Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.
          */
         get: operations["listNotableCaptures"];
@@ -2639,7 +2639,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -2768,7 +2768,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -3092,7 +3092,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -3710,7 +3710,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };

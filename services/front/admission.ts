@@ -159,7 +159,7 @@ export class Admission {
       if (await isDue(limits)) await retryTransient(() => limiter.release(account, id), limits);
     };
     release().catch((error: unknown) =>
-      log.debug({ err: error, uuid: id, account }, 'a reservation could not be released; it lapses'),
+      log.debug({ err: error, uuid: id, account }, 'a reservation could not be released; it expires'),
     );
   }
 
@@ -209,7 +209,7 @@ export function refusalOf(
       const next = new Date(periodOf(request.now).end).toISOString();
       return new ServiceError(
         'QUOTA_EXCEEDED',
-        `This capture costs ${request.tokens} of the ${limits.tokenQuota} tokens of this month, and fewer are left, captures in flight counted. The next period begins at ${next}.`,
+        `This capture costs ${request.tokens} tokens, but fewer remain of the ${limits.tokenQuota} tokens of this month, after those reserved for captures in progress. The next period begins at ${next}.`,
       );
     }
     case 'bytes':
@@ -218,14 +218,14 @@ export function refusalOf(
     case 'in-flight':
       return new RetryLaterError(
         'QUEUE_FULL',
-        `The account may have ${limits.maxInFlight} captures under way at once. Send it again when one has ended.`,
+        `The account can have at most ${limits.maxInFlight} captures in progress. Send the request again when one has ended.`,
         minRetrySeconds,
         { causedBy: 'client' },
       );
     case 'queued':
       return new RetryLaterError(
         'QUEUE_FULL',
-        `The account may have ${limits.maxQueued} background captures waiting.`,
+        `The account can have at most ${limits.maxQueued} queued background captures.`,
         queueRetrySeconds(request.waitSeconds),
         { causedBy: 'client' },
       );

@@ -59,7 +59,7 @@ const variables = {
     min: 1,
     max: maxLifetimeSeconds,
     unit: 'seconds',
-    meaning: 'Shortest `persistence.refreshInterval` that a request may ask for.',
+    meaning: 'Minimum `persistence.refreshInterval` of a request.',
   }),
   persistenceDays: integerVariable('WEBCAPTURE_PERSISTENCE_DAYS', {
     default: 3650,

@@ -208,7 +208,7 @@ export function createScaledPictureMetrics(registry: Registry): ScaledPictureMet
   const registers = [registry];
   const pictures = new Counter({
     name: 'webcapture_front_pictures_total',
-    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Concurrent requests for the same picture count once; abandoned requests do not count.',
+    help: 'Requested thumbnails and pictures for agents, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Concurrent requests for the same picture count once; abandoned requests do not count.',
     labelNames: ['result'],
     registers,
   });

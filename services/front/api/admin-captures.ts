@@ -24,7 +24,7 @@ export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, dea
     schema: {
       operationId: 'listNotableCaptures',
       ...adminOperation,
-      summary: 'List the slowest, or the failed captures of the last 24 hours',
+      summary: 'List the slowest or the failed captures of the last 24 hours',
       description:
         'Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.',
       querystring: adminCapturesQuerySchema,

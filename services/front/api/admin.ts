@@ -141,7 +141,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       const changed = await accounts.change(id, (record) =>
         changedAccount(withDefaultLimits(record, defaultLimits), request.body, now()),
       );
-      if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account of this id.');
+      if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account with this id.');
       authenticator.forgetAccount(id);
       return sendData(reply, accountView(withDefaultLimits(changed, defaultLimits)));
     },
@@ -170,7 +170,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       const { accountId: account, name, scopes: asked, expiresAt: expiry } = request.body;
       const expiresAt = parseExpiry(expiry, now());
       if ((await accounts.get(account)) === null) {
-        throw new ServiceError('NOT_FOUND', 'There is no account of this accountId.');
+        throw new ServiceError('NOT_FOUND', 'There is no account with this accountId.');
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
       const made = await keyIssuer.make({ account, name, scopes, expiresAt });

@@ -112,7 +112,7 @@ const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> =
 const retryAfterOfRegions = {
   'retry-after': {
     type: 'integer',
-    description: 'Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried.',
+    description: 'Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed.',
   },
 };
 

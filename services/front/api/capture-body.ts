@@ -68,21 +68,21 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   // If the route checked the key, the account's share was not checked yet.
   deps.limits.checkAccount(caller.account.id);
   // A body without Content-Length may have the maximum size.
-  const most = length === 0 ? maxBodyBytes : length;
+  const expected = length === 0 ? maxBodyBytes : length;
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
-  const release = await deps.shares.reserve(caller.account.id, most, gone.signal);
+  const release = await deps.shares.reserve(caller.account.id, expected, gone.signal);
   if (release === null) {
     if (!gone.signal.aborted) deps.shed('bodies');
     throw new RetryLaterError(
       'QUEUE_FULL',
-      'The account sends more large bodies at once than this service takes in. Send it again when others have been answered.',
+      'The account sends too many large bodies at once. Send the request again when others have been answered.',
       bodyRetrySeconds,
       { causedBy: 'client' },
     );
   }
   try {
-    reader.allow(maxBodyBytes, most);
+    reader.allow(maxBodyBytes, expected);
     const bytes = await reader.read();
     facts.bodyBytes = reader.cost;
     if (bytes === null) throw tooLarge();
@@ -92,7 +92,7 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   }
 }
 
-/** Authenticates the API key. Throws if the key is refused, or if its account has failed too often. */
+/** Authenticates the API key. Throws if the key is refused, or if its account has sent too many invalid requests. */
 async function authenticate({ headers }: FastifyRequest, deps: CaptureBodyDeps): Promise<Caller> {
   const caller = await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
   deps.limits.checkAccount(caller.account.id);

@@ -121,7 +121,7 @@ function sendCaptured(
   const copiesUntil = Math.min(outcome.capturedAt + maxAgeMs, link.expiresAt);
   return lookAgain(async () => {
     const stored = await store.stat(record.fileName);
-    if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
+    if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
     return sendFile(request, reply, stored, { store, now: now(), copiesUntil, bytes });
   });
 }

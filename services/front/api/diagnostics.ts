@@ -38,7 +38,7 @@ export function diagnosticsRoutes(app: FastifyInstance, deps: DiagnosticsDeps): 
       tags: ['captures'],
       summary: 'Get the diagnostics of a capture',
       description:
-        'Requires the scope read. Returns what the latest rendering of the capture left: console messages, requests, steps and waits. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.',
+        'Requires the scope read. Returns the console messages, requests, steps and waits of the latest rendering of the capture. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.',
       security: [{ apiKey: [] }],
       params: captureParams,
       querystring: diagnosticsQuerySchema,

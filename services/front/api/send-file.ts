@@ -62,7 +62,7 @@ export async function sendCapture(
 
 async function readFile(name: string, store: Pick<FileStore, 'stat' | 'read'>) {
   const file = await store.stat(name);
-  if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
+  if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
   return { body: await fileBody(store, file), size: file.size };
 }
 

@@ -95,7 +95,7 @@ function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys,
     schema: {
       operationId: 'getUsageHistory',
       tags: ['account'],
-      summary: 'Get what the account used, by day and by API key',
+      summary: 'Get the usage of the account by day and by API key',
       description:
         'Requires the scope read, which also shows the names and IDs of the keys of the account here. Fronts write their counts every ten seconds; counts that a front had not written before it was killed are missing. GET /usage is exact.',
       security: [{ apiKey: [] }],

@@ -296,7 +296,7 @@ function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
   throw new ServiceError('FORBIDDEN', `The API key lacks ${names}: a key cannot pass on scopes that it does not have.`);
 }
 
-const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no key of this id.');
+const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no API key with this id.');
 
 /** Returns the public view of a key; `now` in Unix milliseconds. */
 export function keyView(record: KeyRecord, now: number): KeyView {

@@ -201,7 +201,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
     yield `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(pixels)}`;
   }
   if (responseType === 'file' && background)
-    yield 'responseType file needs background false: the file is not there yet';
+    yield 'responseType file needs background false: the file does not exist yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
   yield* brokenVisitorRules(request);
   yield* brokenPdfRules(request);

@@ -32,7 +32,7 @@ export const settlementOutcomes = [
   'returned',
   /** The capture had ended already because of the same result. */
   'repeated',
-  /** The capture had ended already for another reason. */
+  /** The capture had ended already because of another result. */
   'ended',
   /** The result belongs to a canary, which the controller processes. */
   'canary',

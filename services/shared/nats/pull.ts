@@ -30,7 +30,7 @@ const problemEvery = 20;
 /** Requests that end within this time are renewed together. */
 const gatherMs = 10;
 
-/** Minimum remaining time for a request to join the requests before it, which end first. */
+/** If less than this remains until the current requests end, a new request ends later than they do. */
 const minWaitMs = 2000;
 
 /** Time after its end by which the server has forgotten a request. */
