@@ -75,7 +75,7 @@ describe('refused, with a message that says why and shows no password:', () => {
       { attachments: [{ ...file, name }] },
       'pdf.attachments.0.name must be a file name without slashes',
     ]),
-    [{ attachments: [file, { ...file, name: 'A.XML' }] }, 'pdf.attachments.1.name must differ from the other names'],
+    [{ attachments: [file, { ...file, name: 'A.XML' }] }, 'pdf.attachments.1.name must be unique, ignoring case'],
     [
       { attachments: [{ ...file, description: 'a\0' }] },
       'pdf.attachments.0.description must have no control characters',
