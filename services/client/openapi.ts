@@ -142,7 +142,7 @@ export interface paths {
         };
         /**
          * Get the diagnostics of a capture
-         * @description Requires the scope read. Returns what the latest rendering of the capture left: console messages, requests, steps and waits. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.
+         * @description Requires the scope read. Returns the console messages, requests, steps and waits of the latest rendering of the capture. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.
          */
         get: operations["getDiagnostics"];
         put?: never;
@@ -272,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Create or rotate the signing secret of an API key
-         * @description Requires the scope manage. The secret signs links (GET /capture) that capture in the name of the key, within its scopes and limits, for as long as the key works. A new secret replaces the one before; links of earlier secrets work for graceSeconds more. The key can have only scopes of the key that sends the request, and must not expire later.
+         * @description Requires the scope manage. The secret signs links (GET /capture), which capture on behalf of the key, within its scopes and limits, as long as the key is valid. A new secret replaces the previous one; links that were signed with earlier secrets work for another graceSeconds. The key can have only scopes of the key that sends the request, and must not expire later.
          */
         post: operations["rotateSigningSecret"];
         delete?: never;
@@ -330,7 +330,7 @@ export interface paths {
         };
         /**
          * List the latest delivery attempts of all webhooks
-         * @description Requires the scope read. The last 100 attempts of the account are kept, those of test events among them. An attempt is in the list a second after it has ended.
+         * @description Requires the scope read. The last 100 attempts of the account are kept, including those of test events. An attempt is listed a second after it has ended.
          */
         get: operations["listDeliveries"];
         put?: never;
@@ -372,7 +372,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver the latest event of a capture again
-         * @description Requires the scope capture. The latest event of the capture is sent to its webhook again, however its delivery ended, with the same webhook-id and with all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.
+         * @description Requires the scope capture. Sends the latest event of the capture to its webhook again, whether or not it was delivered, with the same webhook-id and all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.
          */
         post: operations["redeliverWebhook"];
         delete?: never;
@@ -409,8 +409,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what the account used, by day and by API key
-         * @description Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.
+         * Get the usage of the account by day and by API key
+         * @description Requires the scope read, which also shows the names and IDs of the keys of the account here. Fronts write their counts every ten seconds; counts that a front had not written before it was killed are missing. GET /usage is exact.
          */
         get: operations["getUsageHistory"];
         put?: never;
@@ -430,7 +430,7 @@ export interface paths {
         };
         /**
          * Follow the captures of the account
-         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most 5 streams of an API key, and 20 of an account, at a time on each front; an account opens 20 at once, and then one a second. A client that does not read is disconnected.
+         * @description Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most 5 concurrent streams on each front, and an account 20; an account can open 20 at once, and then one a second. A client that does not read is disconnected.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -573,7 +573,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the slowest, or the failed captures of the last 24 hours
+         * List the slowest or the failed captures of the last 24 hours
          * @description Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.
          */
         get: operations["listNotableCaptures"];
@@ -714,7 +714,7 @@ export interface paths {
         };
         /**
          * Get a thumbnail of a capture
-         * @description Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.
+         * @description Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. A picture that is more than one and a half times as tall as it is wide is cut off at the bottom. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.
          */
         get: operations["getThumbnail"];
         put?: never;
@@ -1174,7 +1174,7 @@ export interface components {
             failOn?: components["schemas"]["FailOn"];
             /** @description Other origins that are sent the headers of the request, such as https://cdn.example.com. */
             headersFor?: string[];
-            /** @description Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
+            /** @description Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out. */
             extract?: ("html" | "links" | "markdown" | "metadata" | "text")[];
             /** @description Keep console messages, requests, steps and waits of the capture, for GET /captures/{uuid}/diagnostics. A failed capture always has them. */
             diagnostics?: boolean;
@@ -1425,7 +1425,7 @@ export interface components {
         Delivery: {
             /** @description UUID of the capture; null for a test event. */
             uuid: string | null;
-            /** @description Address of the webhook, in lists of an account at most 200 characters of it. */
+            /** @description URL of the webhook; lists of an account contain at most its first 200 characters. */
             url: string;
             /** @enum {string} */
             event: "capture.completed" | "capture.failed" | "capture.refreshed" | "webhook.test";
@@ -1467,7 +1467,7 @@ export interface components {
                 width: number;
                 height: number;
             };
-            /** @description It has a touch screen, and lays pages out by their viewport meta tag. */
+            /** @description Whether the device has a touch screen and applies the viewport meta tag. */
             isMobile: boolean;
             userAgent: string;
         };
@@ -1777,7 +1777,7 @@ export interface components {
             /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
             preferCssPageSize?: boolean;
             /**
-             * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+             * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
              * @example 1-3, 5, 8-
              */
             pageRanges?: string;
@@ -2046,7 +2046,7 @@ export interface components {
             keyId: string;
             /** @description Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once. */
             secret: string;
-            /** @description Time until which links of the earlier secrets work at most, or null if none of them works. */
+            /** @description Time until which links of earlier secrets work, or null if they no longer work. */
             previousUntil: string | null;
         };
         StatusHistory: {
@@ -2056,7 +2056,7 @@ export interface components {
              */
             generatedAt: string;
             components: {
-                /** @description Name of the component, as in GET /status. Of api there is no history. */
+                /** @description Name of the component, as in GET /status. The component api has no history. */
                 name: string;
                 /**
                  * Format: date-time
@@ -2080,7 +2080,7 @@ export interface components {
                     partial_outage?: number;
                     /** @description Seconds. */
                     major_outage?: number;
-                    /** @description Seconds in which nobody observed the component. */
+                    /** @description Seconds in which the component was not observed. */
                     noData?: number;
                 }[];
             }[];
@@ -2348,7 +2348,7 @@ export interface operations {
                 /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
-                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
@@ -2639,7 +2639,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -2768,7 +2768,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -2855,7 +2855,7 @@ export interface operations {
                 /** @description Let the size of an @page rule of the page, where there is one, take precedence over the paper. The margins are those of pdf.margin. */
                 "pdf.preferCssPageSize"?: boolean;
                 /**
-                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.
+                 * @description Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.
                  * @example 1-3, 5, 8-
                  */
                 "pdf.pageRanges"?: string;
@@ -3092,7 +3092,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     /** @description Requests allowed per minute. */
                     "x-ratelimit-limit"?: number;
@@ -3129,7 +3129,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer to the message. */
+            /** @description The response to the message. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3710,7 +3710,7 @@ export interface operations {
                 headers: {
                     /** @description ID of the request. Operators can find the request in the logs by this ID. */
                     "x-request-id"?: string;
-                    /** @description Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried. */
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
                     "retry-after"?: number;
                     [name: string]: unknown;
                 };
@@ -3972,7 +3972,7 @@ export interface operations {
                     "cache-control"?: string;
                     /** @description "inline", with a file name. */
                     "content-disposition"?: string;
-                    /** @description Which bytes of how many. */
+                    /** @description Range of the returned bytes, and size of the file. */
                     "content-range"?: string;
                     [name: string]: unknown;
                 };
@@ -4014,7 +4014,7 @@ export interface operations {
             /** @description The range is outside of the file. */
             416: {
                 headers: {
-                    /** @description How many bytes there are. */
+                    /** @description Size of the file. */
                     "content-range"?: string;
                     [name: string]: unknown;
                 };
@@ -6154,7 +6154,7 @@ export interface operations {
                     "application/json": components["schemas"]["StatusHistory"];
                 };
             };
-            /** @description The client already has the current one. */
+            /** @description The client already has the current version. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6184,7 +6184,7 @@ export interface operations {
                     "application/atom+xml": string;
                 };
             };
-            /** @description The client already has the current one. */
+            /** @description The client already has the current version. */
             304: {
                 headers: {
                     [name: string]: unknown;

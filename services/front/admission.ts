@@ -13,7 +13,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { EmbeddedShare } from './byte-quota.ts';
 import { callNats } from './nats.ts';
 
-/** An answer does not wait for longer than this until its reservation is released. */
+/** Maximum time that an answer waits for the release of its reservation. */
 const releaseTimeoutMs = 1000;
 
 export interface AdmissionDeps {
@@ -23,30 +23,30 @@ export interface AdmissionDeps {
   readonly log: Logger;
   /** Aborts background work. */
   readonly signal: AbortSignal;
-  /** The clock of the times in requests, Unix ms: the server's. */
+  /** The server's clock, in which requests state times; Unix milliseconds. */
   readonly now?: (() => number) | undefined;
-  /** Limits that cannot be checked within this admit nothing. */
+  /** Requests are refused if the check of the limits takes longer than this. */
   readonly checkTimeoutMs?: number | undefined;
 }
 
 export interface ReservationRequest extends Omit<AdmissionRequest, 'unrated'> {
-  /** Seconds that a background capture would wait now; null when unknown. */
+  /** Expected waiting time of a background capture; null if unknown. */
   readonly waitSeconds: number | null;
 }
 
-/** State of an account's rate limit, which every answer after the check of the limits contains. */
+/** State of an account's rate limit. Every answer after the check of the limits contains it. */
 export interface RateLimitFacts {
   /** Requests a minute. */
   readonly limit: number;
-  /** Requests that would pass right now. */
+  /** Number of requests that the limit allows now. */
   readonly remaining: number;
-  /** Until the whole burst may be sent again, in whole seconds, rounded up. */
+  /** Seconds until the full burst is available again, rounded up. */
   readonly resetSeconds: number;
 }
 
 /** The part of an account's limits that is reserved during a capture. The caller releases it. */
 export interface Reservation {
-  /** @param record the last known record of a capture with a waiting client; undefined when it never got a record */
+  /** @param record the last known record of a capture with a waiting client; undefined if it never had a record */
   release(record?: CaptureRecord): Promise<void>;
 }
 
@@ -82,8 +82,8 @@ export class RetryLaterError extends ServiceError {
 }
 
 /**
- * Admission, a step of each request: checks the account's limits, reserves what the capture needs, explains refusals,
- * and ensures that the reservation is released in every case.
+ * Checks the limits of an account, reserves what a capture needs, explains refusals, and ensures that every reservation
+ * is released.
  */
 export class Admission {
   readonly #deps: AdmissionDeps;
@@ -95,7 +95,7 @@ export class Admission {
   /**
    * Reserves what a capture needs, if the limits of the account allow it.
    *
-   * @throws ServiceError INTERNAL_ERROR, within a few seconds, when the limits cannot be checked
+   * @throws ServiceError INTERNAL_ERROR within a few seconds if the limits cannot be checked
    */
   async admit(account: Account, { waitSeconds, ...request }: ReservationRequest): Promise<Admitted> {
     const verdict = await this.#check(account, request);
@@ -117,15 +117,15 @@ export class Admission {
     try {
       return await callNats(admit, 'The limits of the account cannot be checked right now.', this.#deps.checkTimeoutMs);
     } catch (error) {
-      // It may have been admitted, and only the answer got lost.
+      // The limiter may have admitted the request although its answer was lost.
       this.#releaseInBackground(account.id, request);
       throw error;
     }
   }
 
   /**
-   * Releases before the answer is sent, so that the client's next request meets current limits. The reservation of a
-   * capture that continues without its client is released when the capture has ended.
+   * Releases before the answer is sent, so that the client's next request meets current limits. If a capture continues
+   * without its client, its reservation is released when the capture has ended.
    */
   async #release(account: string, request: AdmissionRequest, record: CaptureRecord | undefined): Promise<void> {
     if (record !== undefined && isOpen(record)) {
@@ -145,8 +145,8 @@ export class Admission {
   }
 
   /**
-   * Releases without a waiting caller; if that fails, the reservation expires. `isDue` waits, and resolves to false
-   * after its limit.
+   * Releases a reservation without a waiting caller. If the release fails, the reservation expires. `isDue` resolves
+   * when the release is due, or to false if its deadline has passed.
    */
   #releaseInBackground(
     account: string,
@@ -159,11 +159,11 @@ export class Admission {
       if (await isDue(limits)) await retryTransient(() => limiter.release(account, id), limits);
     };
     release().catch((error: unknown) =>
-      log.debug({ err: error, uuid: id, account }, 'a reservation could not be released; it lapses'),
+      log.debug({ err: error, uuid: id, account }, 'a reservation could not be released; it expires'),
     );
   }
 
-  /** Waits for the end of a capture. False: it has not ended in time. */
+  /** Waits until the capture has ended. Returns false if it has not ended before the deadline. */
   async #hasEnded(account: string, uuid: string, { deadline, signal }: ReleaseLimits): Promise<boolean> {
     for (let attempt = 1; Date.now() < deadline && !signal.aborted; attempt++) {
       const found = await retryTransient(() => this.#deps.captures.get(account, uuid), { deadline, signal });
@@ -179,15 +179,15 @@ export class Admission {
   }
 }
 
-/** Until when a release may be tried; Unix milliseconds by this process's clock. */
+/** Deadline of the attempts to release; Unix milliseconds of the clock of this process. */
 interface ReleaseLimits {
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Returns the error of a request that its account's limits refuse, or null. `now` in Unix milliseconds; `waitSeconds`
- * as in {@link ReservationRequest}.
+ * Returns the error of a request that the limits of its account refuse, or null. `now` is in Unix milliseconds;
+ * `waitSeconds` as in {@link ReservationRequest}.
  */
 export function refusalOf(
   { refused, retryAfterMs, exceeded }: AdmissionVerdict,
@@ -201,31 +201,31 @@ export function refusalOf(
       return new RetryLaterError(
         'RATE_LIMIT_EXCEEDED',
         `The account may send ${limits.ratePerMinute} captures a minute. Retry after the number of seconds in the Retry-After header.`,
-        // A client that waits for 0 seconds does not wait.
+        // With a Retry-After of 0, clients would retry immediately.
         Math.max(1, Math.ceil(retryAfterMs / 1000)),
       );
     case 'quota': {
-      // Waiting for seconds does not help: no Retry-After.
+      // No Retry-After: the quota is renewed at the end of the month.
       const next = new Date(periodOf(request.now).end).toISOString();
       return new ServiceError(
         'QUOTA_EXCEEDED',
-        `This capture costs ${request.tokens} of the ${limits.tokenQuota} tokens of this month, and fewer are left, captures in flight counted. The next period begins at ${next}.`,
+        `This capture costs ${request.tokens} tokens, but fewer remain of the ${limits.tokenQuota} tokens of this month, after those reserved for captures in progress. The next period begins at ${next}.`,
       );
     }
     case 'bytes':
-      // As for the quota: no Retry-After.
+      // No Retry-After, as for the quota.
       return new ServiceError('QUOTA_EXCEEDED', exceeded && byteLimitMessage(exceeded));
     case 'in-flight':
       return new RetryLaterError(
         'QUEUE_FULL',
-        `The account may have ${limits.maxInFlight} captures under way at once. Send it again when one has ended.`,
+        `The account can have at most ${limits.maxInFlight} captures in progress. Send the request again when one has ended.`,
         minRetrySeconds,
         { causedBy: 'client' },
       );
     case 'queued':
       return new RetryLaterError(
         'QUEUE_FULL',
-        `The account may have ${limits.maxQueued} background captures waiting.`,
+        `The account can have at most ${limits.maxQueued} queued background captures.`,
         queueRetrySeconds(request.waitSeconds),
         { causedBy: 'client' },
       );
@@ -233,8 +233,8 @@ export function refusalOf(
 }
 
 /**
- * Returns the error unchanged, except that the error of a full queue gets a retry time. `waitSeconds` as in {@link
- * ReservationRequest}.
+ * Adds a retry time to the error of a full queue. Returns other errors unchanged. `waitSeconds` as in
+ * {@link ReservationRequest}.
  */
 export function withRetryAfter(error: unknown, waitSeconds: number | null): unknown {
   if (!(error instanceof ServiceError) || error.code !== 'QUEUE_FULL' || error instanceof RetryLaterError) return error;
@@ -244,10 +244,10 @@ export function withRetryAfter(error: unknown, waitSeconds: number | null): unkn
   });
 }
 
-/** Seconds after which a request that found no room may find some: captures take about as long. */
+/** Minimum retry time of a request that was refused for lack of room; about the duration of a capture. */
 const minRetrySeconds = 2;
 
-/** A queue may be worked off sooner than one can tell. */
+/** Upper bound of the retry time, because estimates of long waiting times are unreliable. */
 const maxRetrySeconds = 3600;
 
 const queueRetrySeconds = (waitSeconds: number | null) =>

@@ -11,19 +11,19 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 
-/** Interval of the readings of the store's size, which only an operator changes. */
+/** Interval of reads of the store's maximum size, which only operators change. */
 const sizeIntervalMs = 60_000;
 
 const sizeTimeoutMs = 5000;
 
 interface EmbeddedShareOptions {
-  /** Of the store's maximum size, in percent. */
+  /** Percentage of the store's maximum size. */
   readonly percent: number;
   readonly holdsFiles: boolean;
   readonly log: Logger;
 }
 
-/** The part of the store in NATS that one account may use, as far as the stream of files has a maximum size. */
+/** The part of the store in NATS that one account may use, if the stream of files has a maximum size. */
 export class EmbeddedShare {
   readonly #session: Pick<NatsSession, 'jsm'>;
   readonly #options: EmbeddedShareOptions;
@@ -34,24 +34,24 @@ export class EmbeddedShare {
     this.#options = options;
   }
 
-  /** Whether files lie in NATS; without, only HTML does. */
+  /** Whether the store in NATS contains files; otherwise it contains only HTML. */
   get holdsFiles(): boolean {
     return this.#options.holdsFiles;
   }
 
-  /** Undefined: the stream has no maximum size, or its size is not known yet. */
+  /** Returns undefined if the stream has no maximum size, or if its size is not known yet. */
   limit(): EmbeddedLimit | undefined {
     if (this.#maxBytes <= 0) return undefined;
     const { percent, holdsFiles } = this.#options;
     return { maxEmbeddedBytes: Math.floor((this.#maxBytes * percent) / 100), holdsFiles };
   }
 
-  /** Repeats the reading until the signal aborts. Never throws. */
+  /** Reads the size periodically until the signal aborts. Never throws. */
   async follow(signal: AbortSignal): Promise<void> {
     while (await delay(sizeIntervalMs, signal)) await this.look();
   }
 
-  /** Reads the maximum size of the stream. Never throws: the size that was read before stays. */
+  /** Reads the maximum size of the stream. Never throws: on failure, the last known size stays in use. */
   async look(): Promise<void> {
     try {
       const reading = this.#session.jsm.streams.info(streamNames.files);
@@ -63,11 +63,12 @@ export class EmbeddedShare {
   }
 }
 
-/** Age at which the bytes of an account are read again: near one of its limits, and far from all of them. */
+/** Maximum age of the known usage of an account near one of its limits. */
 const nearAgeMs = 250;
+/** Maximum age of the known usage of an account far from all limits. */
 const farAgeMs = 2000;
 
-/** More than the fronts accept for one account within `farAgeMs`. 256 MiB: 128 MiB a second. */
+/** More than the fronts accept for one account within `farAgeMs`: 256 MiB, or 128 MiB a second. */
 const farBytes = 256 * 2 ** 20;
 
 const maxAccounts = 10_000;
@@ -81,27 +82,27 @@ interface ByteQuotaDeps {
   readonly now: () => number;
 }
 
-/** What an account stores, by a reading of the usage ledger. */
+/** The stored bytes of an account, read from the usage ledger. */
 interface KnownBytes {
   readonly account: Account;
   readonly used: StoredBytes;
-  /** When the reading began, by the monotonic clock. */
+  /** Start of the read by the monotonic clock. */
   readonly readAt: number;
-  /** What this front has stored since: the reading may have it or not. */
+  /** Bytes that this front has stored since then. The read may include them. */
   readonly later: readonly { readonly bytes: StoredBytes; readonly at: number }[];
 }
 
-/** Room for a file that is being stored. `release` once its record is written, or is not: `isStored` says which. */
+/** Reserved bytes for a file. `release` is called when its record is written or has failed; `isStored` says which. */
 export type ByteReservation =
   { readonly exceeded: ExceededLimit } | { readonly exceeded: null; release(isStored: boolean): void };
 
-/** Whether an account has room for the file of a capture that has been rendered. */
+/** Checks whether an account has room for the file of a rendered capture. */
 export class ByteQuota {
   readonly #deps: ByteQuotaDeps;
   readonly #known = new LRUCache<string, KnownBytes>({ max: maxAccounts });
-  /** Readings that are under way. */
+  /** Reads in progress. */
   readonly #readings = new Map<string, Promise<KnownBytes>>();
-  /** Reservations of this front that are not released, by account and capture: a result may be settled twice at once. */
+  /** Active reservations of this front, by account and capture, because a result may be settled twice concurrently. */
   readonly #reserved = new Map<string, Map<string, StoredBytes>>();
 
   constructor(deps: ByteQuotaDeps) {
@@ -109,17 +110,17 @@ export class ByteQuota {
   }
 
   /**
-   * Reserves room for bytes that a capture, or its refresh, is about to store, unless the account would exceed one of its limits. Throws
-   * what NATS answers when the usage ledger cannot be read.
+   * Reserves bytes for a capture or its refresh, unless the account would exceed one of its limits. Throws the errors of NATS if the
+   * usage ledger cannot be read.
    */
   async reserve({ account, uuid, revision = 0 }: CaptureRef, added: StoredBytes): Promise<ByteReservation> {
     const startedAt = performance.now();
     const name = `${uuid}:${revision}`;
     const before = this.#known.get(account);
     let known = before !== undefined && this.#isFresh(before, added) ? before : await this.#read(account);
-    // What was deleted since makes room.
+    // Files deleted since then may have made room.
     if (known.readAt < startedAt && this.#exceededBy(known, name, added) !== null) known = await this.#read(account);
-    // From here on nothing is awaited: reservations count one after another.
+    // No await from here on, so that concurrent reservations are counted one by one.
     const exceeded = this.#exceededBy(this.#known.get(account) ?? known, name, added);
     if (exceeded !== null) return { exceeded };
     const reserved = this.#reserved.get(account) ?? new Map<string, StoredBytes>();
@@ -143,14 +144,14 @@ export class ByteQuota {
     return ageMs < nearAgeMs || (ageMs < farAgeMs && this.#isFar(known, added));
   }
 
-  /** The limit that an account exceeds with these bytes, its stored bytes and the bytes of other reservations. */
+  /** Returns the limit that the account would exceed with these bytes, its stored bytes and its other reservations. */
   #exceededBy(known: KnownBytes, name: string, added: StoredBytes): ExceededLimit | null {
     const reserved = [...(this.#reserved.get(known.account.id) ?? [])].filter(([other]) => other !== name);
     const more = [...reserved.map(([, bytes]) => bytes), ...known.later.map(({ bytes }) => bytes)];
     return exceededLimit(more.reduce(withMore, known.used), added, this.#limitsOf(known));
   }
 
-  /** Whether the account would have half of its limits, and `farBytes`, to spare. */
+  /** Returns whether half of each limit, and `farBytes`, would remain free. */
   #isFar(known: KnownBytes, added: StoredBytes): boolean {
     const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = withMore(known.used, added);
     const room = (bytes: number) => 2 * bytes + farBytes;
@@ -167,10 +168,10 @@ export class ByteQuota {
     return { ...account, embedded: this.#deps.share.limit() };
   }
 
-  /** A reading that is under way serves as well. */
+  /** Joins a read in progress, or starts one. */
   #read(id: string): Promise<KnownBytes> {
-    const underWay = this.#readings.get(id);
-    if (underWay !== undefined) return underWay;
+    const pending = this.#readings.get(id);
+    if (pending !== undefined) return pending;
     const reading = this.#readNow(id).finally(() => this.#readings.delete(id));
     this.#readings.set(id, reading);
     return reading;
@@ -188,7 +189,7 @@ export class ByteQuota {
   }
 }
 
-/** Bytes that become fewer are not counted before the ledger has them: it may have them already. */
+/** Adds bytes. Ignores decreases, because the ledger may include them already. */
 const withMore = (used: StoredBytes, more: StoredBytes): StoredBytes => ({
   queuedBytes: used.queuedBytes + Math.max(0, more.queuedBytes),
   storedBytes: used.storedBytes + Math.max(0, more.storedBytes),

@@ -59,7 +59,7 @@ const variables = {
     min: 1,
     max: maxLifetimeSeconds,
     unit: 'seconds',
-    meaning: 'Shortest `persistence.refreshInterval` that a request may ask for.',
+    meaning: 'Minimum `persistence.refreshInterval` of a request.',
   }),
   persistenceDays: integerVariable('WEBCAPTURE_PERSISTENCE_DAYS', {
     default: 3650,
@@ -82,7 +82,7 @@ const variables = {
     max: 60,
     unit: 'seconds',
     meaning:
-      'How long a front that is stopping still accepts connections, each closed after its response. The chart sets 5, so that load balancers notice in time.',
+      'How long a stopping front still accepts connections, each of which it closes after the response. The chart sets 5, so that load balancers have removed the front before.',
   }),
   trustProxy: choiceVariable('WEBCAPTURE_TRUST_PROXY', ['true', 'false'], {
     default: 'false',
@@ -94,7 +94,7 @@ const variables = {
     min: 1,
     max: 10,
     meaning:
-      'With `WEBCAPTURE_TRUST_PROXY`: how many proxies add an address to `X-Forwarded-For`. The address that the first of them adds is the client, which limits count. 2 behind a load balancer of Google Cloud, which adds its own address too.',
+      'With `WEBCAPTURE_TRUST_PROXY`: how many proxies add an address to `X-Forwarded-For`. Limits apply to the address that the first of them adds, which is the client. Set 2 behind a load balancer of Google Cloud, which adds its own address too.',
   }),
   maxConnectionsPerAddress: integerVariable('WEBCAPTURE_MAX_CONNECTIONS_PER_ADDRESS', {
     default: 256,
@@ -110,7 +110,7 @@ const variables = {
   }),
 };
 
-/** Every variable that the front reads. */
+/** All variables that the front reads. */
 export const frontVariables: readonly Variable[] = [
   ...Object.values(commonVariables),
   ...Object.values(addressVariables),
@@ -123,7 +123,7 @@ export const frontVariables: readonly Variable[] = [
 
 export type FrontConfig = Readonly<ReturnType<typeof readFrontConfig>>;
 
-/** Throws a ConfigError that names every variable that is wrong. */
+/** Throws a ConfigError that names all invalid variables. */
 export function readFrontConfig(environment: Environment) {
   const env = new EnvReader(environment);
   const common = readCommonConfig(env, { opsPort: 9090 });
@@ -142,24 +142,24 @@ export function readFrontConfig(environment: Environment) {
       signedLinks: readSignedLinks(env, storage),
       host: variables.host.read(env),
       port,
-      /** How clients reach the front, without a slash at its end. */
+      /** Address of the front for clients, without a slash at its end. */
       publicUrl,
       /** Files are at `<cdnUrl>/<name>`. */
       cdnUrl,
-      /** Its account is `demo`. */
+      /** API key of the account `demo`. */
       presetKey: variables.presetKey.read(env),
-      /** Good for the preset key, once. */
+      /** One-time code for the preset key. */
       signInCode: variables.signInCode.read(env),
-      /** Without one there are no admin endpoints. */
+      /** If undefined, the admin endpoints are disabled. */
       adminToken: variables.adminToken.read(env),
-      /** Limits of an account for which none were chosen. */
+      /** Limits of accounts that have none set. */
       defaultLimits: readDefaultLimits(env),
       homeRegion,
-      /** CIDR ranges opened to captures, and those closed to them, which override all other rules. */
+      /** CIDR ranges that captures may access in addition; the denied ranges override all other rules. */
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
       queueTimeoutMs: 1000 * variables.queueTimeout.read(env),
-      /** The first one seals the secrets of captures; undefined: they cannot be kept. */
+      /** The first key seals the secrets of captures. If undefined, secrets cannot be stored. */
       secretsKeys: secretsVariable.read(env),
       minRefreshSeconds: variables.minRefreshInterval.read(env),
       persistenceSeconds: 86_400 * variables.persistenceDays.read(env),
@@ -175,8 +175,8 @@ export function readFrontConfig(environment: Environment) {
 }
 
 /**
- * How long a front may take to end, in milliseconds. What clients wait for is let end: the last is taken when the delay is over, waits for
- * a renderer, and may then take as long as the longest capture.
+ * Maximum time that a front takes to stop, in milliseconds. Captures with waiting clients are completed: the last one is accepted at the
+ * end of the delay, waits for a renderer, and may then take as long as the longest capture.
  */
 export function drainMsOf({ drainDelayMs, queueTimeoutMs }: FrontConfig): number {
   return drainDelayMs + queueTimeoutMs + 210_000;

@@ -60,31 +60,28 @@ import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusBoard } from './status-board.ts';
 import { HistoryBoard } from './status-history.ts';
 
-/** What a front is put together from, once it is connected. */
+/** Components that a front needs, once it is connected. */
 interface FrontParts {
   readonly config: FrontConfig;
   readonly session: NatsSession;
   readonly store: FileStore;
-  /** With it, clients are sent to signed links for their files. */
+  /** If set, clients are redirected to signed links for files. */
   readonly signLink?: SignLink | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** Ends what the front follows in the background: last, for captures may still be waiting. */
+  /** Ends the background work of the front. It aborts last, because clients may still wait for captures. */
   readonly signal: AbortSignal;
-  /** Once it is aborted, each answer closes its connection. */
+  /** When it aborts, each response closes its connection. */
   readonly leaving: AbortSignal;
-  /** Unix milliseconds: when keys end, and which month counts. */
+  /** Unix milliseconds; for the expiry of keys and the current month. */
   readonly now?: () => number;
-  /**
-   * How long it may take to find out whose key a request carries, and then what its limits allow. By default as they
-   * have it.
-   */
+  /** Timeout of the look-up of an API key, and of the check of its limits; the default is that of each. */
   readonly checkTimeoutMs?: number | undefined;
-  /** How often what was counted is written; by default every ten seconds. */
+  /** Interval of writes of statistics; ten seconds by default. */
   readonly statisticsMs?: number | undefined;
 }
 
-/** Puts a front together: everything between a connection to NATS and an application that can listen. */
+/** Creates a front from a connection to NATS: an application that can listen. */
 export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const { config, session, store, signLink, log, metrics, signal, leaving, now = session.now, checkTimeoutMs } = parts;
   const { accounts, keys, authenticator, links, keyIssuer } = createAuth(session, {
@@ -132,8 +129,8 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const jobs = new Jobs(session, tickets);
   const tasks = new Tasks(session);
   const followUps = new FollowUps(tasks, new ExpiryIndex(session, session.now));
-  const parcels: HtmlStore = {
-    put: (parcel, html, expiresAt) => storeHtml(session, parcel, html, expiresAt),
+  const htmlStore: HtmlStore = {
+    put: (target, html, expiresAt) => storeHtml(session, target, html, expiresAt),
     remove: (name) => removeHtml(session, name),
   };
   const cache = new Cache(session);
@@ -161,7 +158,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     tasks,
     cache,
     store,
-    parcels,
+    htmlStore,
     regions,
     inFlight,
     byteQuota,
@@ -195,7 +192,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     jobs,
     tasks,
     regions,
-    parcels,
+    htmlStore,
     now: () => session.now(),
     log,
   });
@@ -239,7 +236,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       admission,
       backgroundQueue,
       removeCaptureFiles: (record) =>
-        removeCaptureFiles(record, { store, cache, removeHtml: (name) => parcels.remove(name) }),
+        removeCaptureFiles(record, { store, cache, removeHtml: (name) => htmlStore.remove(name) }),
       store,
       now,
       log,
@@ -290,7 +287,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     dashboard: {
       folder: builtDashboard,
       cdnUrl,
-      // Where signed links lead.
+      // Signed links lead to this origin.
       fileOrigins: signLink === undefined ? [] : ['https://storage.googleapis.com'],
       signInCode: signInCode && presetKey ? new SignInCode({ code: signInCode, key: presetKey, now }) : undefined,
     },
@@ -305,10 +302,10 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   return app;
 }
 
-/** How long the last of the statistics may take. */
+/** Timeout of the last write of statistics. */
 const lastWriteMs = 2000;
 
-/** Writes what was counted now and then; what it returns stops that, and writes the rest. */
+/** Writes the statistics periodically. The returned function stops that and writes the rest. */
 function writeStatistics(
   statistics: Pick<Statistics, 'flush'>,
   {

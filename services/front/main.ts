@@ -40,7 +40,7 @@ await runService({
 
     void followServerClock(session, { log, signal: shutdown.signal });
 
-    // Files are shown, and removed with their captures.
+    // The front serves files and removes those of deleted captures.
     const opened = await openStore(config.storage, { session, log, metrics, needs: ['create', 'get', 'delete'] });
     shutdown.add('the store of files', () => opened.close());
     const waiting = { signal: shutdown.signal, onWait: (what: string) => void (notReady = what) };
@@ -65,13 +65,13 @@ await runService({
     });
     await app.listen({ host: config.host, port: config.port });
     shutdown.add('HTTP server', () => app.close());
-    // Give load balancers time to notice that this front is leaving.
+    // Gives load balancers time to notice that this front is draining.
     shutdown.add('arrivals', () => delay(config.drainDelayMs));
     shutdown.add('readiness', () => {
       notReady = 'draining';
       leaving.abort();
     });
-    // It stays ready when NATS becomes unavailable later: /status must tell of it, and every other front is in the same state.
+    // Stays ready if NATS becomes unavailable later, because /status must report that, and all other fronts are in the same state.
     notReady = null;
     log.info({ publicUrl: config.publicUrl, port: config.port }, 'serving');
   },

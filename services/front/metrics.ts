@@ -13,39 +13,39 @@ import type { RequestMetrics } from './http/request-facts.ts';
 export type CaptureOutcomeLabel = 'completed' | 'queued' | 'client_gone' | ErrorCode;
 
 export interface FrontMetrics extends RequestMetrics, StreamMetrics {
-  /** A valid request of a known account has been answered. */
+  /** Counts a valid request of an authenticated account that has been answered. */
   capture(end: {
     outcome: CaptureOutcomeLabel;
     cause: FailureCause | 'none';
     region: Region | 'none';
     format: Format;
   }): void;
-  /** A renderer's result was looked at; `tokens`: what it charged. */
+  /** Counts a settled result; `tokens`: the tokens that it charged. */
   settled(result: { outcome: SettlementOutcome; region: Region; tokens: number }): void;
-  /** What a renderer published is no result. */
+  /** Counts an invalid result of a renderer. */
   malformedResult(): void;
-  /** A client was turned away that is beyond its share. */
+  /** Counts a refused request or connection of a client that has exceeded its limits. */
   shed(reason: ShedReason): void;
 }
 
 /**
- * Refusals whose series exist from the start, so that a rate sees the first one. They occur before a region is chosen.
+ * Refusals whose series exist from the start, so that a rate includes the first one. They occur before a region is chosen.
  */
 const refusals = ['RATE_LIMIT_EXCEEDED', 'QUOTA_EXCEEDED', 'QUEUE_FULL'] as const satisfies readonly ErrorCode[];
 
-/** Methods that have routes; what else comes is counted as one. */
+/** Methods that have routes; all others are counted as one. */
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** What Prometheus learns of a front. All labels come from closed sets. */
+/** Creates the metrics of a front. All labels come from closed sets. */
 export function createFrontMetrics(
   registry: Registry,
   front: {
     readonly installed: readonly InstalledRegion[];
-    /** Captures of a region that clients of this front wait for. */
+    /** Number of captures in a region that clients of this front wait for. */
     readonly inFlight: { of(region: Region): number };
-    /** How old the leader's last word is; null before the first. */
+    /** Age of the leader's last report; null before the first. */
     readonly statusAgeMs: () => number | null;
-    /** What this front answers to GET /status. */
+    /** Components of this front's response to GET /status. */
     readonly components: () => readonly ComponentStatus[];
   },
 ): FrontMetrics {
@@ -115,7 +115,7 @@ export function createFrontMetrics(
   for (const kind of streamKinds) streams.set({ kind }, 0);
   const streamsEnded = new Counter({
     name: 'webcapture_front_event_streams_ended_total',
-    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key no longer holds, or NATS became unavailable).',
+    help: 'Event streams that ended, by reason: client (the client disconnected), shutdown (the front is shutting down), slow (the client did not read its events), error (the API key became invalid, or NATS became unavailable).',
     labelNames: ['reason'],
     registers,
   });
@@ -199,16 +199,16 @@ export function createIdempotencyMetrics(registry: Registry): (result: Idempoten
 const pictureResults = ['scaled', 'cached', 'unreadable', 'refused', 'failed'] as const;
 
 export interface ScaledPictureMetrics {
-  /** A smaller picture of a capture was asked for; `ms`: what it took to make it. */
+  /** Counts a requested scaled picture; `ms`: duration of the scaling. */
   picture(result: (typeof pictureResults)[number], ms?: number): void;
 }
 
-/** Counts smaller pictures: thumbnails, and those for agents. */
+/** Counts scaled pictures: thumbnails, and those for agents. */
 export function createScaledPictureMetrics(registry: Registry): ScaledPictureMetrics {
   const registers = [registry];
   const pictures = new Counter({
     name: 'webcapture_front_pictures_total',
-    help: 'Thumbnails and pictures for agents that were asked for, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Concurrent requests for the same picture count once; abandoned requests do not count.',
+    help: 'Requested thumbnails and pictures for agents, by result: scaled, cached (from memory), unreadable (the file is not a picture that can be decoded within its limits), refused (too many at once), failed (no file, or no process to scale it). Concurrent requests for the same picture count once; abandoned requests do not count.',
     labelNames: ['result'],
     registers,
   });

@@ -5,7 +5,7 @@ import { isTransient, isWriteConflict } from '@webcapture/shared/nats/api-errors
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 
-/** How the connection to NATS fares, by this process's own clock. */
+/** Tracks the state of the connection to NATS, by the monotonic clock of this process. */
 export class NatsLink {
   readonly #now: () => number;
   readonly #listeners = new Set<() => void>();
@@ -33,30 +33,30 @@ export class NatsLink {
     if (connected) for (const listener of this.#listeners) listener();
   }
 
-  /** For how long it has been up; 0 while it is down. */
+  /** Milliseconds since the connection is up; 0 while it is down. */
   upForMs(): number {
     return this.#connected ? this.#now() - this.#since : 0;
   }
 
-  /** For how long it has been down; 0 while it is up. */
+  /** Milliseconds since the connection is down; 0 while it is up. */
   downForMs(): number {
     return this.#connected ? 0 : this.#now() - this.#since;
   }
 
-  /** Calls the listener at each reconnection, until the function that it returns is called. */
+  /** Calls the listener at each reconnection until the returned function is called. */
   onReconnect(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 }
 
-/** How long a request is kept waiting for a call of NATS, by default. */
+/** Default timeout of calls of NATS during a request. */
 export const callTimeoutMs = 3000;
 
 /**
- * Makes an idempotent call and retries it while NATS is unavailable, for at most `timeoutMs`.
+ * Makes an idempotent call of NATS, with retries while NATS is unavailable, for at most `timeoutMs`.
  *
- * @param refusal message for the client after a failure: "The capture cannot be changed right now."
+ * @param refusal message for the client if the call fails, such as "The capture cannot be changed right now."
  * @throws ServiceError INTERNAL_ERROR with that message; and other errors of the call
  */
 export async function callNats<T>(call: () => Promise<T>, refusal: string, timeoutMs = callTimeoutMs): Promise<T> {
@@ -69,7 +69,7 @@ export async function callNats<T>(call: () => Promise<T>, refusal: string, timeo
 }
 
 /**
- * Returns the error for clients while NATS does not answer.
+ * Returns the error for clients if NATS does not answer.
  *
  * @param refusal as for {@link callNats}
  */
@@ -77,7 +77,7 @@ export function natsUnavailable(refusal: string, cause: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR', `${refusal} Send the request again in a few seconds.`, { cause });
 }
 
-/** Waits until the controller has provisioned everything that this process uses; rejects when `signal` aborts. */
+/** Waits until the controller has provisioned all wanted streams and consumers. Rejects if `signal` aborts. */
 export async function waitUntilProvisioned(
   session: NatsSession,
   wanted: { streams: readonly string[]; durables?: readonly { stream: string; durable: string }[] },

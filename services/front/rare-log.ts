@@ -3,7 +3,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 /** A compromised renderer may cause thousands of messages a second; one per interval is logged. */
 const intervalMs = 10_000;
 
-/** A log of what others can cause at will: of each message one line in ten seconds, with how many were left out before. */
+/** Throttles log messages that others can cause at will: each message at most once in ten seconds, with the number of omitted ones. */
 export class RareLog {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #logged = new Map<string, { readonly at: number; omitted: number }>();
@@ -12,7 +12,7 @@ export class RareLog {
     this.#log = log;
   }
 
-  /** `message` is one of few. */
+  /** `message` must be one of few, because each is remembered. */
   warn(fields: object, message: string): void {
     const now = performance.now();
     const last = this.#logged.get(message);

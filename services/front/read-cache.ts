@@ -4,13 +4,13 @@ import { LRUCache } from 'lru-cache';
 import { entryLimit } from './entry-limit.ts';
 
 interface ReadCacheOptions<T> {
-  /** A value is read anew after this; its age counts from the start of the reading. */
+  /** Maximum age of a value, from the start of its read. */
   readonly maxAgeMs: number;
-  /** Beyond it the one that was used least recently makes room. */
+  /** Maximum number of values; the least recently used one is evicted. */
   readonly maxEntries?: number;
-  /** Whether a value is worth keeping; by default what is there at all. */
+  /** Whether to cache a value; by default all values but null. */
   readonly isKept?: (value: T) => boolean;
-  /** Milliseconds by a clock that never goes back. */
+  /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
@@ -24,11 +24,11 @@ export class ReadCache<T> {
 
   constructor({ maxAgeMs, maxEntries = 10_000, isKept, now = () => performance.now() }: ReadCacheOptions<T>) {
     this.#isKept = isKept ?? ((value) => value !== null);
-    // To the millisecond: the clock is not remembered between two calls.
+    // Resolution 0, so that the cache does not reuse the time of the last call.
     this.#readings = new LRUCache({ ...entryLimit(maxEntries), ttl: maxAgeMs, ttlResolution: 0, perf: { now } });
   }
 
-  /** The value at hand, else what `read` brings. Throws what `read` throws. */
+  /** Returns the cached value, or the result of `read`. Throws the errors of `read`. */
   get(key: string, read: () => Promise<T>): Promise<T> {
     const known = this.#readings.get(key);
     if (known !== undefined) return known;
@@ -43,7 +43,7 @@ export class ReadCache<T> {
     return reading;
   }
 
-  /** Drops the value after a change: it is read again, and no caller joins a read in progress. */
+  /** Drops a changed value. The next caller starts a new read instead of joining one in progress. */
   forget(key: string): void {
     this.#readings.delete(key);
   }
@@ -54,9 +54,9 @@ export class ReadCache<T> {
 }
 
 /**
- * A {@link ReadCache} of values of NATS, by their subjects, for what is asked for thousands of times a second. A value is
- * forgotten when a write to its subject is heard (core NATS), and when the connection is lost or another one; after
- * `maxAgeMs` in any case, so that a write that was not heard counts from then on.
+ * A {@link ReadCache} of values in NATS by subject, for values that are read thousands of times a second. A write to a
+ * subject (core NATS) drops its value, and a lost or new connection drops all values. A missed write is noticed after
+ * `maxAgeMs`.
  */
 export class WatchedReadCache<T> {
   readonly #session: NatsSession;
@@ -64,7 +64,7 @@ export class WatchedReadCache<T> {
   readonly #listeners = new Map<string, Set<() => void>>();
   #connection: string;
 
-  /** @param subjects a wildcard over the subjects whose values are read */
+  /** @param subjects a wildcard that covers the subjects of all values */
   constructor(session: NatsSession, subjects: string, options: ReadCacheOptions<T>) {
     this.#session = session;
     this.#cache = new ReadCache(options);
@@ -76,16 +76,16 @@ export class WatchedReadCache<T> {
     });
   }
 
-  /** The value of a subject: the one at hand, else what `read` brings. Throws what `read` throws. */
+  /** Returns the cached value of a subject, or the result of `read`. Throws the errors of `read`. */
   get(subject: string, read: () => Promise<T>): Promise<T> {
     const connection = connectionId(this.#session);
-    // Writes have not been heard, or may not have been.
+    // Writes may have been missed.
     if (!this.#session.connected() || connection !== this.#connection) this.#cache.clear();
     this.#connection = connection;
     return this.#cache.get(subject, read);
   }
 
-  /** Calls the listener at each write to the subject, until the function that it returns is called. */
+  /** Calls the listener at each write to the subject until the returned function is called. */
   onWrite(subject: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(subject) ?? new Set();
     this.#listeners.set(subject, listeners.add(listener));

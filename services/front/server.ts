@@ -39,20 +39,20 @@ import type { StatusView } from './status-board.ts';
 import { JsonParser } from './validation/json-parser.ts';
 import { quickLengths } from './validation/string-lengths.ts';
 
-/** What the HTTP application is made of: what each resource needs is its own affair. */
+/** Dependencies of the HTTP application, by resource. */
 interface AppDeps {
   readonly http: {
     readonly publicUrl: string;
-    /** Whether clients come through proxies that say who they are, and how many. */
+    /** Whether clients connect through trusted proxies that state the client's address, and through how many. */
     readonly trustProxy: boolean;
     readonly proxyHops: number;
-    /** Connections of one address without an API key that holds. */
+    /** Maximum number of connections of one address without a valid API key. */
     readonly maxConnectionsPerAddress: number;
     /** Overrides of the limits for clients without a valid key. */
     readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
     readonly metrics: FrontMetrics;
-    /** Once it is aborted, each answer closes its connection. */
+    /** When it aborts, each response closes its connection. */
     readonly leaving: AbortSignal;
   };
   readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'>;
@@ -73,7 +73,7 @@ interface AppDeps {
   readonly dashboard: DashboardDeps;
 }
 
-/** The HTTP application of a front, ready to listen or to be injected into; it opens no port by itself. */
+/** Creates the HTTP application of a front. It does not listen by itself. */
 export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInstance> {
   const app: FastifyInstance = fastify(serverOptions(http));
   shareCompiledSchemas(app);
@@ -83,22 +83,22 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   app.addHook('onRequest', async (request, reply) => {
     request.facts = new RequestFacts(addressKey(request.ip));
     void reply.header('x-request-id', request.id);
-    // Not onResponse, which is silent about a client that went away.
+    // Not onResponse, because that hook is not called if the client has disconnected.
     reply.raw.once('close', () => {
       recordRequest(request, reply, http.metrics);
       limits.settle(request.facts, reply.statusCode);
     });
   });
-  // Behind a proxy, connections are the proxy's.
+  // Behind a proxy, all connections belong to the proxy.
   const connections = new Connections(http.trustProxy ? 0 : http.maxConnectionsPerAddress, shed);
   connections.watch(app);
   continueWhenRead(app);
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
-    // Following a signed link is no guessing of keys, even when the link or the key is no longer valid.
+    // A request with a valid signature is no attempt to guess keys, even if the link or the key is no longer valid.
     const isUnknown = error instanceof ServiceError && error.status === 401 && request.facts.isGenuineLink !== true;
-    const judged = isUnknown ? await limits.judge(error, request.facts.address, clientGone(reply)) : error;
-    await answerError(judged, request, reply);
+    const answered = isUnknown ? await limits.chargeFailure(error, request.facts.address, clientGone(reply)) : error;
+    await answerError(answered, request, reply);
   });
   app.setNotFoundHandler(answerNotFound);
 
@@ -107,18 +107,18 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
     'application/json',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) => {
-      // Many clients call every request JSON, also one to an endpoint that takes no body.
-      const takesNone = request.routeOptions.schema?.body === undefined;
-      return bytes.length === 0 && takesNone ? undefined : parseJson(bytes);
+      // Many clients send the content type JSON with every request, even without a body.
+      const hasNoBody = request.routeOptions.schema?.body === undefined;
+      return bytes.length === 0 && hasNoBody ? undefined : parseJson(bytes);
     },
   );
-  // What a view function makes is what goes out; tests hold it against the schemas.
+  // Responses are not serialized by schema. Tests validate them against the schemas.
   app.setSerializerCompiler(() => JSON.stringify);
 
   const { authenticator } = deps.capture;
   const { links } = deps.captureLinks;
   await shedLoad(app, ({ headers, method, url }) =>
-    // A link holds the key that has signed it.
+    // A signed link proves possession of a key.
     (method === 'POST'
       ? authenticator.authenticate(headers.authorization, 'capture')
       : links.verify(queryOf(url))
@@ -154,17 +154,17 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await dashboardRoutes(app, deps.dashboard);
   await metaRoutes(app);
   llmsRoute(app, http.publicUrl);
-  // Without an admin token the admin endpoints do not exist, whatever the method.
+  // Without an admin token, the admin endpoints do not exist, for any method.
   const isThere = (path: string) => deps.admin.adminToken !== undefined || !path.startsWith('/admin/');
   for (const [path, methods] of [...routes].filter(([each]) => isThere(each))) refuseOthers(app, path, [...methods]);
   return app;
 }
 
-/** The compiler of the first application of this process. */
+/** The schema compiler of the first application of this process. */
 let compileSchema: FastifyInstance['validatorCompiler'];
 
 /**
- * Gives all applications of this process the same compiler of schemas. Its ajv caches validators by the identity of their schema, so
+ * Shares one schema compiler between all applications of this process. Its ajv caches validators by the identity of their schema, so
  * that tests, which build hundreds of applications, compile each schema once.
  */
 function shareCompiledSchemas(app: FastifyInstance): void {
@@ -175,7 +175,7 @@ function shareCompiledSchemas(app: FastifyInstance): void {
 }
 
 /**
- * Tells clients to use a new connection for their next request while this front drains: closing an idle connection may
+ * Makes clients use a new connection for their next request while this front drains: closing an idle connection may
  * hit a request that is just arriving, which then fails.
  */
 function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal): void {
@@ -184,7 +184,7 @@ function closeConnectionsWhenLeaving(app: FastifyInstance, leaving: AbortSignal)
   });
 }
 
-/** The methods of all routes from now on, by their paths. */
+/** Collects the methods of all routes that are registered from now on, by path. */
 function methodsByPath(app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> {
   const routes = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
@@ -195,7 +195,7 @@ function methodsByPath(app: FastifyInstance): ReadonlyMap<string, ReadonlySet<st
   return routes;
 }
 
-/** Answers methods that a path does not have with 405, before anything else of the request is looked at. */
+/** Answers methods that a path does not have with 405, before the rest of the request is processed. */
 function refuseOthers(app: FastifyInstance, path: string, allowed: readonly string[]): void {
   const refuse = async (request: FastifyRequest) => {
     throw new MethodNotAllowedError(request, allowed);
@@ -210,29 +210,29 @@ function refuseOthers(app: FastifyInstance, path: string, allowed: readonly stri
   });
 }
 
-/** How the server takes requests in. An answer may take minutes; a request may not. */
+/** Returns the options of the server. Requests must arrive quickly, but responses may take minutes. */
 function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): FastifyHttpOptions<Server> {
   return {
     loggerInstance: log,
-    // One line for each request comes from our own hook.
+    // Our own hook logs one line for each request.
     logController: new LogController({ disableRequestLogging: true }),
     genReqId: requestIdGenerator(trustProxy),
-    // By number: entries that a client itself puts into X-Forwarded-For precede those of the proxies.
+    // By number: entries that a client adds to X-Forwarded-For precede those of the proxies.
     trustProxy: trustProxy && ((_address: string, hop: number) => hop < proxyHops),
     http: {
-      // A client that sends its headers byte by byte is cut off, and so is one that does so with its body.
+      // Disconnects clients that send their headers too slowly. requestTimeout does the same for bodies.
       headersTimeout: 15_000,
       connectionsCheckingInterval: 5000,
     },
     requestTimeout: 60_000,
-    // No limit on idle sockets in mid-request: a capture may take minutes.
+    // No limit on idle sockets during a request, because a capture may take minutes.
     connectionTimeout: 0,
-    // Longer than the 600 s of Google's load balancers, which else reuse a connection that is just being closed.
+    // Longer than the 600 s of Google's load balancers, which otherwise reuse a connection while it is being closed.
     keepAliveTimeout: 620_000,
-    // While draining, what still comes in over open connections is served: POST /capture never answers 503.
+    // While the front drains, requests on open connections are served: POST /capture never returns 503.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // What is too long for a uuid is to be looked at all the same, and not found by its route.
+    // Parameters that are too long for a uuid must reach their route, which then returns 404.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1000 },
     ajv: {
       plugins: [quickLengths],
@@ -240,9 +240,9 @@ function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): Fastify
         coerceTypes: false,
         removeAdditional: false,
         useDefaults: true,
-        // Report all errors at once; the number of values is limited before.
+        // Report all errors at once. The number of values was limited before.
         allErrors: true,
-        // Errors carry the rule and the value.
+        // Include the rule and the value in errors.
         verbose: true,
       },
     },
@@ -255,7 +255,7 @@ function serverOptions({ trustProxy, proxyHops, log }: AppDeps['http']): Fastify
   };
 }
 
-/** The id of a request: a new one, or behind a trusted proxy the one that it has given, if it is harmless. */
+/** Returns a generator of request ids: random ones, or valid ones that a trusted proxy has set. */
 function requestIdGenerator(trustProxy: boolean): (request: Pick<IncomingMessage, 'headers'>) => string {
   return ({ headers }) => {
     const given = trustProxy ? headers['x-request-id'] : undefined;

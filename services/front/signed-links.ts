@@ -7,21 +7,21 @@ import { backoffMs, DeadlineError, delay, withDeadline } from '@webcapture/share
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { entryLimit } from './entry-limit.ts';
 
-/** A link that opens a file without any other right. */
+/** A link that gives access to a file without further credentials. */
 export interface SignedLink {
   readonly url: string;
-  /** Unix milliseconds: until then it opens the file, if that is still there. */
+  /** Expiry of the link, Unix milliseconds. */
   readonly opensUntil: number;
 }
 
 const linkTtlMs = 3_600_000;
-/** A link is reused for half of its lifetime, so that its last user has half an hour to follow it. */
+/** A link is reused for half of its lifetime, so that it is still valid for at least half an hour. */
 const reuseTtlMs = linkTtlMs / 2;
 const maxLinks = 50_000;
 const signTimeoutMs = 8000;
 
 /**
- * Signed links to files, each signed once for many requests: without a key file, signing is a request to IAM.
+ * Creates signed links to files. Each link is cached and reused, because without a key file, signing is a request to IAM.
  * Concurrent callers share one signing.
  */
 export class SignedLinks {
@@ -40,7 +40,7 @@ export class SignedLinks {
     });
   }
 
-  /** @throws ServiceError STORAGE_FAILED when it cannot be signed */
+  /** @throws ServiceError STORAGE_FAILED if the link cannot be signed */
   async linkTo(file: StoredFile): Promise<SignedLink> {
     try {
       return await this.#links.forceFetch(file.name, { context: file });
@@ -54,10 +54,10 @@ export class SignedLinks {
 const tryTimeoutMs = 15_000;
 
 /**
- * Resolves when links can be signed. Waits for a service that is unavailable; throws an Error that says what an operator has to
- * do when it refuses.
+ * Resolves when links can be signed. Waits while the signing service is unavailable. If it refuses, throws an Error that tells operators
+ * what to do.
  *
- * @param options.onWait gets what is waited for, each time
+ * @param options.onWait called with the reason of each wait
  */
 export async function trySigning(
   sign: SignLink,

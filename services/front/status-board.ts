@@ -14,7 +14,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { NatsLink } from './nats.ts';
 
-/** Keeps the controller's report on the whole service in memory, so that a status needs no request. */
+/** Caches the controller's status report, so that GET /status needs no request. */
 export class StatusBoard {
   readonly #installed: readonly Region[];
   readonly #link: Pick<NatsLink, 'downForMs'>;
@@ -43,23 +43,23 @@ export class StatusBoard {
     );
   }
 
-  /** What comes next is what had been written before, perhaps long ago. */
+  /** The next report is a stored one, perhaps an old one. */
   expectReplay(): void {
     this.#replay = true;
   }
 
-  /** Applies a report. A deletion is no news: the report before it grows old by itself. */
+  /** Applies a report. A deletion is ignored; the previous report becomes stale in time. */
   apply(report: StatusReport | null): void {
     const replay = this.#replay;
     this.#replay = false;
     if (report === null || report.at === this.#report?.at) return;
     this.#report = report;
     this.#heardAt = this.#clock.monotonic();
-    // Only of a report that was stored already do we need its own time; of one that comes live, no pod's clock matters.
+    // The age of a live report is 0. Only the age of a stored one depends on the clock of the pod that wrote it.
     this.#ageWhenHeard = replay ? Math.max(0, this.#clock.now() - report.at) : 0;
   }
 
-  /** Captures that wait, by region, as last reported. */
+  /** Number of queued captures by region, as last reported. */
   queued(): Readonly<Record<string, number>> {
     return this.#report?.queued ?? {};
   }
@@ -69,7 +69,7 @@ export class StatusBoard {
     return this.#report?.pending?.some(({ name }) => name === regionComponent(region)) ?? false;
   }
 
-  /** How old the last report is; null before the first. */
+  /** Age of the last report; null before the first. */
   ageMs(): number | null {
     return this.#report === null ? null : this.#reportAgeMs();
   }
@@ -89,27 +89,27 @@ export class StatusBoard {
   }
 }
 
-/** What a front knows when it is asked for the status. */
+/** Data of which a front derives the status. */
 export interface StatusView {
-  /** The controller's last report, or null when there has been none. */
+  /** The controller's last report; null before the first. */
   readonly report: StatusReport | null;
   readonly reportAgeMs: number;
   readonly installed: readonly Region[];
-  /** For how long the front has been without NATS; 0 while it is connected. */
+  /** Milliseconds since the connection to NATS is down; 0 while it is up. */
   readonly natsDownMs: number;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** Shorter gaps are a reconnection, not an outage. */
+/** Shorter disconnections are not reported as an outage. */
 const natsToleratedMs = 2000;
 
 /**
- * The status as this front serves it: the controller's report, marked when it is too old, with what the front knows better
- * itself: its own condition (`api`) and whether it reaches the queue.
+ * Returns the status that this front serves: the controller's report, marked if it is stale, and overridden by what the front itself
+ * observes: its own state (`api`), and whether it can reach the queue.
  */
 export function overlayStatus(view: StatusView): OverallStatus {
-  const components = [apiComponent(view), ...reported(view).map((component) => withOwnWord(component, view))];
+  const components = [apiComponent(view), ...reported(view).map((component) => overrideQueueStatus(component, view))];
   return {
     status: components.map(({ status }) => status).reduce(worse),
     components,
@@ -117,7 +117,7 @@ export function overlayStatus(view: StatusView): OverallStatus {
   };
 }
 
-/** The component of the screenshot engine, as {@link overlayStatus} has it. */
+/** Returns the component of the screenshot engine from {@link overlayStatus}. */
 export function engineStatus(view: StatusView): ComponentStatus {
   return overlayStatus(view).components?.find(({ name }) => name === 'engine') ?? unknownComponent('engine', view);
 }
@@ -136,7 +136,7 @@ function apiComponent(view: StatusView): ComponentStatus {
   };
 }
 
-/** The controller's components; stand-ins for them while it has said nothing yet. */
+/** Returns the controller's components, or placeholders before its first report. */
 function reported(view: StatusView): readonly ComponentStatus[] {
   const { report, installed } = view;
   if (report === null) {
@@ -148,11 +148,11 @@ function reported(view: StatusView): readonly ComponentStatus[] {
   return report.components.map((component) => ({
     ...component,
     status: worse(component.status, 'degraded_performance'),
-    message: component.message === undefined ? silence : `${silence} Its last: ${component.message}`,
+    message: component.message === undefined ? silence : `${silence} Its last report: ${component.message}`,
   }));
 }
 
-function withOwnWord(component: ComponentStatus, view: StatusView): ComponentStatus {
+function overrideQueueStatus(component: ComponentStatus, view: StatusView): ComponentStatus {
   if (component.name !== 'queue' || !queueLost(view)) return component;
   const seconds = Math.round(view.natsDownMs / 1000);
   const status: StatusValue = 'major_outage';

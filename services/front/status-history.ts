@@ -13,12 +13,12 @@ import { type Change, watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { StatusView } from './status-board.ts';
 
-/** The histories of all components as the leader has written them, kept in memory also while NATS is unavailable. */
+/** Caches the histories of all components that the leader writes; they stay available while NATS is unavailable. */
 export class HistoryBoard {
   readonly #histories = new Map<string, ComponentHistory>();
   #version = 0;
 
-  /** Follows what the leader writes until the signal aborts. */
+  /** Follows the leader's writes until the signal aborts. */
   async follow(session: NatsSession, deps: { log: Logger; signal: AbortSignal }): Promise<void> {
     await watchKeys<ComponentHistory>(
       session,
@@ -33,7 +33,7 @@ export class HistoryBoard {
     this.#version++;
   }
 
-  /** Another one after each change. */
+  /** Changes with each write. */
   get version(): number {
     return this.#version;
   }
@@ -63,7 +63,7 @@ export function historyView(
       const current = report?.components.find(({ name }) => name === stored.name);
       if (report === null || current === undefined) return { history: stored, until: now };
       const history = observedTo(stored, now - reportAgeMs - (report.at - Date.parse(current.lastCheckedAt)));
-      // What comes next has only not been seen yet: a bucket is tried every half a minute.
+      // A recent gap is not missing data: storage is probed only every half minute.
       const isFollowed = reportAgeMs <= statusStaleMs && now - history.observedUntil <= 2 * statusStaleMs;
       return { history, until: isFollowed ? history.observedUntil : now };
     })
@@ -88,7 +88,7 @@ export function historyView(
 const known = ['queue', 'storage', 'engine'];
 const order = (name: string) => (known.indexOf(name) + known.length + 1) % (known.length + 1);
 
-/** All days from the first to that of `until`, of which no more than until then can have been observed. */
+/** Returns all days from `first` to the day of `until`. The last day ends at `until`. */
 function daysFrom(first: string, observed: ReadonlyMap<string, readonly number[]>, until: number): HistoryDay[] {
   const start = Date.parse(first);
   const count = Math.max(1, Math.floor((until - start) / dayMs) + 1);

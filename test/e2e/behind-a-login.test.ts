@@ -241,7 +241,7 @@ describe('if the operator has not set a key', () => {
       headers: { authorization: `Bearer ${withoutKey().key}` },
     });
     expect(response.status).toBe(409);
-    expect(await response.text()).toContain('were not kept');
+    expect(await response.text()).toContain('were not stored');
   });
 });
 

@@ -48,7 +48,7 @@ const dayMs = 86_400_000;
  * Adds observed spans to a history (null: there is no history yet). Spans that the history already contains change nothing, so a
  * write with unknown outcome can be repeated.
  *
- * As JSON the result has at most 200 KB, whatever the component does: 90 days of 90 bytes, and 50 incidents of up to 3.5 KB.
+ * As JSON the result has at most 200 KB: 90 days of 90 bytes, and 50 incidents of up to 3.5 KB.
  */
 export function addSpans(
   before: ComponentHistory | null,
@@ -129,7 +129,7 @@ function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: num
     const isSame = latest.updates.at(-1)?.status === span.status;
     return isSame ? incidents : [withUpdate(latest, span, at), ...older];
   }
-  if (latest !== undefined && goesOn(incidents, at)) {
+  if (latest !== undefined && continuesIncident(incidents, at)) {
     const again = { ...latest, endedAt: null, interruptions: latest.interruptions + 1 };
     return [withUpdate(again, span, at), ...older];
   }
@@ -140,7 +140,7 @@ function nextIncidents(incidents: readonly StoredIncident[], span: Span, at: num
 }
 
 /** Returns whether a failure that begins now belongs to the last incident. */
-function goesOn(incidents: readonly StoredIncident[], at: number): boolean {
+function continuesIncident(incidents: readonly StoredIncident[], at: number): boolean {
   if (at - (incidents[0]?.endedAt ?? Number.NEGATIVE_INFINITY) <= mergeMs) return true;
   return incidents.filter(({ startedAt }) => dateOf(startedAt) === dateOf(at)).length >= maxIncidentsPerDay;
 }

@@ -119,16 +119,16 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       gauges.wanted.set({ region }, wanted);
       if (canary?.ms === undefined) gauges.canary.remove({ region });
       else gauges.canary.set({ region }, canary.ms / 1000);
-      for (const lane of priorities) {
+      for (const priority of priorities) {
         // A value that cannot be read is removed instead of repeating the old one.
         if (waiting === null) {
-          gauges.waiting.remove({ region, lane });
-          gauges.oldest.remove({ region, lane });
+          gauges.waiting.remove({ region, lane: priority });
+          gauges.oldest.remove({ region, lane: priority });
           continue;
         }
-        const oldestMs = lane === 'interactive' ? waiting.oldestInteractiveMs : waiting.oldestBackgroundMs;
-        gauges.waiting.set({ region, lane }, waiting[lane]);
-        gauges.oldest.set({ region, lane }, (oldestMs ?? 0) / 1000);
+        const oldestMs = priority === 'interactive' ? waiting.oldestInteractiveMs : waiting.oldestBackgroundMs;
+        gauges.waiting.set({ region, lane: priority }, waiting[priority]);
+        gauges.oldest.set({ region, lane: priority }, (oldestMs ?? 0) / 1000);
       }
     }
   };

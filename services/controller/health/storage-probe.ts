@@ -46,7 +46,7 @@ export class StorageProbe {
 
   /** Probes once. Never throws: a failing store is a result. */
   async run(): Promise<void> {
-    // Never start a second probe beside a late one: they would pile up on a stuck store.
+    // Never start a second probe while one is late, because probes would pile up on a stuck store.
     this.#running ??= {
       started: performance.now(),
       done: this.#tryOut().finally(() => (this.#running = null)),

@@ -101,9 +101,9 @@ export class CanaryResults {
     }
   }
 
-  /** Records the outcome of a canary. `crowded`: all slots of the region were busy. */
-  async record(region: Region, outcome: CanaryOutcome, crowded: boolean): Promise<void> {
-    const facts = nextFacts(this.of(region), outcome, crowded, this.#now());
+  /** Records the outcome of a canary. `noFreeSlot`: all slots of the region were busy. */
+  async record(region: Region, outcome: CanaryOutcome, noFreeSlot: boolean): Promise<void> {
+    const facts = nextFacts(this.of(region), outcome, noFreeSlot, this.#now());
     this.#facts.set(region, facts);
     await this.#live.put(keyOf(region), facts, { ttlSeconds: this.#ttlSeconds });
   }
@@ -119,14 +119,14 @@ export class CanaryResults {
 export function nextFacts(
   before: CanaryFacts | null,
   outcome: CanaryOutcome,
-  crowded: boolean,
+  noFreeSlot: boolean,
   at: number,
 ): CanaryFacts {
   if (outcome.kind === 'completed') return { last: 'completed', failures: 0, ms: outcome.ms, at };
   const kept = before?.ms === undefined ? {} : { ms: before.ms };
   const failures = before?.failures ?? 0;
   if (outcome.kind === 'failed') return { last: 'failed', failures: failures + 1, reason: outcome.reason, at, ...kept };
-  if (crowded) return { last: 'crowded', failures: 0, at, ...kept };
+  if (noFreeSlot) return { last: 'crowded', failures: 0, at, ...kept };
   return { last: 'failed', failures: failures + 1, reason: 'No renderer took it.', at, ...kept };
 }
 
@@ -222,7 +222,7 @@ const lateAfter = (ms: number): CanaryOutcome => ({
   reason: `It did not finish within ${Math.round(ms / 1000)} s.`,
 });
 
-/** Removes the job and the file. Whatever remains expires or is collected as an orphan. */
+/** Removes the job and the file. What cannot be removed expires or is collected as an orphan. */
 async function cleanUp({ jobs, store, log }: CanaryParts, job: UnsignedJob, queued: QueuedJob | null): Promise<void> {
   const removeAll = async () => {
     if (queued !== null) await jobs.remove(queued);

@@ -17,7 +17,7 @@ import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued
 
 const retryMs = 5000;
 
-/** A renderer that the page crashed looks the same as one that lost NATS, so the message names both. */
+/** A renderer that the page crashed cannot be distinguished from one that lost NATS, so the message names both. */
 const messages = {
   max_deliveries:
     'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.',

@@ -12,7 +12,7 @@ import type { Term } from '../leader/election.ts';
 /** Interval at which the leader looks for silent renderers. */
 export const deadRenderersIntervalMs = 250;
 
-/** After a stall of its own process, the leader first reads the waiting heartbeats before it declares renderers dead. */
+/** After a stall of this process, the leader reads the pending heartbeats before it declares renderers dead. */
 const maxStallMs = 1500;
 
 /** Jobs that a renderer reported within this time before its silence count as held. */

@@ -15,7 +15,7 @@ export interface FailableJob {
   readonly account: string;
   readonly uuid: string;
   readonly revision: number;
-  /** The record of an interactive capture as it was accepted. */
+  /** The record of an interactive capture at its acceptance. */
   readonly draft?: CaptureRecord;
   /** The signed ticket of the job. */
   readonly ticket?: string;

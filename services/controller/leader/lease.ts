@@ -37,7 +37,7 @@ export interface LeaseStore<R extends StoredLease> {
 /**
  * A leadership as one candidate sees it. It lasts `ttlMs` from a write. The holder counts from before the write and
  * stops `marginMs` early; the others count from when they read the write; each uses its own monotonic clock. So two
- * processes never hold it at once, whatever their wall clocks show and however long one was paused.
+ * processes never hold it at once, independent of their wall clocks and of pauses of a process.
  */
 export class Lease<R extends StoredLease = StoredLease> {
   readonly #store: LeaseStore<R>;

@@ -27,29 +27,30 @@ export const usage = `Compares the files in the store with the records of captur
 usage: npm run reconcile -- [options]
        node services/controller/reconcile/main.ts [options]
 
-Without options nothing is changed: it prints each file that should not be there, and why.
+Without options, it changes nothing and prints each orphaned file with the reason.
 
   --delete    remove these files
-  --force     with --delete: also files without a record whose time is not over. They are left alone
-              otherwise: their records may be lost, or they are another installation's.
-  --missing   also ask the store for the file of every completed capture, and print those that
-              have lost it. They are never changed. Takes a request to the store for each.
-  --json      one JSON object a line
-  --help      this text
+  --force     with --delete: also remove files without a record that have not expired. By default
+              they are kept, because their records may be lost, or they may belong to another
+              installation.
+  --missing   also check the file of every completed capture, and print captures whose file is
+              missing. Never changes them. Makes one request to the store for each capture.
+  --json      print one JSON object a line
+  --help      print this text
 
-Why a file is to go:
-  no_record   older than 24 h, and no capture has this file name
+Reasons to remove a file:
+  no_record   the file is older than 24 h, and no capture has this file name
   other_file  its capture has another file
   ended       its capture has failed, has expired or was deleted more than an hour ago, and the
-              task to remove it got lost
-  overdue     the time of its capture was over more than an hour ago, and it has not been ended
+              task that removes the file was lost
+  overdue     its capture expired more than an hour ago, but is still open
 
-It reads the same variables as the controller: WEBCAPTURE_NATS_URL, _USER and _PASSWORD, those of
-the store. On a cluster: kubectl exec deploy/webcapture-controller -- node services/controller/reconcile/main.ts
-"npm run reconcile" finds the NATS of a running "npm start" by itself (WEBCAPTURE_DATA_DIR).
+It reads the same variables as the controller: WEBCAPTURE_NATS_URL, _USER and _PASSWORD, and those
+of the store. In a cluster: kubectl exec deploy/webcapture-controller -- node services/controller/reconcile/main.ts
+"npm run reconcile" finds the NATS of a running "npm start" (WEBCAPTURE_DATA_DIR).
 
-Exit code: 0 nothing is wrong (any more), 3 something is, and it was not changed, 1 it could not be
-done, or not all of it, 2 an option is unknown, 78 a variable is wrong.
+Exit code: 0 no orphaned or missing files remain, 3 some were found and not changed, 1 the command
+failed or is incomplete, 2 an option is unknown, 78 a variable is invalid.
 `;
 
 export type CommandOptions = ReturnType<typeof parseOptions>;
@@ -157,8 +158,8 @@ export class Report {
     const problem = error instanceof Error ? { error: reasonOf(error) } : {};
     if (this.#json)
       return this.#object({ kind: 'file', outcome, name, size, storedAt, reason: why, doubtful, ...problem });
-    const words = { found: 'would remove', removed: 'removed', spared: 'spared', withheld: 'left', failed: 'FAILED' };
-    const doubt = doubtful ? ', but its time is not over' : '';
+    const words = { found: 'would remove', removed: 'removed', spared: 'spared', withheld: 'kept', failed: 'FAILED' };
+    const doubt = doubtful ? ', but it has not expired' : '';
     const failure = error instanceof Error ? ` (${reasonOf(error)})` : '';
     this.#print(
       `${words[outcome].padEnd(12)}  ${name}  ${bytes(size).padStart(8)}  stored ${storedAt}  ` +
@@ -177,24 +178,22 @@ export class Report {
     );
   }
 
-  /** `missing`: null when it was not looked for. */
+  /** `missing`: null if missing files were not counted. */
   sum(state: PassState, missing: { readonly asked: number; readonly count: number } | null, deleted: boolean): void {
     const { looked, found, foundBytes, removed, withheld, failed } = state;
     if (this.#json) {
       const whole = state.endedAt !== null;
       return this.#object({ kind: 'sum', whole, looked, found, foundBytes, removed, withheld, failed, missing });
     }
-    this.#print(
-      `${looked} files looked at${state.endedAt === null ? ', then stopped: the rest was not looked at' : ''}`,
-    );
-    if (total(found) === 0) this.#print('each of them belongs to a capture');
-    else this.#print(`${total(found)} of them should not be there, ${bytes(foundBytes)}${list(found)}`);
+    this.#print(`${looked} files checked${state.endedAt === null ? ', then stopped: the rest was not checked' : ''}`);
+    if (total(found) === 0) this.#print('no orphaned files');
+    else this.#print(`${total(found)} of them orphaned, ${bytes(foundBytes)}${list(found)}`);
     if (deleted) {
       this.#print(
-        `${total(removed)} removed${list(removed)}, ${failed} failed, ${withheld} left, since their time is not over (--force)`,
+        `${total(removed)} removed${list(removed)}, ${failed} failed, ${withheld} kept because they have not expired (--force)`,
       );
     }
-    if (missing !== null) this.#print(`${missing.count} of ${missing.asked} completed captures have lost their file`);
+    if (missing !== null) this.#print(`${missing.count} of ${missing.asked} completed captures have no file`);
     if (!deleted && total(found) > 0) this.#print('Nothing was changed. To remove these files: --delete');
   }
 
@@ -215,7 +214,7 @@ function bytes(count: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** The store's own errors are worded for clients; why they came is in their causes. */
+/** Returns the message of the root cause, because errors of the store have messages for clients. */
 function reasonOf(error: Error): string {
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }

@@ -13,7 +13,7 @@ import { exitCodes, parseOptions, Report, runCommand, usage } from './command.ts
 
 const connectMs = 10_000;
 
-/** Lines on stdout are the report: of connections nothing is logged. */
+/** Silent, because stdout contains only the report. */
 const log = createLogger({ service: 'reconcile', pod: 'reconcile', level: 'silent' });
 
 const stopping = new AbortController();
@@ -38,7 +38,7 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
     const { nats, storage } = readControllerConfig(env);
     await using connection = await connect(nats);
     const { session } = connection;
-    // What fails later would not say it as clearly.
+    // Fail early if this is the wrong NATS server; later errors would be less clear.
     await session.jsm.streams.info(streamNames.db);
     const report = new Report((line) => void process.stdout.write(`${line}\n`), options.json);
     await using files = await openFiles(storage, session, options.delete);
@@ -51,7 +51,7 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
 
 async function connect(nats: { readonly url: string; readonly user?: string; readonly password?: string }) {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(connectMs)]);
-  // The user of controllers may hear answers there alone.
+  // The NATS user of controllers may receive replies only under this prefix.
   const options = { ...nats, name: 'webcapture reconcile', inboxPrefix: '_INBOX.controller', log, signal };
   const session = await connectNats(options).catch((error: unknown) => {
     if (!signal.aborted) throw error;
@@ -60,7 +60,7 @@ async function connect(nats: { readonly url: string; readonly user?: string; rea
   return { session, [Symbol.asyncDispose]: () => session.nc.close() };
 }
 
-/** The store that the services use. An unavailable store is an error, as an unavailable server is. */
+/** Opens the store of the services. Throws if it is unavailable. */
 async function openFiles(storage: ControllerConfig['storage'], session: NatsSession, remove: boolean) {
   const needs = remove ? (['get', 'list', 'delete'] as const) : (['get', 'list'] as const);
   const opened = await openStore(storage, { session, log, metrics: createMetrics('reconcile'), needs });
@@ -73,7 +73,7 @@ async function openFiles(storage: ControllerConfig['storage'], session: NatsSess
   return { store: opened.store, [Symbol.asyncDispose]: () => Promise.resolve(opened.close()) };
 }
 
-/** What a person can act upon: of a store that failed, why. */
+/** Returns a message for operators; for a failed store, the message of the cause. */
 function messageOf(error: unknown): string {
   if (isNotProvisioned(error)) return 'there are no streams of webcapture on this NATS server: is it the right one?';
   if (error instanceof ServiceError) return `the store failed: ${messageOf(error.cause)}`;

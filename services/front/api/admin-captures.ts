@@ -18,13 +18,13 @@ export interface AdminCapturesDeps {
   readonly deadLetters: Pick<DeadLetters, 'list'>;
 }
 
-/** GET /admin/captures and GET /admin/dead-letters: what an operator may want to look into. */
+/** GET /admin/captures and GET /admin/dead-letters: captures and jobs that an operator may want to investigate. */
 export function adminCapturesRoutes(app: FastifyInstance, { notableCaptures, deadLetters }: AdminCapturesDeps): void {
   app.get<{ Querystring: AdminCapturesQuery }>('/admin/captures', {
     schema: {
       operationId: 'listNotableCaptures',
       ...adminOperation,
-      summary: 'List the slowest, or the failed captures of the last 24 hours',
+      summary: 'List the slowest or the failed captures of the last 24 hours',
       description:
         'Covers all accounts. Fronts write ended captures every ten seconds, so the newest ones are missing until then. The service keeps the 50 slowest and the last 50 failed captures of every hour, and only the host of each page.',
       querystring: adminCapturesQuerySchema,

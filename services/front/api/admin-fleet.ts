@@ -19,10 +19,10 @@ export interface AdminFleetDeps {
   readonly streams: Pick<EventStreams, 'reserve'>;
 }
 
-/** Streams of all operators on one front. */
+/** Maximum number of concurrent streams of all operators on one front. */
 const maxStreams = 20;
 
-/** GET /admin/overview, and GET /admin/events: how the fleet does, for its operator. */
+/** GET /admin/overview and GET /admin/events: the state of the fleet. */
 export function adminFleetRoutes(app: FastifyInstance, { overview, streams }: AdminFleetDeps): void {
   app.get('/admin/overview', {
     schema: {

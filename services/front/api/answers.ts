@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox';
 import type { RateLimitFacts } from '../admission.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 
-/** One answer of a route: what the OpenAPI document says of it. */
+/** The description of one response of a route in the OpenAPI document. */
 export interface AnswerDocument {
   readonly description: string;
   readonly headers?: Readonly<Record<string, object>>;
@@ -30,10 +30,10 @@ const requestIdHeader = {
   },
 };
 
-/** An example under a name, as a media type has them. */
+/** Returns a named example of a media type. */
 export const example = (summary: string, value: unknown) => ({ summary, value });
 
-/** A successful JSON answer in the envelope. */
+/** Describes a successful JSON response in the envelope. */
 export function successAnswer(description: string, data: TSchema, examples: object): AnswerDocument {
   return {
     description,
@@ -42,12 +42,12 @@ export function successAnswer(description: string, data: TSchema, examples: obje
   };
 }
 
-/** A JSON answer without an envelope. */
+/** Describes a JSON response without an envelope. */
 export function plainAnswer(description: string, schema: object, examples: object): AnswerDocument {
   return { description, headers: requestIdHeader, content: { 'application/json': { schema, examples } } };
 }
 
-/** A stream of server-sent events. */
+/** Describes a stream of server-sent events. */
 export function eventStreamAnswer(description: string, events: string): AnswerDocument {
   return {
     description,
@@ -56,7 +56,7 @@ export function eventStreamAnswer(description: string, events: string): AnswerDo
   };
 }
 
-/** Answers with data in the envelope, which no cache may keep. */
+/** Sends data in the envelope. Caches may not store the response. */
 export function sendData(reply: FastifyReply, data: unknown): FastifyReply {
   return reply.header('cache-control', 'no-store').send(success(data));
 }
@@ -75,12 +75,12 @@ export const rateLimitHeaders = ({ limit, remaining, resetSeconds }: RateLimitFa
   'x-ratelimit-reset': String(resetSeconds),
 });
 
-/** Of a request that came as far as its limits, on its answer or its error. */
+/** Sets the rate limit headers if the account's limits were checked. Applies to responses and errors. */
 export function setRateLimitHeaders(reply: FastifyReply, { rateLimit }: RequestFacts): void {
   if (rateLimit !== undefined) void reply.headers(rateLimitHeaders(rateLimit));
 }
 
-/** The answers of a route for all the codes that it can fail with, by status; one example for each code. */
+/** Returns the error responses of a route by status, for all codes that it can fail with; one example for each code. */
 export function failureAnswers(codes: readonly ErrorCode[]): Record<number, AnswerDocument> {
   const byStatus = Map.groupBy(codes, (code) => errorTable[code].status);
   return Object.fromEntries(
@@ -112,17 +112,17 @@ const extraHeaders: Readonly<Record<number, Readonly<Record<string, object>>>> =
 const retryAfterOfRegions = {
   'retry-after': {
     type: 'integer',
-    description: 'Of a REGION_UNAVAILABLE that a retry can help: seconds to wait before the request is retried.',
+    description: 'Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed.',
   },
 };
 
-/** The path of one capture. No format: what is no uuid is simply not found. */
+/** The path parameter of a capture. It has no format, so that an invalid UUID is answered with 404. */
 export const captureParams = {
   type: 'object',
   properties: { uuid: { type: 'string', description: 'UUID of the capture.' } },
 };
 
-/** What every route that needs a key may refuse a request with. */
+/** Errors of every route that requires an API key. */
 export const keyRefusals = [
   'UNAUTHORIZED',
   'API_KEY_EXPIRED',
@@ -132,10 +132,10 @@ export const keyRefusals = [
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
 
-/** What the OpenAPI document says of every route under /admin. */
+/** The properties of every operation under /admin in the OpenAPI document. */
 export const adminOperation = { tags: ['admin'], security: [{ adminToken: [] }] };
 
-/** What every route under /admin may refuse a request with. */
+/** Errors of every route under /admin. */
 export const adminRefusals = [
   'UNAUTHORIZED',
   'NOT_FOUND',
@@ -143,5 +143,5 @@ export const adminRefusals = [
   'INTERNAL_ERROR',
 ] as const satisfies ErrorCode[];
 
-/** What every route of one capture may answer. */
+/** Errors of every route of one capture. */
 export const captureRefusals = [...keyRefusals, 'CAPTURE_NOT_FOUND'] as const satisfies ErrorCode[];

@@ -9,15 +9,15 @@ import type { Connections } from '../http/connections.ts';
 import type { JsonParser } from '../validation/json-parser.ts';
 
 /**
- * The most bytes of a body: room for the longest html in four bytes a character, and again as much for JSON's escapes.
- * Only a client that escapes what needs no escaping could send more than that.
+ * Maximum size of a body: the longest html at four bytes a character, and the same again for JSON escapes. Only a client
+ * that escapes characters without need can exceed it.
  */
 export const maxBodyBytes = 8 * 1024 * 1024;
 
 /** Maximum size of a body that is read and validated without an API key. */
 export const maxOpenBytes = 64 * 1024;
 
-/** Seconds after which an account may send a large body again that found no room. */
+/** Retry time of a large body that was refused for lack of room. */
 const bodyRetrySeconds = 5;
 
 export interface CaptureBodyDeps {
@@ -32,7 +32,7 @@ export interface CaptureBodyDeps {
 /**
  * Reads the bodies of the routes of this scope. A small body is read and validated without an API key, so that errors
  * in it are reported before errors of the key. For a large body the key is looked up while the body arrives; without a
- * valid key the rest is not read. From a client beyond its share nothing is read before the key is checked.
+ * valid key the rest is not read. If a client exceeds its share, its key is checked before any of the body is read.
  */
 export function readCaptureBodies(scope: FastifyInstance, deps: CaptureBodyDeps): void {
   scope.addHook('onRequest', async (request) => {
@@ -65,24 +65,24 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   if (small !== null) return deps.parser.parse(small);
   if (length > maxBodyBytes) throw tooLarge();
   const caller = (facts.caller ??= await authenticate(request, deps));
-  // Its key may have been checked by the route alone.
+  // If the route checked the key, the account's share was not checked yet.
   deps.limits.checkAccount(caller.account.id);
-  // A client that does not say how much there is may send the most.
-  const most = length === 0 ? maxBodyBytes : length;
+  // A body without Content-Length may have the maximum size.
+  const expected = length === 0 ? maxBodyBytes : length;
   const gone = new AbortController();
   raw.once('close', () => gone.abort());
-  const release = await deps.shares.reserve(caller.account.id, most, gone.signal);
+  const release = await deps.shares.reserve(caller.account.id, expected, gone.signal);
   if (release === null) {
     if (!gone.signal.aborted) deps.shed('bodies');
     throw new RetryLaterError(
       'QUEUE_FULL',
-      'The account sends more large bodies at once than this service takes in. Send it again when others have been answered.',
+      'The account sends too many large bodies at once. Send the request again when others have been answered.',
       bodyRetrySeconds,
       { causedBy: 'client' },
     );
   }
   try {
-    reader.allow(maxBodyBytes, most);
+    reader.allow(maxBodyBytes, expected);
     const bytes = await reader.read();
     facts.bodyBytes = reader.cost;
     if (bytes === null) throw tooLarge();
@@ -92,14 +92,14 @@ async function readBody(request: FastifyRequest, deps: CaptureBodyDeps): Promise
   }
 }
 
-/** Whose key it is, and that neither it nor its account have been refused. */
+/** Authenticates the API key. Throws if the key is refused, or if its account has sent too many invalid requests. */
 async function authenticate({ headers }: FastifyRequest, deps: CaptureBodyDeps): Promise<Caller> {
   const caller = await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
   deps.limits.checkAccount(caller.account.id);
   return caller;
 }
 
-/** Bytes that the client has announced; 0 when it has not. */
+/** Returns the Content-Length; 0 if the header is missing. */
 const declaredLength = ({ headers }: FastifyRequest) => Number(headers['content-length'] ?? 0);
 
 const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);

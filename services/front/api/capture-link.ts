@@ -23,11 +23,11 @@ export interface CaptureLinkDeps extends CaptureRouteDeps {
 }
 
 const maxFailures = 10_000;
-/** A page that failed is tried again after this. */
+/** Time for which a failure is cached; afterwards, the page is captured again. */
 const failureTtlMs = 30_000;
 
-/** Failures that the next capture would most likely have, too. */
-const ofPages: readonly string[] = [
+/** Errors that the next capture of the same page would most likely have, too. */
+const pageFailures: readonly string[] = [
   'URL_BLOCKED',
   'NAVIGATION_FAILED',
   'CAPTURE_TIMEOUT',
@@ -35,16 +35,16 @@ const ofPages: readonly string[] = [
   'PAGE_TOO_LARGE',
 ];
 
-/** GET and HEAD /capture: a signed link that is answered with the file, so that an `<img>` can show it. */
+/** GET and HEAD /capture: returns the file of a signed link, for use in `<img>`. */
 export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): void {
   const { links } = deps;
   /**
-   * Cached here, because HTTP caches keep no failures: anyone who sees a link could spend the account's rate limit by
-   * reloading it.
+   * Failures are cached here because HTTP caches do not store them: otherwise anyone who sees a link could use up the
+   * account's rate limit by reloading it.
    */
   const failures = new LRUCache<string, ServiceError>({ ...entryLimit(maxFailures), ttl: failureTtlMs });
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-    // Pages of any origin show what the link answers, its errors too.
+    // Pages of any origin may show the response, including errors.
     void reply.headers({
       'cache-control': 'no-store',
       'access-control-allow-origin': '*',
@@ -68,7 +68,7 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       return sendCaptured(request, reply, file, { deps, link, maxAgeMs: 1000 * body.responseCache.ttl });
     };
     return answerCapture(request, reply, call, deps, send).catch((error: unknown) => {
-      if (error instanceof ServiceError && ofPages.includes(error.code)) failures.set(name, error);
+      if (error instanceof ServiceError && pageFailures.includes(error.code)) failures.set(name, error);
       throw error;
     });
   };
@@ -107,11 +107,11 @@ function validBody(request: FastifyRequest, { options }: VerifiedLink): CaptureR
 interface SendTerms {
   readonly deps: Pick<CaptureLinkDeps, 'store' | 'now'>;
   readonly link: VerifiedLink;
-  /** How old a capture the link takes. */
+  /** Maximum age of a capture that may be returned for the link. */
   readonly maxAgeMs: number;
 }
 
-/** Copies are good for as long as this very answer would be: until the link asks for a newer capture, or has expired. */
+/** Limits HTTP caches as the service limits itself: until the link requires a newer capture or expires. */
 function sendCaptured(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -121,12 +121,12 @@ function sendCaptured(
   const copiesUntil = Math.min(outcome.capturedAt + maxAgeMs, link.expiresAt);
   return lookAgain(async () => {
     const stored = await store.stat(record.fileName);
-    if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
+    if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
     return sendFile(request, reply, stored, { store, now: now(), copiesUntil, bytes });
   });
 }
 
-/** The parameters but for the signature, for the document: to the validator, everything in a query is text. */
+/** The parameters without the signature, for the OpenAPI document only: in a query, every value is a string. */
 const queryDocument = {
   type: 'object',
   required: ['key', 'expires'],
@@ -142,7 +142,7 @@ const queryDocument = {
 
 const file = { schema: { type: 'string', format: 'binary' } };
 
-/** What the document says of GET and HEAD /capture. */
+/** Returns the OpenAPI description of GET and HEAD /capture. */
 function linkDocument(method: 'GET' | 'HEAD') {
   const isGet = method === 'GET';
   const headers = {

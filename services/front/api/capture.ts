@@ -70,7 +70,7 @@ export function answerCapture(
   return countCapture(call, facts, deps, capture, (answer) => (answer === null ? reply.hijack() : send(answer)));
 }
 
-/** Answers with events of the steps of the capture, and its result as the last one. */
+/** Streams an event for each step of the capture. The last event is the result. */
 async function streamCapture(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -90,7 +90,7 @@ async function streamCapture(
   }
 }
 
-/** Counts how a call of the pipeline, and the answer made of it, ended. `capture` resolves to null when the client has gone. */
+/** Counts the outcome of a capture request. `capture` resolves to null if the client has disconnected. */
 export async function countCapture<T>(
   { body }: CaptureCall,
   facts: RequestFacts,
@@ -119,13 +119,13 @@ function valuesOf(name: string, rawHeaders: readonly string[]): readonly string[
   return rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name);
 }
 
-/** Sets the headers with the capture's uuid and the account's rate limit on an answer or error. */
+/** Sets the headers with the capture's uuid and the account's rate limit on a response or error. */
 export function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): void {
   if (facts.record !== undefined) void reply.header('x-capture-uuid', facts.record.uuid);
   setRateLimitHeaders(reply, facts);
 }
 
-/** On the answers to requests that came as far as the rate limit. */
+/** Adds the rate limit headers to the errors that can occur after the check of the limits. */
 function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
   const entries = Object.entries(answers).map(([status, answer]) =>
     ['402', '429', '500'].includes(status)
@@ -135,7 +135,7 @@ function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<n
   return Object.fromEntries(entries) as Record<number, AnswerDocument>;
 }
 
-/** What a request for a capture can fail with. */
+/** Errors of a capture request. */
 export const captureFailures = withRateLimitHeaders(
   failureAnswers([
     'VALIDATION_ERROR',
@@ -158,7 +158,7 @@ export const captureFailures = withRateLimitHeaders(
 
 const file = { schema: { type: 'string', format: 'binary' } };
 
-/** For the document: the route itself can better say what is wrong with it. */
+/** For the OpenAPI document only: the route reports a more precise error for an invalid header. */
 const headersDocument = {
   type: 'object',
   properties: {
@@ -178,7 +178,7 @@ const progressText = [
   .map(([event, data]) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
   .join('');
 
-/** What the document says of POST /capture, but for its body and headers. */
+/** The OpenAPI description of POST /capture, without body and headers. */
 const createCaptureDocument = {
   operationId: 'createCapture',
   tags: ['captures'],

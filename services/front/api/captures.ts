@@ -43,12 +43,12 @@ export interface CapturesDeps extends RequestRefreshDeps, ExtractedDeps {
   readonly captures: Pick<Captures, 'get' | 'fail' | 'change'>;
   readonly captureList: Pick<CaptureList, 'list'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  /** Removes everything of a capture but its record. */
+  /** Removes all files of a capture; its record stays. */
   readonly removeCaptureFiles: (record: CaptureRecord) => Promise<void>;
   readonly log: Logger;
 }
 
-/** GET /captures; GET and DELETE /captures/{uuid}; its /history and /refresh: the captures of the key's account. */
+/** GET /captures, GET and DELETE /captures/{uuid}, and its /history and /refresh, for the account of the API key. */
 export function capturesRoutes(app: FastifyInstance, deps: CapturesDeps): void {
   listRoute(app, deps);
   getRoute(app, deps);
@@ -148,7 +148,7 @@ function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
   });
 }
 
-/** Cancels a capture that waits, removes the file of one that has ended. */
+/** Cancels a queued capture, or removes the file of one that has ended. */
 function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
   const { authenticator, tasks, followUps, removeCaptureFiles, cdnUrl, log } = deps;
   app.delete<{ Params: { uuid: string } }>('/captures/:uuid', {
@@ -172,16 +172,17 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       const { account } = callerOf(request);
       const { uuid } = request.params;
       request.facts.record = await readState(deps, account.id, uuid);
-      // Should this front die, or the change come after it was given up: the leader looks what has become of it.
-      const look = () => tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
-      await callNats(look, 'The capture cannot be deleted right now.');
+      // The leader checks the capture later, in case this front dies or the change succeeds after its timeout.
+      const scheduleCheck = () =>
+        tasks.schedule({ kind: 'expiry', account: account.id, uuid }, deps.now() + dispatchAfterMs);
+      await callNats(scheduleCheck, 'The capture cannot be deleted right now.');
       const record = await changeCapture(deps, account.id, uuid, remove);
       request.facts.record = record;
       if (record.status !== 'deleted') {
         throw new ServiceError('CONFLICT', 'The capture is being rendered. Delete it when it has ended.');
       }
       await followUps.arrange(record);
-      // The leader does the same again, so what fails here is only late.
+      // The leader repeats the removal, so a failure here only delays it.
       await removeCaptureFiles(record).catch((error: unknown) =>
         log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),
       );
@@ -191,7 +192,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
   });
 }
 
-/** Captures again into the same file. */
+/** Captures the page again into the same file. */
 function refreshRoute(app: FastifyInstance, deps: CapturesDeps): void {
   const { cdnUrl } = deps;
   app.post<{ Params: { uuid: string } }>('/captures/:uuid/refresh', {

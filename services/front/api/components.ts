@@ -45,8 +45,8 @@ const { properties: diagnostics } = renderDiagnosticsSchema;
 const [, , failedCaptureSchema, deletedCaptureSchema] = captureStateSchema.anyOf;
 
 /**
- * The names of schemas in the document, and with that of types in generated clients: they belong to the interface. None is for events to
- * webhooks alone, since oapi-codegen leaves out what no path uses, and then misses it.
+ * Names of the schemas in the OpenAPI document, which are also the type names in generated clients: part of the public
+ * API. Webhook events have no name: oapi-codegen drops schemas that no path uses, and its output then does not compile.
  */
 export const components: Readonly<Record<string, object>> = {
   CaptureRequest: captureRequestSchema,
@@ -158,7 +158,7 @@ export function nameSchemas(document: Document): void {
   };
   const partsNamed = (value: object) =>
     Object.fromEntries(Object.entries(value).map(([key, part]) => [key, isSchemaPart(key) ? named(part) : part]));
-  /** Failure responses differ only in their codes, which are listed next to the reference. */
+  /** Returns a reference to the common schema of failures, with the codes of this response next to it. */
   const failureOf = (failure: FailureSchema): Json => {
     const { error } = failure.properties;
     const { code } = error.properties;
@@ -166,7 +166,7 @@ export function nameSchemas(document: Document): void {
     schemas['Failure'] ??= { ...failure, properties: { ...failure.properties, error: refTo('Error') } };
     return { ...refTo('Failure'), properties: { error: { properties: { code: { enum: code.enum } } } } };
   };
-  // It is the same object in every document of this process.
+  // @fastify/swagger shares this object between all documents of the process.
   document.webhooks = structuredClone(document.webhooks);
   for (const methods of [document.paths, document.webhooks]) {
     for (const operations of Object.values(methods ?? {}) as Record<string, Operation>[]) {
@@ -181,7 +181,7 @@ export function nameSchemas(document: Document): void {
   document.components = { ...document.components, schemas: Object.fromEntries(sorted) };
 }
 
-/** As @fastify/swagger has the schemas of routes: a record of any name by its values alone. */
+/** Describes a record by the schema of its values, as @fastify/swagger does with the schemas of routes. */
 function asDocumented(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asDocumented);
   if (value === null || typeof value !== 'object') return value;
@@ -193,7 +193,7 @@ function asDocumented(value: unknown): unknown {
 
 const refTo = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** The envelope of a failure, as the document has it. */
+/** The envelope of a failure in the OpenAPI document. */
 interface FailureSchema {
   readonly properties: {
     readonly success: { readonly enum: readonly [false] };
@@ -206,7 +206,7 @@ function isFailure(schema: object): schema is FailureSchema {
   return properties?.success?.enum?.[0] === false && properties.error?.properties.code !== undefined;
 }
 
-/** Values are not schemas, although they may look like some. */
+/** Examples, defaults and similar keywords contain values, even if they look like schemas. */
 const isSchemaPart = (key: string) => !['default', 'enum', 'const', 'example', 'examples', 'required'].includes(key);
 
 /** Gives equal values equal numbers, independent of the order of their keys. */

@@ -10,13 +10,13 @@ import { sendData } from './answers.ts';
 export const builtDashboard = join(import.meta.dirname, '../../dashboard/dist');
 
 export interface DashboardDeps {
-  /** Folder of the built dashboard; it may be missing. */
+  /** Folder of the built dashboard; may be missing. */
   readonly folder: string;
   /** Files are at `<cdnUrl>/<name>`. */
   readonly cdnUrl: string;
   /** Other origins that /files redirects to. */
   readonly fileOrigins?: readonly string[];
-  /** Undefined: sign-in by a link is disabled. */
+  /** If undefined, sign-in by a link is disabled. */
   readonly signInCode?: SignInCode | undefined;
 }
 
@@ -30,8 +30,8 @@ The API works without it: see ../docs.
 `;
 
 /**
- * GET /dashboard/, static files that the browser runs, and POST /dashboard/sign-in-code. The files contain no secrets;
- * they call the API with the user's key.
+ * GET /dashboard/ and POST /dashboard/sign-in-code. The dashboard consists of static files without secrets, which call
+ * the API with the user's key.
  */
 export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps) {
   const { folder, cdnUrl, fileOrigins, signInCode } = deps;
@@ -42,7 +42,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
       serve: false,
       preCompressed: true,
       cacheControl: false,
-      // The names of assets contain a hash of their content. What is not there may come with the next version.
+      // The names of assets contain a hash of their content. Other files may change with the next version.
       setHeaders: (reply, path) => {
         const isHashed = /(^|[/\\])assets[/\\]/.test(path);
         void reply.header('cache-control', isHashed ? 'public, max-age=31536000, immutable' : 'no-cache');
@@ -52,7 +52,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     });
 
     scope.get('/dashboard', { schema: { hide: true } }, async ({ url }, reply) => {
-      // Relative, so that it works behind a proxy that adds a path; and so that the page's own relative addresses resolve.
+      // Relative, so that it works behind a proxy that adds a path. The slash makes relative addresses of the page resolve.
       if (!url.split('?')[0]?.endsWith('/')) return reply.redirect('dashboard/');
       return sendPage(reply);
     });
@@ -60,7 +60,7 @@ export async function dashboardRoutes(app: FastifyInstance, deps: DashboardDeps)
     scope.get<{ Params: { '*': string } }>('/dashboard/*', { schema: { hide: true } }, async ({ params }, reply) => {
       const name = params['*'];
       if (name === '' || name === 'index.html') return sendPage(reply);
-      // The library answers these with an error, which the log would show as one of the service.
+      // @fastify/static answers these with an error, which would be logged as an error of the service.
       if (name.split(/[/\\]/).includes('..')) return reply.callNotFound();
       return reply.headers(headers).sendFile(name);
     });
@@ -90,7 +90,7 @@ const signInCodeSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** The page may load its own files, call its own service, and show files of captures; everything else is refused. */
+/** Allows the page to load its own files, call its own service, and show files of captures, and nothing else. */
 function securityHeaders(fileOrigins: ReadonlySet<string>): Readonly<Record<string, string>> {
   const files = [...fileOrigins].join(' ');
   return {

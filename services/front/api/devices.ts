@@ -10,16 +10,16 @@ export const deviceSchema = Type.Object({
   name: Type.String({ description: 'Value of the option device.' }),
   viewport: Type.Object({ ...size, deviceScaleFactor: Type.Number() }),
   screen: Type.Object(size, { description: 'Size of the screen in CSS pixels.' }),
-  isMobile: Type.Boolean({ description: 'It has a touch screen, and lays pages out by their viewport meta tag.' }),
+  isMobile: Type.Boolean({ description: 'Whether the device has a touch screen and applies the viewport meta tag.' }),
   userAgent: Type.String(),
 });
 
 const devicesExample: readonly Device[] = [...devices.values()].filter(({ name }) => name === 'iPhone 15');
 
-/** It changes with a release of the service only. */
+/** The list changes only with a release of the service. */
 const cacheControl = 'public, max-age=3600';
 
-/** GET /devices: the values of the option `device`. It needs no key, since the list is the same for every account. */
+/** GET /devices: the values of the option `device`. It needs no API key, because the list is the same for all accounts. */
 export function devicesRoute(app: FastifyInstance): void {
   app.get('/devices', {
     schema: {

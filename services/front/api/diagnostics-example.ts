@@ -1,7 +1,7 @@
 import type { Diagnostics } from '@webcapture/shared/api/diagnostics.ts';
 import { resultExample } from './examples.ts';
 
-/** The diagnostics of a capture that failed. */
+/** Diagnostics of a failed capture. */
 export const diagnosticsExample: Diagnostics = {
   uuid: resultExample.uuid,
   refresh: 0,

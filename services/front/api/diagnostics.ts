@@ -24,12 +24,12 @@ export interface DiagnosticsDeps extends ReadStateDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Maximum number of concurrent readings. Each takes some MiB of memory, and costs no token. */
+/** Maximum number of concurrent reads. Each takes some MiB of memory and costs no token. */
 const semaphore = new Semaphore(4);
 
 const refusals = failureAnswers(['VALIDATION_ERROR', ...captureRefusals, 'NOT_FOUND', 'STORAGE_FAILED']);
 
-/** GET /captures/{uuid}/diagnostics, and the last picture. */
+/** GET /captures/{uuid}/diagnostics and /captures/{uuid}/diagnostics/picture. */
 export function diagnosticsRoutes(app: FastifyInstance, deps: DiagnosticsDeps): void {
   const onRequest = authenticateFirst(deps.authenticator, 'read');
   app.get<{ Params: { uuid: string }; Querystring: DiagnosticsQuery }>('/captures/:uuid/diagnostics', {
@@ -38,7 +38,7 @@ export function diagnosticsRoutes(app: FastifyInstance, deps: DiagnosticsDeps): 
       tags: ['captures'],
       summary: 'Get the diagnostics of a capture',
       description:
-        'Requires the scope read. Returns what the latest rendering of the capture left: console messages, requests, steps and waits. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.',
+        'Requires the scope read. Returns the console messages, requests, steps and waits of the latest rendering of the capture. Captures that failed in the browser have diagnostics, and captures with diagnostics: true; others return 404. With format har, the response is an HTTP Archive (HAR 1.2) without an envelope.',
       security: [{ apiKey: [] }],
       params: captureParams,
       querystring: diagnosticsQuerySchema,

@@ -16,17 +16,18 @@ export interface EventsDeps {
   readonly streams: Pick<EventStreams, 'reserve'>;
 }
 
-/** Streams of one key, and of one account, on one front. */
+/** Maximum number of concurrent streams of one API key on one front. */
 const maxStreams = 5;
+/** Maximum number of concurrent streams of one account on one front. */
 const maxAccountStreams = 20;
 
-/** Streams that an account may open at once, and a second, on one front: each costs NATS some requests. */
+/** Rate at which an account may open streams on one front, because each stream costs NATS some requests. */
 const openings = { capacity: maxAccountStreams, perSecond: 1 };
 
-/** How often it is looked whether the key still holds, besides when it is changed. */
+/** Interval of checks whether the key is still valid. It is also checked when it changes. */
 const checkIntervalMs = 30_000;
 
-/** GET /events: the changes of the captures of the key's account, as they happen. */
+/** GET /events: changes of the captures of the key's account, in real time. */
 export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents, streams }: EventsDeps): void {
   const opened = new TokenBuckets(openings);
   app.get('/events', {
@@ -35,7 +36,7 @@ export function eventsRoute(app: FastifyInstance, { authenticator, captureEvents
       operationId: 'streamEvents',
       tags: ['captures'],
       summary: 'Follow the captures of the account',
-      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key no longer holds, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. At most ${maxStreams} streams of an API key, and ${maxAccountStreams} of an account, at a time on each front; an account opens ${openings.capacity} at once, and then one a second. A client that does not read is disconnected.`,
+      description: `Requires the scope read. Server-sent events: an event capture after each change of a capture of the account; its data is {uuid, status, refresh}, where refresh is the state of the latest refresh, or null. There is no replay: read GET /captures after the stream has begun. When the API key becomes invalid, or when events may have been missed, the stream ends with an event error, whose data is {code, message}; it also ends when its front shuts down. A comment is sent every 15 seconds. An API key can have at most ${maxStreams} concurrent streams on each front, and an account ${maxAccountStreams}; an account can open ${openings.capacity} at once, and then one a second. A client that does not read is disconnected.`,
       security: [{ apiKey: [] }],
       response: {
         200: eventStreamAnswer(

@@ -17,7 +17,7 @@ import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { WebhookSecretView } from '@webcapture/shared/api/webhook.ts';
 import { example } from './answers.ts';
 
-/** Examples of the document. A test validates each against its schema. */
+/** Examples in the OpenAPI document. A test validates each against its schema. */
 
 export const requestExamples = {
   minimal: example('Minimal request', { url: 'https://example.com/' }),
@@ -99,7 +99,7 @@ export const resultExample: CaptureResult = {
   },
 };
 
-/** With `extract` ["links", "markdown", "metadata"]. */
+/** Result of a request with `extract` ["links", "markdown", "metadata"]. */
 export const extractedExample: CaptureResult = {
   ...resultExample,
   extracted: {
@@ -380,7 +380,7 @@ export const bodyExamples = {
   rotateWebhookSecret: { hour: example('Keep the old secret valid for an hour', { graceSeconds: 3600 }) },
 };
 
-/** What the document shows of the fleet. */
+/** The fleet overview in the OpenAPI document. */
 
 export const overviewExample: Overview = {
   at: '2025-08-19T09:30:02.000Z',

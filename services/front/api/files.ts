@@ -9,24 +9,24 @@ import { fileResponseHeaders as headers, isNotModified, sendFile } from './send-
 
 type FileRequest = FastifyRequest<{ Params: { name: string } }>;
 
-/** Clocks differ, and clients need a moment to follow a link. */
+/** Subtracted from the lifetime of a link for clock differences and the time until a client follows it. */
 const linkMarginSeconds = 60;
 
 export interface FilesDeps {
   readonly store: Pick<FileStore, 'stat' | 'read'>;
-  /** Where clients fetch files by signed links; null: through the front. */
+  /** Creates signed links to files; if null, the front serves the files. */
   readonly links: Pick<SignedLinks, 'linkTo'> | null;
   /** Unix milliseconds. */
   readonly now: () => number;
 }
 
-/** GET and HEAD /files/{name}: the files of captures, or the way to them, where the front has to serve them itself. */
+/** GET and HEAD /files/{name}: serves the files of captures, or redirects to signed links. */
 export function filesRoutes(app: FastifyInstance, { store, links, now }: FilesDeps): void {
   const answer = async (request: FileRequest, reply: FastifyReply) => {
     const { name } = request.params;
     const file = isFileName(name) ? await store.stat(name) : null;
     if (file === null) throw new ServiceError('NOT_FOUND', 'The file does not exist or has expired.');
-    // A link is signed for GET only.
+    // Signed links are valid for GET only.
     const isRedirected = links !== null && request.method === 'GET' && !isNotModified(request.headers, file);
     if (isRedirected) return redirect(reply, await links.linkTo(file), now());
     return sendFile(request, reply, file, { store, now: now() });
@@ -42,7 +42,7 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FilesDe
   });
 }
 
-/** Clients may follow the same link again as long as it opens. */
+/** Redirects to a signed link. Clients may cache the redirect until shortly before the link expires. */
 function redirect(reply: FastifyReply, { url, opensUntil }: SignedLink, now: number): FastifyReply {
   const seconds = Math.max(0, Math.floor((opensUntil - now) / 1000) - linkMarginSeconds);
   return reply
@@ -57,7 +57,7 @@ const content = Object.fromEntries(
   Object.values(mimeTypes).map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
 );
 
-/** What the document says of GET and HEAD /files/{name}. */
+/** Returns the OpenAPI description of GET and HEAD /files/{name}. */
 function fileDocument(method: 'GET' | 'HEAD') {
   const get = method === 'GET';
   return {
@@ -85,12 +85,12 @@ function fileDocument(method: 'GET' | 'HEAD') {
         ? {
             206: {
               description: 'The requested range of the file.',
-              headers: { ...headers, 'content-range': text('Which bytes of how many.') },
+              headers: { ...headers, 'content-range': text('Range of the returned bytes, and size of the file.') },
               content,
             },
             416: {
               description: 'The range is outside of the file.',
-              headers: { 'content-range': text('How many bytes there are.') },
+              headers: { 'content-range': text('Size of the file.') },
               type: 'null',
             },
           }

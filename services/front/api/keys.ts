@@ -26,7 +26,7 @@ const keyParams = { type: 'object', properties: { id: { type: 'string', descript
 
 export const revokeKeyQuery = queryOf(revokeKeyQuerySchema);
 
-/** What a key may do when nothing else was asked for. */
+/** Scopes of a new key if the request names none. */
 export const defaultScopes = ['capture', 'read'] as const;
 
 export interface KeysDeps {
@@ -37,7 +37,7 @@ export interface KeysDeps {
   readonly now: () => number;
 }
 
-/** GET and POST /keys, POST /keys/{id}/rotate, DELETE /keys/{id}: the account holder's own keys. */
+/** GET and POST /keys, POST /keys/{id}/rotate and DELETE /keys/{id}: the keys of the caller's account. */
 export function keysRoutes(app: FastifyInstance, { authenticator, keys, keyIssuer, now }: KeysDeps): void {
   const onRequest = authenticateFirst(authenticator, 'manage');
 

@@ -5,7 +5,7 @@ interface Operation {
   readonly summary?: string;
 }
 
-/** GET /llms.txt (llmstxt.org): what the service is, for programs that read. Made from the OpenAPI document and the list of tools. */
+/** GET /llms.txt (llmstxt.org): describes the service for language models. Made from the OpenAPI document and the list of tools. */
 export function llmsRoute(app: FastifyInstance, publicUrl: string): void {
   let text: string | undefined;
   app.get('/llms.txt', {

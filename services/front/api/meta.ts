@@ -12,10 +12,10 @@ import { example, plainAnswer } from './answers.ts';
 import { nameSchemas } from './components.ts';
 import { failedExample, resultExample } from './examples.ts';
 
-/** The version of the interface; paths carry none. */
+/** Version of the API. The paths contain no version. */
 export const interfaceVersion = '1.0.0';
 
-/** The page holds all that it shows: it loads nothing from elsewhere, and can send requests to this service only. */
+/** The page contains everything that it shows. It loads nothing from other origins and sends requests only to this service. */
 const docsPolicy = {
   'default-src': "'none'",
   'script-src': "'self'",
@@ -43,18 +43,18 @@ const healthSchema = {
   properties: { status: { type: 'string', const: health.status } },
 };
 
-/** GET /openapi.json, the page at /docs to read and try it, / which leads there, and GET /healthz for load balancers. */
+/** GET /openapi.json, its page at /docs, a redirect from / to /docs, and GET /healthz for load balancers. */
 export async function metaRoutes(app: FastifyInstance): Promise<void> {
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: docsPolicy,
-    // The bar at the top holds a logo and a field for other documents, which the policy would not load.
+    // The bar at the top contains a logo and a field for other documents, which the policy would block.
     theme: {
       title: 'webcapture',
       css: [{ filename: 'webcapture.css', content: '.swagger-ui .topbar { display: none }' }],
     },
     uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
-    // Requests go to the address that the page was loaded from, whatever its host name.
+    // Requests go to the address that the page was loaded from, even if it is not the public URL.
     transformSpecification: (document) => ({ ...document, servers: [{ url: '..' }] }),
   });
 
@@ -70,10 +70,10 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
       reply.headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' }).send(app.swagger()),
   });
 
-  // Of this process alone: a load balancer that followed the state of the service would take all fronts away at once, and with them
-  // the answers that say what is wrong.
+  // Checks only this process. If it reported the state of the service, a load balancer would remove all fronts at once, and clients would
+  // not receive the responses that explain the problem.
   app.get('/healthz', {
-    // Asked every few seconds by each of a load balancer's probes.
+    // Each probe of a load balancer calls it every few seconds.
     logLevel: 'warn',
     schema: {
       operationId: 'getHealthz',
@@ -90,7 +90,7 @@ export async function metaRoutes(app: FastifyInstance): Promise<void> {
   app.get('/', { schema: { hide: true }, handler: async (_request, reply) => reply.redirect('docs') });
 }
 
-/** The frame of the OpenAPI document; the routes' own schemas fill it. */
+/** The general part of the OpenAPI document. The schemas of the routes are added to it. */
 export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions {
   return {
     openapi: {
@@ -100,7 +100,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         version: interfaceVersion,
         description:
           'Renders a web page, or supplied HTML, in a headless browser and returns a PNG, JPEG, WebP or PDF. Every JSON response, except those of the status endpoints and this document, is an envelope with the fields success, error and data.',
-        // Of this installation: the software is the same elsewhere.
+        // The contact is the operator of this installation.
         contact: { name: 'Operator of this service', url: `${publicUrl}/docs` },
         license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
@@ -121,7 +121,7 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
         },
         { name: 'meta', description: 'Description of the API.' },
       ],
-      webhooks: noticesDocument,
+      webhooks: webhooksDocument,
       components: {
         securitySchemes: {
           apiKey: { type: 'http', scheme: 'bearer', description: 'API key of an account.' },
@@ -143,18 +143,18 @@ export function documentOptions(publicUrl: string): FastifyDynamicSwaggerOptions
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Examples of the request body, for the document: the validator knows no such keyword. */
+    /** Examples of the request body for the OpenAPI document. The validator does not accept them in the schema. */
     readonly requestExamples?: object;
-    /** The query, where it is not for the validator: a JSON schema of an object. */
+    /** JSON schema of the query for the OpenAPI document, if the validator does not use it. */
     readonly queryDocument?: object;
-    /** The headers, where they are not for the validator: a JSON schema of an object. */
+    /** JSON schema of the headers for the OpenAPI document, if the validator does not use it. */
     readonly headersDocument?: object;
-    /** The document asks for each body that has a schema, unless this is true. */
+    /** Whether the body may be omitted. By default, a route with a body schema requires a body. */
     readonly isBodyOptional?: boolean;
   }
 }
 
-/** Marks an operation whose body may be left out, until the document is complete. */
+/** Marks an operation with an optional body until the document is complete. */
 const optionalBody = 'x-optional-body';
 
 function withDocument<T extends { body?: unknown }>(schema: T, config: FastifyContextConfig = {}): T {
@@ -177,7 +177,7 @@ function completed(document: Parameters<NonNullable<FastifyDynamicSwaggerOptions
   return openapiObject;
 }
 
-/** A route whose body has a schema asks for one, as far as Fastify knows. */
+/** Makes optional bodies optional in the document: @fastify/swagger marks every body with a schema as required. */
 function markOptionalBodies(openapiObject: { readonly paths?: object }): void {
   const operations = Object.values(openapiObject.paths ?? {}).flatMap((methods) => Object.values(methods ?? {}));
   for (const operation of operations as { requestBody?: { required?: boolean }; [optionalBody]?: boolean }[]) {
@@ -190,9 +190,9 @@ function markOptionalBodies(openapiObject: { readonly paths?: object }): void {
 const timestamp = '2025-08-19T09:30:01.432Z';
 
 const examples: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>> = {
-  completed: notice('A capture completed', { type: 'capture.completed', timestamp, data: resultExample }),
-  failed: notice('A capture failed', { type: 'capture.failed', timestamp, data: failedExample }),
-  refreshed: notice('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
+  completed: eventExample('A capture completed', { type: 'capture.completed', timestamp, data: resultExample }),
+  failed: eventExample('A capture failed', { type: 'capture.failed', timestamp, data: failedExample }),
+  refreshed: eventExample('A capture was refreshed', { type: 'capture.refreshed', timestamp, data: resultExample }),
 };
 
 const test: TestPayload = { type: 'webhook.test', timestamp, data: { url: 'https://app.example.com/hook' } };
@@ -205,7 +205,7 @@ const header = (name: string, description: string) => ({
   schema: { type: 'string' as const },
 });
 
-const noticeHeaders = [
+const eventHeaders = [
   header('webhook-id', 'ID of the event, the same in all delivery attempts.'),
   header(
     'webhook-timestamp',
@@ -217,8 +217,8 @@ const noticeHeaders = [
   ),
 ];
 
-/** What the service sends to `webhook.url`, for the part of the document that is about that. */
-const noticesDocument = {
+/** Requests that the service sends to `webhook.url`: the section `webhooks` of the document. */
+const webhooksDocument = {
   capture: {
     post: {
       operationId: 'captureNotice',
@@ -226,7 +226,7 @@ const noticesDocument = {
       summary: 'Event of a capture',
       description:
         'Sent to webhook.url and signed according to Standard Webhooks (standardwebhooks.com); GET /webhooks/secret returns the secret. A delivery attempt fails unless the receiver responds with a 2xx status within 10 seconds; a redirect is a failure. There are up to eight attempts over 24 hours; the status 410 ends them. An event may be delivered more than once, and events may arrive out of order.',
-      parameters: noticeHeaders,
+      parameters: eventHeaders,
       requestBody: {
         required: true,
         content: { 'application/json': { schema: webhookPayloadSchema as object, examples } },
@@ -244,7 +244,7 @@ const noticesDocument = {
       summary: 'Test event',
       description:
         'Sent once to the URL in POST /webhooks/test, and signed like the events of captures. Receivers that know only those should respond with a 2xx status to types that they do not know.',
-      parameters: noticeHeaders,
+      parameters: eventHeaders,
       requestBody: {
         required: true,
         content: {
@@ -259,6 +259,6 @@ const noticesDocument = {
   },
 };
 
-function notice(summary: string, value: WebhookPayload) {
+function eventExample(summary: string, value: WebhookPayload) {
   return example(summary, value);
 }

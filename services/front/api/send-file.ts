@@ -5,18 +5,18 @@ import type { ByteRange, FileStore, StoredFile } from '@webcapture/shared/files/
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CaptureFile } from '../capture/answer.ts';
 
-/** A client that reads nothing for this long is disconnected, so that it does not occupy memory. */
+/** A client that reads nothing for this time is disconnected, to free the memory of its response. */
 const stallTimeoutMs = 60_000;
 
-/** What a browser may do with a file that came from a foreign page: show it, nothing more. */
+/** Restricts what a browser does with a file from a foreign page: it may only show the file. */
 export const containment = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox",
 } as const;
 
 /**
- * The bytes of a file as a body, read as fast as the client takes them. The first part is awaited here, so that a store
- * that fails can still be answered with an error.
+ * Returns a file as a response body that is read as fast as the client accepts it. Waits for the first part, so that a
+ * failure of the store can still be answered with an error.
  *
  * @throws ServiceError STORAGE_FAILED
  */
@@ -27,18 +27,18 @@ export async function fileBody(store: Pick<FileStore, 'read'>, file: StoredFile,
     for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
   }
   const body = Readable.from(all(), { objectMode: true, highWaterMark: 1 });
-  // Also when the client is gone before the first part is asked for: then the function above never begins.
+  // `close` also occurs if the client disconnects before the first read. The generator never starts then and cannot clean up.
   body.once('close', () => void parts.return?.().catch(() => undefined));
   return body;
 }
 
 /** Closes the connection when the client stops reading. */
-function giveUpWhenStalled({ raw }: FastifyReply): void {
+function disconnectWhenStalled({ raw }: FastifyReply): void {
   raw.setTimeout(stallTimeoutMs, () => raw.destroy());
 }
 
 /**
- * Answers a capture with its file: the bytes that came along with the result, else out of the store.
+ * Answers a capture with its file. Uses the bytes that came with the result, or reads them from the store.
  *
  * @throws ServiceError STORAGE_FAILED
  */
@@ -48,7 +48,7 @@ export async function sendCapture(
   store: Pick<FileStore, 'stat' | 'read'>,
 ): Promise<FastifyReply> {
   const { body, size } = bytes === null ? await readFile(record.fileName, store) : { body: bytes, size: bytes.length };
-  giveUpWhenStalled(reply);
+  disconnectWhenStalled(reply);
   return reply
     .headers({
       ...containment,
@@ -62,7 +62,7 @@ export async function sendCapture(
 
 async function readFile(name: string, store: Pick<FileStore, 'stat' | 'read'>) {
   const file = await store.stat(name);
-  if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture is no longer there.');
+  if (file === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
   return { body: await fileBody(store, file), size: file.size };
 }
 
@@ -70,14 +70,14 @@ interface SendFileOptions {
   readonly store: Pick<FileStore, 'read'>;
   /** Unix milliseconds. */
   readonly now: number;
-  /** Unix milliseconds: copies end then, or with the file, whichever is sooner. */
+  /** Time until which caches may keep the response, unless the file expires earlier; Unix milliseconds. */
   readonly copiesUntil?: number;
-  /** Those of the file, where they are at hand: else they are read from the store. */
+  /** Content of the file if it is in memory; otherwise it is read from the store. */
   readonly bytes?: Buffer | null;
 }
 
 /**
- * Answers GET and HEAD with a file: all of it, the range that was asked for, or that the client has it already.
+ * Answers GET and HEAD with the file, the requested range, or 304.
  *
  * @throws ServiceError STORAGE_FAILED; {@link FileReplacedError}: see {@link lookAgain}
  */
@@ -90,7 +90,7 @@ export async function sendFile(
   const fileHeaders = headersOf({ ...file, expiresAt: Math.min(file.expiresAt, copiesUntil) }, now);
   if (isNotModified(headers, file)) return reply.code(304).headers(fileHeaders).send();
   const { range: asked, 'if-range': ifRange } = headers;
-  // RFC 9110, 14.2: a range is for GET only.
+  // RFC 9110, 14.2: the Range header applies to GET only.
   const range = method === 'GET' && isRangeMeant(ifRange?.toString(), file) ? byteRange(asked, file.size) : null;
   if (range === 'unsatisfiable') {
     const refusal = { 'content-range': `bytes */${file.size}`, 'cache-control': 'no-store' };
@@ -101,11 +101,11 @@ export async function sendFile(
   }
 
   const { start, end } = range ?? { start: 0, end: file.size - 1 };
-  const atHand = bytes?.length === file.size ? bytes.subarray(start, end + 1) : null;
-  const body = method === 'HEAD' ? undefined : (atHand ?? (await fileBody(store, file, range ?? undefined)));
+  const inMemory = bytes?.length === file.size ? bytes.subarray(start, end + 1) : null;
+  const body = method === 'HEAD' ? undefined : (inMemory ?? (await fileBody(store, file, range ?? undefined)));
   if (range !== null) void reply.code(206).header('content-range', `bytes ${start}-${end}/${file.size}`);
   void reply.headers({ ...fileHeaders, 'content-type': file.contentType, 'content-length': end - start + 1 });
-  if (body !== undefined) giveUpWhenStalled(reply);
+  if (body !== undefined) disconnectWhenStalled(reply);
   return reply.send(body);
 }
 
@@ -124,8 +124,8 @@ function headersOf(file: StoredFile, now: number): Record<string, string> {
 }
 
 /**
- * What a Range header (RFC 9110, 14.2) asks of a file: the bytes of one range, null for the whole file (no header, a
- * unit or a form that we do not know, several ranges), or `unsatisfiable`.
+ * Parses a Range header (RFC 9110, 14.2). Returns one range of bytes, null for the whole file (no header, an unknown
+ * unit or form, or several ranges), or `unsatisfiable`.
  */
 export function byteRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | null {
   const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(header ?? '') ?? [];
@@ -140,13 +140,13 @@ export function byteRange(header: string | undefined, size: number): ByteRange |
   return { start, end: last === '' ? size - 1 : Math.min(Number(last), size - 1) };
 }
 
-/** The validators of a file: a strong tag without quotes, and Unix milliseconds. */
+/** The validators of a file: a strong ETag without quotes, and the time of storing in Unix milliseconds. */
 interface Validators {
   readonly etag: string;
   readonly storedAt: number;
 }
 
-/** Whether the client has this very file already (RFC 9110, 13.1.2 and 13.1.3): then it is answered 304. */
+/** Returns whether the client already has this version of the file (RFC 9110, 13.1.2 and 13.1.3), which is answered with 304. */
 export function isNotModified(
   headers: { readonly 'if-none-match'?: string | undefined; readonly 'if-modified-since'?: string | undefined },
   file: Validators,
@@ -159,7 +159,7 @@ export function isNotModified(
   return inSeconds(file.storedAt) <= inSeconds(since);
 }
 
-/** Whether a Range header counts (RFC 9110, 13.1.5): without If-Range always, else for the very file that it names. */
+/** Returns whether a Range header applies (RFC 9110, 13.1.5): always without If-Range, otherwise if it names this version. */
 export function isRangeMeant(ifRange: string | undefined, file: Validators): boolean {
   if (ifRange === undefined) return true;
   const value = ifRange.trim();
@@ -167,12 +167,12 @@ export function isRangeMeant(ifRange: string | undefined, file: Validators): boo
   return inSeconds(Date.parse(value)) === inSeconds(file.storedAt);
 }
 
-/** HTTP dates have no milliseconds. Not a number stays that, and equals nothing. */
+/** HTTP dates have no milliseconds. NaN stays NaN and equals nothing. */
 const inSeconds = (time: number) => Math.floor(time / 1000);
 
 const text = (description: string) => ({ type: 'string', description });
 
-/** What the document says of the headers of {@link sendFile}. */
+/** OpenAPI descriptions of the headers that {@link sendFile} sets. */
 export const fileResponseHeaders = {
   etag: text('A strong validator of the bytes.'),
   'last-modified': text('Time at which the file was stored.'),

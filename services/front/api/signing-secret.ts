@@ -20,7 +20,7 @@ export interface SigningSecretDeps {
 
 const secretExample: NewSigningSecret = { keyId: keyExample.id, secret: 'wcs_…', previousUntil: null };
 
-/** POST /keys/{id}/signing-secret: what capture links are signed with. */
+/** POST /keys/{id}/signing-secret: creates the secret that signs capture links. */
 export function signingSecretRoute(app: FastifyInstance, { authenticator, keyIssuer }: SigningSecretDeps): void {
   app.post<{ Params: { id: string }; Body: RotateSigningSecret }>('/keys/:id/signing-secret', {
     schema: {
@@ -29,7 +29,7 @@ export function signingSecretRoute(app: FastifyInstance, { authenticator, keyIss
       security: [{ apiKey: [] }],
       summary: 'Create or rotate the signing secret of an API key',
       description:
-        'Requires the scope manage. The secret signs links (GET /capture) that capture in the name of the key, within its scopes and limits, for as long as the key works. A new secret replaces the one before; links of earlier secrets work for graceSeconds more. The key can have only scopes of the key that sends the request, and must not expire later.',
+        'Requires the scope manage. The secret signs links (GET /capture), which capture on behalf of the key, within its scopes and limits, as long as the key is valid. A new secret replaces the previous one; links that were signed with earlier secrets work for another graceSeconds. The key can have only scopes of the key that sends the request, and must not expire later.',
       params: { type: 'object', properties: { id: { type: 'string', description: 'ID of the key.' } } },
       body: rotateSigningSecretSchema,
       response: {

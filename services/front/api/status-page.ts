@@ -17,14 +17,14 @@ export interface StatusPageDeps {
   readonly now: () => number;
 }
 
-/** Maximum age of parts that change with time alone; other changes show at once. */
+/** Maximum age of content that changes only with time. Other changes are shown immediately. */
 const historyMaxAgeMs = 30_000;
 const pageMaxAgeMs = 1000;
 
-/** Behind a CDN one request in half a minute comes through; when nothing answers it, what it has is good for a day. */
+/** Behind a CDN, one request in 30 s reaches the front. If no front responds, the CDN may serve its copy for a day. */
 const cacheControl = 'public, max-age=30, stale-if-error=86400';
 
-/** GET /status.html for people, its script, and the history as JSON and as a feed: from memory, without a key. */
+/** GET /status.html, its script, and the history as JSON and as a feed. They are served from memory and need no API key. */
 export function statusPageRoutes(app: FastifyInstance, { publicUrl, status, history, now }: StatusPageDeps): void {
   const versionOf = () => String(history.version);
   const view = keep(historyMaxAgeMs, versionOf, () => historyView(history.histories, status.view(), now()));
@@ -107,7 +107,7 @@ function tagged(body: string): Tagged {
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` };
 }
 
-/** What `make` made, for `maxAgeMs` or until the version is another one. */
+/** Caches the value of `make` for `maxAgeMs`, or until the version changes. */
 function keep<T>(maxAgeMs: number, version: () => string, make: () => T): () => T {
   let kept: { readonly value: T; readonly version: string; readonly at: number } | null = null;
   return () => {
@@ -131,6 +131,6 @@ const conditional = {
 };
 
 const notModified: AnswerDocument & { readonly type: 'null' } = {
-  description: 'The client already has the current one.',
+  description: 'The client already has the current version.',
   type: 'null',
 };

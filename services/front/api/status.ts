@@ -8,7 +8,7 @@ const [engineUp, engineDown] = [statusExamples.operational, statusExamples.outag
   components?.find(({ name }) => name === 'engine'),
 );
 
-/** GET /status and GET /status/engine: from memory, without a key and without an envelope. */
+/** GET /status and GET /status/engine. They are served from memory, without an envelope, and need no API key. */
 export function statusRoutes(app: FastifyInstance, status: { readonly view: () => StatusView }): void {
   app.get('/status', {
     schema: {
@@ -48,7 +48,7 @@ export function statusRoutes(app: FastifyInstance, status: { readonly view: () =
   });
 }
 
-/** Never cached: clients want the current state, and the answer is cheap. */
+/** Sets no-store, because clients want the current state and the response is cheap. */
 function send(reply: FastifyReply, body: { readonly status: string }): FastifyReply {
   return reply
     .code(body.status === 'operational' ? 200 : 503)

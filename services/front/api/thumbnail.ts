@@ -18,10 +18,10 @@ export interface ThumbnailDeps extends ReadStateDeps {
 type ThumbnailRoute = { Params: { uuid: string }; Querystring: ThumbnailQuery };
 type ThumbnailRequest = FastifyRequest<ThumbnailRoute>;
 
-/** A thumbnail of a tall page shows its top, two wide and three tall: the whole of it would be a thin line. */
+/** Crops tall pages to their top at an aspect ratio of 2:3, because the whole page would be a thin line. */
 const thumbnail = (width: number): WantedPicture => ({ maxWidth: width, maxAspect: 1.5, type: 'webp' });
 
-/** Copies of a file that is never replaced are as good as the file, but a thumbnail is cheap to ask for again. */
+/** Upper bound for thumbnails of files that are never replaced: they could be cached longer, but are cheap to request again. */
 const maxAgeSeconds = 3600;
 
 /** GET /captures/{uuid}/thumbnail. */
@@ -51,7 +51,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
       tags: ['captures'],
       summary: 'Get a thumbnail of a capture',
       description:
-        'Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. Of a picture that is more than one and a half times as tall as it is wide, it shows the top. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.',
+        'Requires the scope read. Returns a small WebP of the file of a completed capture. It is never larger than the file. A picture that is more than one and a half times as tall as it is wide is cut off at the bottom. Returns 404 when there is no file (the capture is not completed, was deleted, or has expired), and for a PDF.',
       security: [{ apiKey: [] }],
       params: captureParams,
       querystring: thumbnailQuerySchema,
@@ -67,7 +67,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
     },
     onRequest: authenticateFirst(authenticator, 'read'),
     ...queryOf(thumbnailQuerySchema),
-    // In a query string everything is text, and nothing is coerced.
+    // In a query string every value is a string, and the validator does not coerce.
     preValidation: async (request: { query: unknown }) => {
       const query = request.query as Record<string, unknown>;
       const { width } = query;

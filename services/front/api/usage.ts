@@ -95,9 +95,9 @@ function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys,
     schema: {
       operationId: 'getUsageHistory',
       tags: ['account'],
-      summary: 'Get what the account used, by day and by API key',
+      summary: 'Get the usage of the account by day and by API key',
       description:
-        'Requires the scope read, with which the names and IDs of the keys of the account are visible here. Fronts write what they have counted every ten seconds; what a front that was killed had not written is missing. GET /usage is exact.',
+        'Requires the scope read, which also shows the names and IDs of the keys of the account here. Fronts write their counts every ten seconds; counts that a front had not written before it was killed are missing. GET /usage is exact.',
       security: [{ apiKey: [] }],
       querystring: usageHistoryQuerySchema,
       response: {
@@ -125,7 +125,7 @@ function historyRoute(app: FastifyInstance, { authenticator, usageHistory, keys,
   });
 }
 
-/** What the keys of an account did in all of these days, those with the most tokens first; beyond a bound they are one. */
+/** Sums up the days by API key, most tokens first. Keys beyond the maximum are combined into one entry. */
 function usedKeys(days: readonly UsageDay[]): readonly [id: string, counts: Counts][] {
   const sums = new Map<string, Counts>();
   const addTo = (id: string, { tokens, completed, failed, cached }: Counts) => {

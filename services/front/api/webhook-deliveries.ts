@@ -46,7 +46,7 @@ export interface WebhookDeliveriesDeps extends ReadStateDeps {
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
 }
 
-/** What each account may have sent besides the events of its captures, a minute and on each front. */
+/** Maximum number of test events and redeliveries of each account a minute, on each front. */
 const perMinute = { tests: 10, redeliveries: 60 } as const;
 
 /** GET /webhooks/deliveries, POST /webhooks/test, POST /captures/{uuid}/webhook/redeliver. */
@@ -64,7 +64,7 @@ function listRoute(app: FastifyInstance, { authenticator, deliveries }: WebhookD
       security: [{ apiKey: [] }],
       summary: 'List the latest delivery attempts of all webhooks',
       description:
-        'Requires the scope read. The last 100 attempts of the account are kept, those of test events among them. An attempt is in the list a second after it has ended.',
+        'Requires the scope read. The last 100 attempts of the account are kept, including those of test events. An attempt is listed a second after it has ended.',
       querystring: deliveriesQuerySchema,
       response: {
         200: successAnswer('The attempts, newest first.', deliveriesSchema, {
@@ -132,7 +132,7 @@ function redeliverRoute(app: FastifyInstance, deps: WebhookDeliveriesDeps): void
       security: [{ apiKey: [] }],
       summary: 'Deliver the latest event of a capture again',
       description:
-        'Requires the scope capture. The latest event of the capture is sent to its webhook again, however its delivery ended, with the same webhook-id and with all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.',
+        'Requires the scope capture. Sends the latest event of the capture to its webhook again, whether or not it was delivered, with the same webhook-id and all attempts. Returns 409 when the capture has no webhook, has no event yet, or was deleted.',
       params: captureParams,
       response: {
         200: successAnswer('The delivery has begun.', webhookViewSchema, {
@@ -159,7 +159,7 @@ function redeliverRoute(app: FastifyInstance, deps: WebhookDeliveriesDeps): void
       const task = pendingDelivery(record);
       if (task !== null) {
         const time = now();
-        // In place of an attempt that was to come later.
+        // The task replaces a scheduled attempt.
         const send = () => tasks.schedule({ ...task, firstAt: time }, time);
         await callNats(send, 'The event cannot be delivered right now.');
       }
@@ -168,7 +168,7 @@ function redeliverRoute(app: FastifyInstance, deps: WebhookDeliveriesDeps): void
   });
 }
 
-/** How often each account may do something, on this front. */
+/** Limits how often each account may do something on this front. */
 class MinuteLimit {
   readonly #buckets: TokenBuckets;
   readonly #perMinute: number;

@@ -24,7 +24,7 @@ export interface WebhooksDeps {
   readonly now: () => number;
 }
 
-/** GET /webhooks/secret, POST /webhooks/secret/rotate: the signing secrets of an account's webhooks. */
+/** GET /webhooks/secret and POST /webhooks/secret/rotate: the secrets that sign the webhook events of an account. */
 export function webhooksRoutes(app: FastifyInstance, { authenticator, webhookSecrets, now }: WebhooksDeps): void {
   const onRequest = authenticateFirst(authenticator, 'manage');
 

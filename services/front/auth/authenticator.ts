@@ -13,29 +13,29 @@ import { callNats, callTimeoutMs } from '../nats.ts';
 import { ReadCache } from '../read-cache.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
 
-/** For how long a key and an account may be answered from memory: a change holds on every front within a second. */
+/** Maximum age of cached keys and accounts. It is short so that a change takes effect on every front within a second. */
 export const keyMaxAgeMs = 400;
 
 export interface AuthenticatorDeps {
   readonly keys: Pick<Keys, 'get'>;
   readonly accounts: Pick<Accounts, 'get'>;
-  /** Limits the cost of look-ups of unknown keys; undefined: each is looked up. */
+  /** Limits the cost of look-ups of unknown keys. If undefined, each key is looked up. */
   readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
   /** Default limits of accounts. */
   readonly defaultLimits: AccountLimits;
   /** The server's clock, Unix ms. */
   readonly now: () => number;
-  /** A key that cannot be looked up within this is refused: limits and revocations hold also when NATS is unavailable. */
+  /** Keys are refused if their look-up takes longer than this, so that limits and revocations apply even without NATS. */
   readonly lookupTimeoutMs?: number | undefined;
 }
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Caller {
   readonly key: KeyRecord;
   readonly account: Account;
 }
 
-/** Finds out whose key a request carries. */
+/** Authenticates the API keys of requests. */
 export class Authenticator {
   readonly #deps: AuthenticatorDeps;
   readonly #now: () => number;
@@ -50,13 +50,13 @@ export class Authenticator {
   }
 
   /**
-   * The key in an Authorization header and its account.
+   * Returns the key in an Authorization header and its account.
    *
-   * @param scope null: any key will do, as long as it holds
-   * @param refusal the code for a key that lacks the scope, and for a suspended account: POST /capture knows no 403
-   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` when the key lacks the scope or its
-   *   account is suspended; RATE_LIMIT_EXCEEDED when more unknown keys arrive than can be looked up; INTERNAL_ERROR,
-   *   within a few seconds, when keys cannot be looked up
+   * @param scope null: any valid key is accepted
+   * @param refusal code for a key without the scope and for a suspended account: POST /capture does not use 403
+   * @throws ServiceError UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED; `refusal` if the key lacks the scope or its
+   *   account is suspended; RATE_LIMIT_EXCEEDED if too many unknown keys arrive; INTERNAL_ERROR, within a few seconds, if
+   *   keys cannot be looked up
    */
   async authenticate(
     authorization: string | undefined,
@@ -68,7 +68,7 @@ export class Authenticator {
     return this.authenticateKey(hashKey(token), scope, refusal);
   }
 
-  /** As {@link authenticate}, for a key that the request has proved to hold without sending it. */
+  /** Like {@link authenticate}, for a key of which the request sends only a proof of possession. */
   async authenticateKey(hash: string, scope: Scope | null, refusal: 'FORBIDDEN' | 'UNAUTHORIZED'): Promise<Caller> {
     const caller = await this.#lookUp(hash);
     if (caller === null) throw new ServiceError('UNAUTHORIZED');
@@ -84,19 +84,19 @@ export class Authenticator {
     return caller;
   }
 
-  /** Returns the account of the key in an Authorization header, even if the key is no longer valid; null for none. */
+  /** Returns the account of the key in an Authorization header, even if the key is no longer valid; null if there is none. */
   async accountOf(authorization: string | undefined): Promise<string | null> {
     const token = bearerToken(authorization);
     if (token === null) return null;
     return (await this.#keyOf(hashKey(token), Date.now() + this.#lookupTimeoutMs))?.account ?? null;
   }
 
-  /** A key was changed here: it is read anew at its next use. */
+  /** Removes a key that this front changed from the cache. */
   forgetKey(hash: string): void {
     this.#keys.forget(hash);
   }
 
-  /** An account was changed here: it is read anew at its next use. */
+  /** Removes an account that this front changed from the cache. */
   forgetAccount(id: string): void {
     this.#accounts.forget(id);
   }
@@ -112,7 +112,7 @@ export class Authenticator {
     const key = await this.#keyOf(hash, deadline);
     if (key === null) return null;
     const record = await this.#accounts.get(key.account, () => readValue(() => accounts.get(key.account), deadline));
-    // An account that was never written down has the operator's limits, as one of an older version has.
+    // An account without a record, as in older versions, has the operator's default limits.
     const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
     return { key, account: withDefaultLimits(account, defaultLimits) };
   }
@@ -133,7 +133,7 @@ async function readValue<T>(get: () => Promise<{ readonly value: T } | null>, de
   return (await retryTransient(get, { deadline }))?.value ?? null;
 }
 
-/** The token of an `Authorization: Bearer <token>` header (RFC 6750; the scheme in any case), or null. */
+/** Returns the token of an `Authorization: Bearer <token>` header (RFC 6750; the scheme in any case), or null. */
 export function bearerToken(authorization: string | undefined): string | null {
   return /^bearer +(\S+)\s*$/i.exec(authorization ?? '')?.[1] ?? null;
 }

@@ -9,23 +9,23 @@ import type { LinkSecret, LinkSecrets } from './link-secrets.ts';
 import { inSignedOrder, isSignedWith, type LinkParameter } from './link-signature.ts';
 import type { UnknownKeys } from './unknown-keys.ts';
 
-/** How far ahead a link may expire: a year, and a day for leap years. */
+/** Maximum time until a link expires: a leap year. */
 const maxAheadSeconds = 366 * 86_400;
 
 export interface CaptureLinksDeps {
   readonly secrets: Pick<LinkSecrets, 'get'>;
   readonly authenticator: Pick<Authenticator, 'authenticateKey'>;
-  /** Bounds what links may cost that name keys without a secret; undefined: each is looked up. */
+  /** Limits the cost of links that name keys without a secret. If undefined, each key is looked up. */
   readonly unknownKeys?: Pick<UnknownKeys, 'mayExist' | 'found'> | undefined;
   /** Unix milliseconds. */
   readonly now: () => number;
-  /** A secret that cannot be looked up within this is none: revocations hold also when NATS is unavailable. */
+  /** Links are refused if the look-up of the secret takes longer than this, so that revocations apply even without NATS. */
   readonly lookupTimeoutMs?: number | undefined;
 }
 
 /** A link whose signature has been verified. */
 export interface VerifiedLink {
-  /** Whose key has signed it. */
+  /** The key that signed the link, and its account. */
   readonly caller: Caller;
   /** Unix milliseconds. */
   readonly expiresAt: number;
@@ -36,7 +36,7 @@ export interface VerifiedLink {
   readonly options: readonly LinkParameter[];
 }
 
-/** Why a link is refused. `problem` is short enough for a picture. */
+/** The reason why a link is refused. `problem` is short enough for a picture. */
 export class LinkError extends ServiceError<'UNAUTHORIZED'> {
   readonly problem: string;
 
@@ -46,7 +46,7 @@ export class LinkError extends ServiceError<'UNAUTHORIZED'> {
   }
 }
 
-/** Finds out who has signed a capture link, and that the key that it names still holds. */
+/** Verifies the signatures of capture links and authenticates the keys that they name. */
 export class CaptureLinks {
   readonly #deps: CaptureLinksDeps;
   readonly #lookupTimeoutMs: number;
@@ -58,9 +58,11 @@ export class CaptureLinks {
   }
 
   /**
+   * Verifies a link.
+   *
    * @param query of the link, in any encoding
    * @param onGenuine called when the signature is valid, even if the link is refused for another reason
-   * @throws ServiceError UNAUTHORIZED for a link that is unsigned, not signed with a secret of its key, or expired; VALIDATION_ERROR for an
+   * @throws ServiceError UNAUTHORIZED if the link is unsigned, not signed with a secret of its key, or expired; VALIDATION_ERROR for an
    *   invalid `expires`; the errors with which {@link Authenticator.authenticateKey} refuses the key
    */
   async verify(query: string, onGenuine: () => void = () => undefined): Promise<VerifiedLink> {
@@ -82,13 +84,13 @@ export class CaptureLinks {
     return { caller, expiresAt, options };
   }
 
-  /** The secret of a key was changed here: it is read anew at its next use. */
+  /** Removes a secret that this front changed from the cache. */
   forget(id: string): void {
     this.#secrets.forget(id);
   }
 
   async #secretOf(id: string): Promise<LinkSecret | null> {
-    // Nothing is remembered of what can be no id: it may be as long as an address.
+    // Invalid ids are not cached, because an id may be as long as a URL.
     if (!isKeyPart(id)) return null;
     const { secrets, unknownKeys } = this.#deps;
     const deadline = Date.now() + this.#lookupTimeoutMs;
@@ -103,7 +105,7 @@ export class CaptureLinks {
   }
 }
 
-/** The parameters of a link that are no options. */
+/** The parameters of a link that are not options of the capture. */
 const linkFields: ReadonlySet<string> = new Set(['key', 'expires', 'signature']);
 
 function onlyValue(parameters: readonly LinkParameter[], wanted: string): string {
@@ -111,26 +113,26 @@ function onlyValue(parameters: readonly LinkParameter[], wanted: string): string
   if (first !== undefined && second === undefined) return first[1];
   throw new LinkError(
     'link not signed',
-    `A capture link needs each of key, expires and signature once, and ${wanted} is ` +
-      `${first === undefined ? 'missing' : 'given more than once'}. Without a link, send POST /capture with an API key.`,
+    `A capture link must contain key, expires and signature exactly once, but ${wanted} is ` +
+      `${first === undefined ? 'missing' : 'repeated'}. To capture without a link, send POST /capture with an API key.`,
   );
 }
 
 /**
- * Same answer for an unknown key, a key without a secret and a wrong signature, so that it does not reveal which keys
- * exist.
+ * The error is the same for an unknown key, a key without a secret and a wrong signature, so that it does not reveal
+ * which keys exist.
  */
 const notSigned = () =>
   new LinkError(
     'wrong signature',
-    'The signature of this link is not that of its parameters, or not made with a signing secret of its key. Sign the link again, ' +
+    'The signature does not match the parameters of this link, or was not made with a signing secret of its key. Sign the link again ' +
       'with a secret of POST /keys/{id}/signing-secret.',
   );
 
 const expired = (expiresAt: number) =>
-  new LinkError('link expired', `This link expired at ${new Date(expiresAt).toISOString()}. Sign another one.`);
+  new LinkError('link expired', `This link expired at ${new Date(expiresAt).toISOString()}. Sign a new one.`);
 
-/** Unix seconds. */
+/** Parses `expires`; returns Unix seconds. */
 function parseExpires(text: string, now: number): number {
   const rule = 'expires must be Unix time in whole seconds';
   if (!/^\d{1,12}$/.test(text)) throw new ServiceError('VALIDATION_ERROR', `${rule}, like 1795348800`);

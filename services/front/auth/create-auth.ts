@@ -13,7 +13,7 @@ interface AuthOptions extends Pick<FrontConfig, 'defaultLimits'> {
   readonly lookupTimeoutMs?: number | undefined;
 }
 
-/** Everything by which a front finds out whose request it is: API keys, and the secrets that links are signed with. */
+/** Creates what authenticates requests: API keys, and the secrets that sign capture links. */
 export function createAuth(session: NatsSession, { defaultLimits, now, lookupTimeoutMs }: AuthOptions) {
   const accounts = new Accounts(session);
   const keys = new Keys(session);

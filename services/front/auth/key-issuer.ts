@@ -7,7 +7,7 @@ import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
-/** A key in clear, and its record: handed out once. */
+/** A new key in plain text, which is returned once, and its record. */
 interface MadeKey {
   readonly key: string;
   readonly record: KeyRecord;
@@ -16,29 +16,30 @@ interface MadeKey {
 interface KeyIssuerDeps {
   readonly keys: Pick<Keys, 'put' | 'find' | 'change' | 'add' | 'madeByKey'>;
   readonly linkSecrets: Pick<LinkSecrets, 'rotate' | 'endMadeBy'>;
-  /** A key has changed: what is remembered of it is no longer true. */
+  /** Called when a key has changed, so that caches drop it. */
   readonly onChange: (hash: string) => void;
-  /** So has the signing secret of a key, by its id. */
+  /** Called with the id of a key whose signing secret has changed. */
   readonly onLinkSecret: (id: string) => void;
   readonly now: () => number;
 }
 
-/** What a key is to be; without `expiresAt` it never ends. */
+/** Properties of a new key; without `expiresAt` it never expires. */
 export type WantedKey = Pick<KeyRecord, 'account' | 'name' | 'scopes'> & { readonly expiresAt?: number | undefined };
 
-/** Maximum number of keys revoked by one request, and how many of them concurrently. */
+/** Maximum number of keys that one request revokes. */
 const maxCascade = 1000;
+/** Number of keys that are revoked concurrently. */
 const cascadeConcurrency = 20;
 
 interface Revoked {
   readonly record: KeyRecord;
-  /** Ids of other keys that ended with it. */
+  /** Ids of other keys that were revoked with it. */
   readonly alsoRevoked: readonly string[];
-  /** Whether no key is left that should have ended with it. */
+  /** Whether all keys that the request covers are revoked. */
   readonly isComplete: boolean;
 }
 
-/** Makes, rotates and revokes keys, and makes the secrets that sign links in their name. */
+/** Creates, rotates and revokes keys, and creates the secrets that sign their links. */
 export class KeyIssuer {
   readonly #deps: KeyIssuerDeps;
 
@@ -46,7 +47,7 @@ export class KeyIssuer {
     this.#deps = deps;
   }
 
-  /** Makes a key in the name of the operator. */
+  /** Creates a key on behalf of the operator. */
   async make(wanted: WantedKey): Promise<MadeKey> {
     const made = this.#fresh(fieldsOf(wanted));
     await this.#deps.keys.put(hashKey(made.key), made.record);
@@ -54,12 +55,12 @@ export class KeyIssuer {
   }
 
   /**
-   * Makes a key with the scopes and within the life of another one of the account, its maker: without an `expiresAt`, it
-   * ends with it.
+   * Creates a key with another key of the account, its maker. The new key has at most the scopes and the lifetime of its
+   * maker: without `expiresAt`, it expires with it.
    *
-   * @param wanted `expiresAt: null` asks for a key that never ends
-   * @throws ServiceError FORBIDDEN when the key could do more than its maker; VALIDATION_ERROR when it would live longer;
-   *   UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED when the maker has ended meanwhile
+   * @param wanted `expiresAt: null` requests a key that never expires
+   * @throws ServiceError FORBIDDEN if the key would have more scopes than its maker; VALIDATION_ERROR if it would expire later;
+   *   UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the maker has become invalid meanwhile
    */
   async makeWith(
     maker: KeyRecord,
@@ -75,7 +76,7 @@ export class KeyIssuer {
         throw new ServiceError(
           'VALIDATION_ERROR',
           `expiresAt must not be later than ${new Date(end).toISOString()}, when the API key of this request expires: ` +
-            'leave it out, or use an API key that lives longer',
+            'omit it, or use an API key that expires later',
         );
       }
       const made = this.#fresh({
@@ -88,13 +89,13 @@ export class KeyIssuer {
   }
 
   /**
-   * Makes a key of the same name, scopes and length of life, and lets the old one end after the grace. Of the keys that
-   * were in its place before, none is left: the one that it was rotated from ends at once; and when it is rotated again,
-   * because the answer of the first time was lost, the one that was made then.
+   * Creates a key with the same name, scopes and lifetime, and ends the old key after the grace period. The key that the
+   * old key replaced ends immediately. If the old key was rotated before, for example because the response was lost, the
+   * key of that rotation ends immediately as well.
    *
    * @param caller the key that rotates, itself or another one
-   * @throws ServiceError NOT_FOUND; CONFLICT for a key that no longer works; FORBIDDEN when the new key could do more, or
-   *   would live longer, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED when the caller has ended meanwhile
+   * @throws ServiceError NOT_FOUND; CONFLICT if the key is no longer valid; FORBIDDEN if the new key would have more scopes,
+   *   or expire later, than the caller; UNAUTHORIZED, API_KEY_REVOKED, API_KEY_EXPIRED if the caller has become invalid meanwhile
    */
   async rotate(caller: KeyRecord, id: string, graceMs: number): Promise<MadeKey> {
     const { keys, now: clock, onChange } = this.#deps;
@@ -125,7 +126,7 @@ export class KeyIssuer {
         if (found !== null && isValid(found.value, now))
           others.push({ found, record: { ...found.value, expiresAt: now } });
       }
-      // The one that rotates may be among those that end.
+      // The caller may be among the keys that end.
       if (!others.some(({ found }) => found.hash === actor.hash)) others.push({ found: actor, record: actor.value });
       await keys.add({ hash: hashKey(made.key), record: made.record }, others);
       for (const { found } of others) onChange(found.hash);
@@ -134,12 +135,12 @@ export class KeyIssuer {
   }
 
   /**
-   * Revokes a key at once; a key that was revoked before is unchanged. With `cascade`, all keys that were created with it are revoked
-   * too, and those created with them. The key is revoked before they are listed, so that it cannot create further ones. The link secrets
-   * that any of them has created are removed as well.
+   * Revokes a key immediately; a key that is already revoked stays unchanged. With `cascade`, also revokes all keys that were created with
+   * it, directly or indirectly. The key is revoked before they are listed, so that it cannot create further ones. The link secrets that any
+   * of them has created are removed as well.
    *
-   * @param account the required owner of the key; null for any
-   * @param keep id of a key that is kept with all that it has created: the one that sends the request
+   * @param account the required owner of the key; null accepts any
+   * @param keep id of a key that is kept with all keys that it has created: the key that sends the request
    * @throws ServiceError NOT_FOUND
    */
   async revoke(
@@ -152,7 +153,7 @@ export class KeyIssuer {
     const { record } = root;
     const alsoRevoked: string[] = [];
     const seen = new Set<string>();
-    // List again after all of them are revoked, since a key can create others until then.
+    // List again after all of them are revoked, because a key can create others until then.
     while (cascade) {
       const lineage = await this.#lineage(record, keep === id ? undefined : keep);
       const ids = lineage.filter((other) => !seen.has(other));
@@ -174,7 +175,7 @@ export class KeyIssuer {
     for (const id of await linkSecrets.endMadeBy(account, makers)) onLinkSecret(id);
   }
 
-  /** Ids of the keys that were made with a key, directly or not, but for one of them and what was made with that. */
+  /** Returns the ids of the keys that a key has created, directly or indirectly, except `without` and the keys created with that. */
   async #lineage({ account, id }: KeyRecord, without: string | undefined): Promise<readonly string[]> {
     const made = await this.#deps.keys.madeByKey(account);
     const found = new Set([id]);
@@ -197,9 +198,9 @@ export class KeyIssuer {
   }
 
   /**
-   * Creates a secret that signs links in the name of a key. Its holder can do what the key can while the secret is valid.
+   * Creates a secret that signs links on behalf of a key. While the secret is valid, its holder has the rights of the key.
    *
-   * @param graceMs how long the previous secret stays valid
+   * @param graceMs time for which the previous secret stays valid
    * @throws ServiceError as {@link rotate}
    */
   async makeLinkSecret(caller: KeyRecord, id: string, graceMs: number): Promise<LinkSecret> {
@@ -214,20 +215,20 @@ export class KeyIssuer {
     return made;
   }
 
-  /** A key of the caller's account that works, and can do no more than the caller. */
+  /** Finds a valid key of the caller's account whose scopes do not exceed the caller's. */
   async #findWithin(caller: KeyRecord, id: string): Promise<FoundKey> {
     const found = await this.#deps.keys.find(caller.account, id);
     if (found === null) throw noSuchKey();
     const { scopes, revokedAt, expiresAt } = found.value;
-    if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'This key was revoked. Create another one.');
+    if (revokedAt !== undefined) throw new ServiceError('CONFLICT', 'The key is revoked. Create another one.');
     if (expiresAt !== undefined && expiresAt <= this.#deps.now()) {
-      throw new ServiceError('CONFLICT', 'This key has expired. Create another one.');
+      throw new ServiceError('CONFLICT', 'The key has expired. Create another one.');
     }
     checkScopes(scopes, caller.scopes);
     return found;
   }
 
-  /** The record of the key that sends a request, as the leader has it: what a front remembers can be a moment old. */
+  /** Reads the caller's record from the leader, because the front's cached copy may be outdated. Throws if it is not valid. */
   async #stillValid({ account, id }: KeyRecord): Promise<FoundKey> {
     const found = await this.#deps.keys.find(account, id);
     if (found === null) throw new ServiceError('UNAUTHORIZED');
@@ -248,26 +249,27 @@ const fieldsOf = ({ account, name, scopes, expiresAt }: WantedKey) => ({
   ...(expiresAt === undefined ? {} : { expiresAt }),
 });
 
-/** What a key keeps of its maker. */
+/** Returns the fields of a new key that depend on its maker. */
 function originOf(maker: KeyRecord): Pick<KeyRecord, 'madeBy' | 'notAfter'> {
   const notAfter = Math.min(maker.expiresAt ?? Infinity, maker.notAfter ?? Infinity);
   return { madeBy: maker.id, ...(notAfter === Infinity ? {} : { notAfter }) };
 }
 
-/** As long as the old key was to live, from now on, but not beyond what its maker was given. */
+/** Returns the end of a new key: its lifetime is that of the old key, within the limit of the old key's maker. */
 function renewedEnd({ createdAt, expiresAt, notAfter }: KeyRecord, now: number): number | undefined {
   const end = Math.min(expiresAt === undefined ? Infinity : now + (expiresAt - createdAt), notAfter ?? Infinity);
   return end === Infinity ? undefined : end;
 }
 
 /**
- * The old key ends after its grace period, so the lifetime of the next one comes from the key that it was rotated into.
+ * Returns the end of a new key when the old key was rotated before. The old key ends after its grace period, so the
+ * lifetime comes from the key of that rotation.
  */
 function endOfSuccessor({ revokedAt, expiresAt }: KeyRecord, now: number): number | undefined {
   if (revokedAt !== undefined || (expiresAt !== undefined && expiresAt <= now)) {
     throw new ServiceError(
       'CONFLICT',
-      'This key was rotated, and the key that took its place has ended. Create another one.',
+      'The key was rotated, and the key that replaced it is no longer valid. Create another one.',
     );
   }
   return expiresAt;
@@ -279,11 +281,11 @@ const isValid = ({ revokedAt, expiresAt }: KeyRecord, now: number) =>
 const outlivesCaller = (what: string) =>
   new ServiceError(
     'FORBIDDEN',
-    `The ${what} would live longer than the API key of this request. Use an API key that lives at least as long.`,
+    `The ${what} would expire later than the API key of this request. Use an API key that does not expire earlier.`,
   );
 
 /**
- * A key hands on no more than it has.
+ * Ensures that a key passes on only scopes that it has.
  *
  * @throws ServiceError FORBIDDEN
  */
@@ -291,12 +293,12 @@ function checkScopes(wanted: readonly Scope[], held: readonly Scope[]): void {
   const missing = wanted.filter((scope) => !held.includes(scope));
   if (missing.length === 0) return;
   const names = missing.map((scope) => `"${scope}"`).join(', ');
-  throw new ServiceError('FORBIDDEN', `The API key lacks ${names}: a key cannot give scopes that it does not have.`);
+  throw new ServiceError('FORBIDDEN', `The API key lacks ${names}: a key cannot pass on scopes that it does not have.`);
 }
 
-const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no key of this id.');
+const noSuchKey = () => new ServiceError('NOT_FOUND', 'There is no API key with this id.');
 
-/** The public view of a key at a time (Unix ms). */
+/** Returns the public view of a key; `now` in Unix milliseconds. */
 export function keyView(record: KeyRecord, now: number): KeyView {
   return {
     id: record.id,
@@ -311,12 +313,12 @@ export function keyView(record: KeyRecord, now: number): KeyView {
   };
 }
 
-/** What is shown once, when a key has just been made. */
+/** Returns the view of a new key. Only this view contains the key itself. */
 export function newKeyView(made: { readonly key: string; readonly record: KeyRecord }, now: number): NewKeyView {
   return { ...keyView(made.record, now), key: made.key };
 }
 
-/** What is shown of a revocation; of others only where it was asked for them. */
+/** Returns the view of a revocation; includes other revoked keys only for `cascade`. */
 export function revokedKeyView(
   { record, alsoRevoked, isComplete }: Revoked,
   cascade: boolean,
@@ -334,9 +336,9 @@ function statusOf({ revokedAt, expiresAt }: KeyRecord, now: number): KeyView['st
 const isoDate = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/i;
 
 /**
- * When a key is to end, as Unix milliseconds; undefined for never.
+ * Parses the expiry date of a key to Unix milliseconds; undefined means never.
  *
- * @throws ServiceError VALIDATION_ERROR for what is no date with a time zone, or has passed
+ * @throws ServiceError VALIDATION_ERROR for a value that is not a date with a time zone, or that has passed
  */
 export function parseExpiry(text: string | null | undefined, now: number): number | undefined {
   if (text === null || text === undefined) return undefined;
@@ -345,9 +347,9 @@ export function parseExpiry(text: string | null | undefined, now: number): numbe
     const rule = 'expiresAt must be a date and time like "2030-01-31T00:00:00Z"';
     throw new ServiceError('VALIDATION_ERROR', `${rule}, not ${describeValue(text)}`);
   }
-  if (time <= now) throw new ServiceError('VALIDATION_ERROR', `expiresAt must lie in the future, not at ${text}`);
+  if (time <= now) throw new ServiceError('VALIDATION_ERROR', `expiresAt must be in the future, not ${text}`);
   return time;
 }
 
-/** Unix milliseconds as ISO 8601, or null for what has not happened and never will. */
+/** Formats Unix milliseconds as ISO 8601; returns null for undefined. */
 export const dateOrNull = (time: number | undefined) => (time === undefined ? null : new Date(time).toISOString());

@@ -7,7 +7,7 @@ import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entrie
 import { isKeyPart, keysMatching, pageOf, readMany } from '@webcapture/shared/nats/read-many.ts';
 import { compareAndSet } from '@webcapture/shared/nats/retry.ts';
 
-/** A stored API key; the key itself is known only to its holder. Times are Unix milliseconds. */
+/** A stored API key. The key itself is not stored. Times are Unix milliseconds. */
 export interface KeyRecord {
   readonly id: string;
   readonly account: string;
@@ -16,16 +16,17 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
-  /** Id of the key that it was made or rotated with; undefined: by the operator, or by an older version. */
+  /** Id of the key that created or rotated it; undefined if the operator or an older version did. */
   readonly madeBy?: string;
-  /** No key that it is rotated into lives longer: the end of the key that made it. */
+  /** Upper bound of the expiry of keys that replace this one in a rotation: the expiry of the key that created it. */
   readonly notAfter?: number;
-  /** Ids of the key whose place it took, and of the key that took its own. */
+  /** Id of the key that this key replaced. */
   readonly rotatedFrom?: string;
+  /** Id of the key that replaced this key. */
   readonly rotatedTo?: string;
 }
 
-/** A key's record and what it is kept under. */
+/** A key's record, and the hash under which it is stored. */
 export interface FoundKey extends Entry<KeyRecord> {
   readonly hash: string;
 }
@@ -37,9 +38,9 @@ export interface ChangedKey {
 }
 
 /**
- * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`) that is
- * written in the same atomic batch: who looks after keys knows their ids only. Under the key that made it, each has another
- * entry (`keychild.<account>.<maker>.<id>`).
+ * API keys by the SHA-256 of the key (`key.<hash>`), and an index by account and id (`keyid.<account>.<id>`), because
+ * requests that manage keys contain only their ids. Both are written in one atomic batch. Another entry lists each key
+ * under the key that created it (`keychild.<account>.<maker>.<id>`).
  */
 export class Keys {
   readonly #session: NatsSession;
@@ -54,7 +55,7 @@ export class Keys {
     return this.#db.get<KeyRecord>(`key.${hash}`);
   }
 
-  /** Those of the hashes that there are keys of, in one request; any replica may answer. */
+  /** Returns the hashes for which a key exists, in one request; any replica may answer. */
   async existing(hashes: readonly string[]): Promise<ReadonlySet<string>> {
     const found = await readMany(
       this.#session,
@@ -76,7 +77,7 @@ export class Keys {
     });
   }
 
-  /** The key of that id, of one account, or with null of any; null when there is none. */
+  /** Finds a key by id. `account` null searches all accounts. Returns null if the key does not exist. */
   async find(account: string | null, id: string): Promise<FoundKey | null> {
     if (!isKeyPart(id) || (account !== null && !isKeyPart(account))) return null;
     const [indexKey] =
@@ -87,8 +88,8 @@ export class Keys {
   }
 
   /**
-   * Changes a key by compare-and-set; `next` returns null to leave the record unchanged. Returns null when the key does
-   * not exist.
+   * Changes a key by compare-and-set; `next` returns null to leave the record unchanged. Returns null if the key does not
+   * exist.
    */
   async change(
     account: string | null,
@@ -106,8 +107,8 @@ export class Keys {
   }
 
   /**
-   * Writes a new key together with other keys that change or must stay unchanged, atomically. Throws a write conflict
-   * when one of them has changed since it was read, so that a key that is revoked meanwhile creates no other.
+   * Writes a new key atomically with other keys that change or must stay unchanged. Throws a write conflict if one of them
+   * has changed since it was read, so that a key that is revoked meanwhile cannot create another key.
    */
   async add(next: { hash: string; record: KeyRecord }, others: readonly ChangedKey[]): Promise<void> {
     const { account, id, madeBy } = next.record;
@@ -119,7 +120,7 @@ export class Keys {
     ]);
   }
 
-  /** Ids of the keys that each key of an account has made, as the leader knows them: also of those that no longer work. */
+  /** Returns the ids of the keys that each key of an account has created, including invalid keys. Read from the leader. */
   async madeByKey(account: string): Promise<ReadonlyMap<string, readonly string[]>> {
     const entries = await keysMatching(this.#session, 'db', `keychild.${account}.*.*`);
     const pairs = entries.map((entry) => entry.split('.').slice(2));
@@ -127,7 +128,7 @@ export class Keys {
     return new Map([...byMaker].map(([maker, made]) => [maker, made.map(([, id = '']) => id)]));
   }
 
-  /** A part of an account's keys, newest first. */
+  /** Returns one page of an account's keys, newest first. */
   async list(account: string, page: PageQuery): Promise<{ items: readonly KeyRecord[]; nextCursor: string | null }> {
     const prefix = `keyid.${account}.`;
     const keys = await keysMatching(this.#session, 'db', `${prefix}*`);
@@ -145,7 +146,7 @@ export class Keys {
     return { items: hashes.flatMap((hash) => records.get(hash) ?? []), nextCursor };
   }
 
-  /** The names of an account's keys, by id, of those ids that there are keys of; any replica may answer. */
+  /** Returns the names of an account's keys by id; ids without a key are omitted. Any replica may answer. */
   async names(account: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const indexes = await readMany<{ hash: string }>(
       this.#session,
@@ -168,7 +169,7 @@ export class Keys {
 
 const keyIdOf = ({ account, id }: KeyRecord) => `keyid.${account}.${id}`;
 
-/** What a key is kept under: lower-case hex. */
+/** Returns the hash under which a key is stored: SHA-256 in lower-case hex. */
 export function hashKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
@@ -176,9 +177,9 @@ export function hashKey(key: string): string {
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * A new API key: `wc_live_`, 32 random base62 characters (190 bits), and 6 more that are the CRC-32 of those 32 in base62.
- * Scanners for leaked secrets go by the prefix and tell a mistyped key from a real one by the checksum; the service
- * itself never looks at the form of a key.
+ * Creates an API key: `wc_live_`, 32 random base62 characters (190 bits), and their CRC-32 in 6 base62 characters.
+ * Secret scanners recognize the prefix and use the checksum to exclude false positives. The service does not check the
+ * form of a key.
  */
 export function newApiKey(): string {
   const random = Array.from({ length: 32 }, () => base62[randomInt(base62.length)]).join('');

@@ -6,21 +6,21 @@ import { commitBatch, Entries, type Entry } from '@webcapture/shared/nats/entrie
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
 import type { FoundKey } from './keys.ts';
 
-/** Of the entries of link secrets in the bucket `db`: `linksecret.<id of the API key>`. */
+/** Prefix of the entries of link secrets in the bucket `db`: `linksecret.<id of the API key>`. */
 export const linkSecretPrefix = 'linksecret';
 
-/** An account has up to thousands of keys. */
+/** Maximum number of concurrent reads: an account can have thousands of keys. */
 const readsAtOnce = 20;
 
-/** What the capture links of an API key are signed with: `wcs_` and the base64url of 32 random bytes. */
+/** The secret that signs the capture links of an API key: `wcs_` and the base64url of 32 random bytes. */
 export interface LinkSecret extends RotatedSecret {
-  /** Under which the key itself is kept. */
+  /** Hash under which the key is stored. */
   readonly hash: string;
-  /** Ids of the keys that made the secret and those before it: with them, it can be revoked. */
+  /** Ids of the keys that created this secret and its predecessors. When they are revoked with cascade, the secret ends. */
   readonly makers: readonly string[];
 }
 
-/** The secrets of capture links, by the ids of the API keys that the links name. HMAC needs them in the clear. */
+/** Secrets of capture links, by the ids of their API keys. HMAC needs them in plain text. */
 export class LinkSecrets {
   readonly #session: NatsSession;
   readonly #db: Entries;
@@ -30,20 +30,20 @@ export class LinkSecrets {
     this.#db = new Entries(session, 'db');
   }
 
-  /** Returns null when the key has no secret or does not exist. */
+  /** Returns null if the key has no secret or does not exist. */
   get(id: string): Promise<Entry<LinkSecret> | null> {
     return this.#db.get<LinkSecret>(entryOf(id));
   }
 
-  /** Those of the keys that have a secret, in one request; any replica may answer. */
+  /** Returns the keys that have a secret, in one request; any replica may answer. */
   async existing(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const found = await readMany(this.#session, 'db', ids.map(entryOf));
     return new Set([...found.keys()].map((entry) => entry.slice(entryOf('').length)));
   }
 
   /**
-   * Makes a new secret; the present one still counts for `graceMs` (see {@link rotateSecret}). Throws a write conflict when
-   * the secret, or the key that makes it, has changed meanwhile: one that is revoked makes none.
+   * Creates a secret; the current one stays valid for `graceMs` (see {@link rotateSecret}). Throws a write conflict if the
+   * secret, or the key that creates it, has changed meanwhile, so that a revoked key cannot create secrets.
    */
   async rotate(
     key: FoundKey,
@@ -63,8 +63,8 @@ export class LinkSecrets {
   }
 
   /**
-   * Ends the secrets of an account that were made with one of these keys. Resolves to the ids of the keys that they were of.
-   * Each is read from the leader: one that has just been made must not be missed.
+   * Ends the secrets of an account that were created with one of these keys. Returns the ids of the keys that the secrets
+   * belong to. Reads each secret from the leader, so that no new one is missed.
    */
   async endMadeBy(account: string, makers: ReadonlySet<string>): Promise<ReadonlySet<string>> {
     const prefix = `keyid.${account}.`;

@@ -1,23 +1,23 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** A parameter of a link, decoded: its name and its value. */
+/** A decoded parameter of a link. */
 export type LinkParameter = readonly [name: string, value: string];
 
-/** What is signed begins with this, so that a signature for a link is one for nothing else. */
+/** Prefix of the signed text, so that a signature of a link is not valid for any other purpose. */
 const label = 'GET /capture?';
 
-/** Encoded, in the order in which they are signed: by name, and then by value. */
+/** Encodes the parameters and sorts them in the signed order: by name, then by value. */
 const inOrder = (parameters: readonly LinkParameter[]) =>
   parameters
     .map((parameter) => ({ parameter, name: encode(parameter[0]), value: encode(parameter[1]) }))
     .toSorted((a, b) => compare(a.name, b.name) || compare(a.value, b.value));
 
-/** The parameters in the order in which they are signed. */
+/** Returns the parameters in the signed order. */
 export const inSignedOrder = (parameters: readonly LinkParameter[]): readonly LinkParameter[] =>
   inOrder(parameters).map(({ parameter }) => parameter);
 
 /**
- * Returns the signed text of a link: all parameters but `signature`, names and values percent-encoded.
+ * Returns the signed text of a link: all parameters except `signature`, with names and values percent-encoded.
  * docs/capture-links.md documents it for clients.
  */
 export function canonicalLink(parameters: readonly LinkParameter[]): string {
@@ -25,7 +25,7 @@ export function canonicalLink(parameters: readonly LinkParameter[]): string {
   return label + signed.map(({ name, value }) => `${name}=${value}`).join('&');
 }
 
-/** Whether the signature (HMAC-SHA256 in lower-case hex) was made with one of the secrets. Compares in constant time. */
+/** Returns whether the signature (HMAC-SHA256 in lower-case hex) was made with one of the secrets. Compares in constant time. */
 export function isSignedWith(
   secrets: readonly string[],
   parameters: readonly LinkParameter[],
@@ -38,7 +38,7 @@ export function isSignedWith(
     .some((expected) => given.length === expected.length && timingSafeEqual(given, expected));
 }
 
-/** Percent-encodes all but the unreserved characters of RFC 3986: encodeURIComponent leaves five more unencoded. */
+/** Percent-encodes all but the unreserved characters of RFC 3986; encodeURIComponent leaves five others unencoded. */
 function encode(text: string): string {
   return encodeURIComponent(text).replaceAll(
     /[!'()*]/g,
@@ -46,5 +46,5 @@ function encode(text: string): string {
   );
 }
 
-/** By code unit, which is by byte here: what is encoded is ASCII. */
+/** Compares by code unit. Encoded text is ASCII, so this is the order of the bytes. */
 const compare = (a: string, b: string) => (a < b ? -1 : Number(a > b));

@@ -26,13 +26,13 @@ export const demoLimits: AccountLimits = {
 interface Stores {
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change'>;
   readonly keys: Pick<Keys, 'get' | 'find' | 'put'>;
-  /** The server's clock, Unix ms: captures are listed back to the creation of their account. */
+  /** The server's clock, Unix milliseconds. Lists of captures reach back to the creation of the account. */
   readonly now: () => number;
 }
 
 /**
- * Creates the account `demo` and the record of the operator's preset key, with all scopes. Idempotent, also from
- * several fronts at once: existing records stay unchanged, including a revocation of the key.
+ * Creates the account `demo` and the record of the operator's preset key, with all scopes. Several fronts may do so
+ * concurrently. Existing records stay unchanged, including a revocation of the key.
  */
 export async function ensurePresetKey(key: string, { accounts, keys, now }: Stores): Promise<void> {
   const createdAt = now();
@@ -53,12 +53,12 @@ export async function ensurePresetKey(key: string, { accounts, keys, now }: Stor
   await keys.put(hash, record ?? { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
 }
 
-/** How often it is looked for without a reason. */
+/** Interval of checks between reconnections. */
 const recheckIntervalMs = 30_000;
 
 /**
- * Ensures the preset key now and then, and after each reconnection, for NATS may have come back with an empty disk; until
- * the signal aborts. Never throws.
+ * Ensures periodically, and after each reconnection, that the preset key exists, until the signal aborts: NATS may have
+ * restarted with an empty disk. Never throws.
  */
 export async function keepPresetKey(
   key: string,
@@ -79,7 +79,7 @@ export async function keepPresetKey(
       await ensurePresetKey(key, stores);
       failures = 0;
     } catch (error) {
-      // The streams of an empty disk are not there until the controller has made them.
+      // On an empty disk, the streams are missing until the controller has created them.
       failures++;
       log.debug({ err: error }, 'the preset key could not be ensured; trying again');
     }

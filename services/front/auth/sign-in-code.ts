@@ -6,14 +6,14 @@ const ttlMs = 600_000;
 
 interface SignInCodeOptions {
   readonly code: string;
-  /** What the code is exchanged for. */
+  /** API key that the code is exchanged for. */
   readonly key: string;
   readonly now: () => number;
 }
 
 /**
- * A code that `npm start` puts into a link: following the link on this machine signs in to the dashboard, without the
- * key in an address. It is valid for one exchange within ten minutes.
+ * A code that `npm start` puts into a sign-in link for the dashboard, so that the URL does not contain the API key. It
+ * is valid on this machine, for one exchange within ten minutes.
  */
 export class SignInCode {
   #key: string | null;
@@ -29,9 +29,9 @@ export class SignInCode {
   }
 
   /**
-   * Gives the key for the code, once.
+   * Returns the API key for the code, once.
    *
-   * @param address of the connection: a proxy's own, not what it says of others
+   * @param address of the connection; X-Forwarded-For is ignored
    * @throws ServiceError UNAUTHORIZED
    */
   redeem(code: string, address: string | undefined): string {

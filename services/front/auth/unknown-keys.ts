@@ -5,14 +5,14 @@ import { connectionId } from '@webcapture/shared/nats/watch.ts';
 import { entryLimit } from '../entry-limit.ts';
 import type { Keys } from './keys.ts';
 
-/** For how long a key is taken to be missing that was missing; when it is written, it is no longer. */
+/** Time for which a missing key is cached, unless it is written earlier. */
 const missingTtlMs = 2000;
 const maxMissing = 10_000;
 
-/** Maximum number of known keys, by hash: they are always looked up, whatever other clients send. */
+/** Maximum number of known keys. They are always looked up, regardless of the load by other clients. */
 const maxKnown = 50_000;
 
-/** Keys that were written of late. A replica may not have them yet. */
+/** Time for which a written key is remembered, because a replica may not have it yet. */
 const writtenTtlMs = 60_000;
 const maxWritten = 10_000;
 
@@ -20,11 +20,12 @@ const maxWritten = 10_000;
 const burst = 50;
 const perSecond = 20;
 
-/** Beyond the limit, keys are looked up in batches of this size, gathered for this long. */
+/** Maximum size of a batch of look-ups beyond the limit. */
 const maxBatch = 500;
+/** Time for which look-ups are gathered into a batch. */
 const gatherTimeoutMs = 20;
 
-/** Maximum number of waiting look-ups, about 0.2 s of work; further ones are refused. */
+/** Maximum number of waiting look-ups, about 0.2 s of work. Further ones are refused. */
 const maxWaiting = 5000;
 
 interface UnknownKeysDeps {
@@ -42,16 +43,16 @@ interface Waiting {
 
 /**
  * Protects the leader of the database from requests with unknown keys, which any client can send in any number. Missing
- * keys are remembered briefly, and beyond a rate of look-ups a second, all others are looked up in batches at any
- * replica. An existing key is always confirmed at the leader, so a valid key that is new to this front waits at most
- * for a batch. New keys are announced to the fronts, since a replica may not have them yet.
+ * keys are cached briefly. Look-ups beyond a rate are batched and sent to any replica. An existing key is always
+ * confirmed by the leader, so a valid key that is new to this front is delayed by one batch at most. Fronts subscribe to
+ * new keys, because a replica may not have them yet.
  */
 export class UnknownKeys {
   readonly #deps: UnknownKeysDeps;
   readonly #now: () => number;
   readonly #known = new LRUCache<string, true>(entryLimit(maxKnown));
   readonly #written = new LRUCache<string, true>({ ...entryLimit(maxWritten), ttl: writtenTtlMs });
-  /** By the connection that hears when the key is written. */
+  /** Missing keys, with the id of the NATS connection whose subscription reports when they are written. */
   readonly #missing = new LRUCache<string, string>({ ...entryLimit(maxMissing), ttl: missingTtlMs });
   #waiting: Waiting[] = [];
   #isGathering = false;
@@ -74,9 +75,9 @@ export class UnknownKeys {
   }
 
   /**
-   * False when there is no key of this hash; true when the leader is to be asked.
+   * Returns false if no key with this hash exists, and true if the leader must be asked.
    *
-   * @throws ServiceError RATE_LIMIT_EXCEEDED when too many unknown keys come; what NATS answers, or its absence
+   * @throws ServiceError RATE_LIMIT_EXCEEDED if too many unknown keys arrive; the errors of NATS
    */
   async mayExist(hash: string): Promise<boolean> {
     if (this.#known.has(hash) || this.#written.has(hash)) return true;
@@ -92,23 +93,23 @@ export class UnknownKeys {
       this.#waiting.push({ hash, resolve, reject });
       if (!this.#isGathering) void this.#lookUpTogether();
     });
-    // Written while the replica was asked.
+    // The key may have been written during the look-up.
     if (exists || this.#written.has(hash)) return true;
     this.found(hash, false);
     return false;
   }
 
-  /** Remembers whether there is such a key: as the leader has said, or a replica. */
+  /** Records whether a key exists, according to the leader or a replica. */
   found(hash: string, exists: boolean): void {
     if (exists) this.#known.set(hash, true);
     else {
       this.#known.delete(hash);
-      // Perhaps it was written after it had been looked up.
+      // The key may have been written after the look-up.
       if (!this.#written.has(hash)) this.#missing.set(hash, connectionId(this.#deps.session));
     }
   }
 
-  /** What was written while the connection was lost was not heard. */
+  /** Ignores entries of an earlier connection: keys written during a disconnection were not reported. */
   #isMissing(hash: string): boolean {
     const { session } = this.#deps;
     const connection = this.#missing.get(hash);

@@ -24,43 +24,42 @@ import { brokenSelectors } from './selectors.ts';
 import { brokenSecretRules, hashSecrets, secretsOf } from './secret-rules.ts';
 import { brokenVisitorRules } from './visitor-rules.ts';
 
-/** What is to be captured, once every rule has been checked. */
+/** A validated capture request. */
 export interface AcceptedRequest {
   readonly source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
   readonly options: RenderOptions;
-  /** In the clear: for the job alone, and only where there is nothing to seal them with. */
+  /** In plain text: for the job only, and only if no key to seal them is configured. */
   readonly secrets?: CaptureSecrets | undefined;
-  /** A keyed hash of them: equal requests have equal ones. */
+  /** Keyed hash of the secrets. Equal secrets have equal hashes. */
   readonly secretsHash?: string | undefined;
   readonly region: 'auto' | Region;
   readonly priority: Priority;
   readonly tokenCost: number;
-  /** How long the file is kept. */
+  /** Time for which the file is kept. */
   readonly lifetimeMs: number;
-  /** Undefined when long-term storage was not asked for. */
+  /** Undefined if long-term storage was not requested. */
   readonly persistence: { readonly refreshIntervalMs: number } | undefined;
   readonly webhookUrl: string | undefined;
-  /** Undefined when the cache was not asked for. */
+  /** Undefined if the cache was not requested. */
   readonly cacheKey?: CacheKey | undefined;
 }
 
 export interface AcceptDeps {
   readonly limits: RequestLimits;
-  /** Without them, secrets cannot be kept. */
+  /** Keys that seal secrets. Without them, secrets cannot be stored. */
   readonly secretsKeys?: SecretsKeys | undefined;
   readonly policy: Pick<EgressPolicy, 'checkLiteral'>;
 }
 
-/** What the operator decides about requests. */
+/** Limits that the operator configures. */
 interface RequestLimits {
   readonly minRefreshSeconds: number;
-  /** How long persisted files are kept. */
+  /** Time for which persisted files are kept. */
   readonly persistenceSeconds: number;
 }
 
 /**
- * All of the validation that comes after the schema: the rules between fields, the html, and the egress policy's verdict on the
- * addresses.
+ * Validates what the schema cannot: the rules between fields, the html, and whether the egress policy allows the addresses.
  *
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
@@ -95,8 +94,8 @@ export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): Accept
 }
 
 /**
- * The most bytes of options and sealed secrets, as JSON. A job has them twice, the second time in base64, and is one message, of which
- * a server of NATS takes 1 MiB.
+ * Maximum size of options and sealed secrets as JSON. A job contains them twice, the second time in base64, and must fit into one
+ * message of NATS, 1 MiB.
  */
 const maxOptionBytes = 400 * 1024;
 
@@ -106,29 +105,29 @@ function assertFits(options: RenderOptions, secrets: CaptureSecrets | undefined)
   if (Buffer.byteLength(JSON.stringify(options)) + secretBytes <= maxOptionBytes) return;
   throw new ServiceError(
     'VALIDATION_ERROR',
-    'css, script, and the templates and attachments of pdf are too large together: make one of them shorter',
+    'css, script, and the templates and attachments of pdf are too large together: shorten one of them',
   );
 }
 
-/** What an accepted request is rendered under. */
+/** Properties of a new capture besides its request. */
 export interface NewCapture {
-  /** A UUIDv7 of this moment: the capture is accepted at its time, which names the day that its record lies under. */
+  /** A UUIDv7 of the current time, which is the time of acceptance and determines the day under which the record is stored. */
   readonly uuid: string;
   readonly account: string;
   /** Id of the API key. */
   readonly key?: string | undefined;
-  /** That of the account. */
+  /** Isolation of the account. */
   readonly isolation?: Isolation | undefined;
-  /** Under which it answers for equal requests. */
+  /** Cache key under which the capture is offered to equal requests. */
   readonly cacheKey?: CacheKey | undefined;
-  /** Seals its secrets, if it has any. */
+  /** Keys that seal the secrets. */
   readonly secretsKeys?: SecretsKeys | undefined;
 }
 
 /**
- * The record of a capture that is about to be queued; its job is made of it.
+ * Creates the record of a capture that is about to be queued. The job is made from the record.
  *
- * @param queue where it is queued, and how long it may wait there for a renderer
+ * @param queue region of the queue, and the maximum time to wait there for a renderer
  */
 export function newRecord(
   request: AcceptedRequest,
@@ -165,7 +164,7 @@ export function newRecord(
   };
 }
 
-/** Html that is rendered later, or again, is kept beside the record; else it goes along with the job. */
+/** Whether the HTML is stored with the record, because it is rendered later or again. Otherwise the job contains it. */
 function keepsHtml({ source, priority, persistence }: AcceptedRequest): boolean {
   return source.kind === 'html' && (priority === 'background' || persistence !== undefined);
 }
@@ -176,7 +175,7 @@ function keptHtmlBytes(request: AcceptedRequest): number {
   return source.kind === 'html' && keepsHtml(request) ? Buffer.byteLength(source.html) : 0;
 }
 
-/** What an accepted request adds to what its account stores; its file has a size once it is rendered. */
+/** Returns the bytes that an accepted request adds to its account. The size of the file is known only after rendering. */
 export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
   const file = request.persistence === undefined ? { storedBytes: 1 } : { persistedBytes: 1 };
   const html = keptHtmlBytes(request);
@@ -184,7 +183,7 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
   return { ...file, ...kept, isFileUnknown: true };
 }
 
-/** What is wrong with a request by the rules that no schema can say. */
+/** Yields the violated rules that a schema cannot express. */
 function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
   const { url, html, viewport, responseType, background, webhook, format, persistence, waitFor, isFullPage } = request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
@@ -193,7 +192,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
     yield `url must be an absolute http or https address like "https://example.com/", not ${describeValue(url)}`;
   }
   if (url !== undefined && hasUser(url)) {
-    // The address is not shown: its password would go to the log with the message.
+    // The message omits the address, because messages are logged and the address contains a password.
     yield 'url must have no user name or password: send them as auth: {username, password}';
   }
   if (webhook !== undefined) yield* brokenWebhookRules(webhook.url);
@@ -202,7 +201,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
     yield `viewport must hold at most ${millions(maxViewportPixels)} megapixels (width × height × deviceScaleFactor²), not ${millions(pixels)}`;
   }
   if (responseType === 'file' && background)
-    yield 'responseType file needs background false: the file is not there yet';
+    yield 'responseType file needs background false: the file does not exist yet';
   if (webhook !== undefined && !background) yield 'webhook needs background true';
   yield* brokenVisitorRules(request);
   yield* brokenPdfRules(request);
@@ -215,7 +214,7 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   }
   for (const name of ['selector', 'clip'] as const) {
     if (request[name] === undefined) continue;
-    if (isFullPage) yield `${name} needs isFullPage false: it is captured wherever it is on the page`;
+    if (isFullPage) yield `${name} needs isFullPage false: it can be anywhere on the page`;
     if (format === 'pdf') yield `${name} needs format png, jpeg or webp, not pdf`;
   }
   if (request.omitBackground === true && format !== 'png' && format !== 'webp') {
@@ -235,12 +234,12 @@ function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDe
   }
 }
 
-/** What is wrong with the address of a webhook, in the field `name`. */
+/** Yields the violated rules of a webhook's address, in the field `name`. */
 export function* brokenWebhookRules(url: string, name = 'webhook.url'): Generator<string> {
   if (!isHttpUrl(url)) yield `${name} must be an absolute http or https address, not ${describeValue(url)}`;
   if (hasUser(url)) {
-    // It is not shown: its password would go to the log with the message.
-    yield `${name} must not carry a user or a password; verify the signature of each event instead (GET /webhooks/secret)`;
+    // The message omits the address, because messages are logged and the address contains a password.
+    yield `${name} must not contain a user name or password; verify the signature of each event instead (GET /webhooks/secret)`;
   }
 }
 
@@ -252,15 +251,15 @@ function hasUser(address: string): boolean {
   return username !== '' || password !== '';
 }
 
-/** The URL parser is lenient (`http:host`, leading blanks): an address here has its scheme and its two slashes. */
+/** Requires a scheme and two slashes. The URL parser alone also accepts `http:host` and leading blanks. */
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);
 }
 
 /**
- * Refuses a webhook whose address no notice could ever go to. Names are resolved, and checked again, at each delivery.
+ * Refuses webhooks whose address the egress policy blocks. Host names are resolved and checked at each delivery.
  *
- * @throws ServiceError URL_BLOCKED, with a message that tells it from the address that is captured
+ * @throws ServiceError URL_BLOCKED, with a message that names the field
  */
 export function checkWebhook(
   webhook: { readonly url: string } | undefined,
@@ -278,22 +277,22 @@ export function checkWebhook(
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Standard or URL-safe, not both at once; the padding is optional. */
+/** Standard or URL-safe alphabet, but not both; the padding is optional. */
 const base64 = /^(?:[A-Za-z0-9+/]+|[A-Za-z0-9_-]+)={0,2}$/;
 
 /**
- * The html as text: as it is when it holds a `<`, else out of base64 (standard or URL-safe, line breaks allowed) of
- * UTF-8.
+ * Returns the html as text. A value with a `<` is returned unchanged; any other value is decoded from base64 (standard
+ * or URL-safe, line breaks allowed) of UTF-8.
  *
- * @throws ServiceError VALIDATION_ERROR when it is neither
+ * @throws ServiceError VALIDATION_ERROR if the value is neither
  */
 export function decodeHtml(html: string): string {
   if (html.includes('<')) return html;
   const packed = html.replaceAll(/[\t\n\f\r ]/g, '');
-  // Before anything looks for the padding: a search for any number of `=` at the end takes the square of their number.
+  // Checked before the padding is removed: a search for any number of `=` at the end takes quadratic time.
   if (!base64.test(packed)) throw notHtml();
   const bare = packed.replace(/={1,2}$/, '');
-  // Of four letters, one alone holds no byte; padding, where there is any, fills up to four.
+  // A group of one character encodes no byte. Padding, if present, must complete the last group of four.
   const wellFormed = bare.length % 4 !== 1 && (bare === packed || packed.length % 4 === 0);
   if (!wellFormed) throw notHtml();
   try {

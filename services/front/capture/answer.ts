@@ -6,32 +6,32 @@ import { isOpen } from '@webcapture/shared/captures/transitions.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { findState, type ReadStateDeps } from './capture-state.ts';
 
-/** What POST /capture answers: `data`, or the file. */
+/** The response to POST /capture: `data`, or the file. */
 export interface CaptureAnswer extends KeptAnswer {
   readonly file?: CaptureFile;
-  /** That `data` is made of, where it has been read. */
+  /** The record of which `data` is a view, if it was read. */
   readonly record?: CaptureRecord;
-  /** It is the answer of an earlier request with the same Idempotency-Key. */
+  /** Whether the response belongs to an earlier request with the same Idempotency-Key. */
   readonly isReplayed?: true;
 }
 
 export interface CaptureFile {
   readonly record: CaptureRecord;
   readonly outcome: CaptureOutcome;
-  /** Those of the very file that the record tells of; null: they are read from the store. */
+  /** Content of the file that the record describes; if null, it is read from the store. */
   readonly bytes: Buffer | null;
 }
 
 export interface AnswerOptions {
   readonly wantsFile: boolean;
   readonly cdnUrl: string;
-  /** When the request came, on the clock of `performance.now()`. */
+  /** Time of arrival of the request, by `performance.now()`. */
   readonly startedAt: number;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
 }
 
-/** The answer to whoever waited for a capture that has completed. */
+/** Returns the response for a completed capture. */
 export function answerOfEnd(
   { record, bytes, fromCache }: { record: CaptureRecord; bytes: Buffer | null; fromCache: boolean },
   { wantsFile, cdnUrl, startedAt, now }: AnswerOptions,
@@ -42,7 +42,7 @@ export function answerOfEnd(
   return { uuid, region, record, data: resultView(record, { cdnUrl, now: now(), fromCacheMs }) };
 }
 
-/** The answer to a background capture. */
+/** Returns the response for a queued background capture. */
 export function queuedAnswer(
   record: CaptureRecord,
   { cdnUrl }: AnswerOptions,
@@ -53,16 +53,16 @@ export function queuedAnswer(
   return { uuid, region, data: estimatedWaitSeconds === undefined ? data : { ...data, estimatedWaitSeconds } };
 }
 
-/** What the request for a capture is answered that is found as it stands; null: nothing yet, or it has failed. */
+/** Returns the response for an existing record; null if it has failed, or if a client waits for it and it has not ended. */
 export function answerOfRecord(record: CaptureRecord, options: AnswerOptions): CaptureAnswer | null {
   if (record.outcome !== undefined) return answerOfEnd({ record, bytes: null, fromCache: false }, options);
   return record.lane === 'background' && isOpen(record) ? queuedAnswer(record, options) : null;
 }
 
 /**
- * The answer of an earlier request with the same Idempotency-Key: its data as it was, or the same file.
+ * Returns the response of an earlier request with the same Idempotency-Key: the same data, or the same file.
  *
- * @throws ServiceError STORAGE_FAILED when the file is no longer there
+ * @throws ServiceError STORAGE_FAILED if the file no longer exists
  */
 export async function replayedAnswer(
   account: string,
@@ -74,7 +74,7 @@ export async function replayedAnswer(
   if (record?.outcome === undefined || (await deps.store.stat(record.fileName)) === null) {
     throw new ServiceError(
       'STORAGE_FAILED',
-      'The file that was answered for this Idempotency-Key is no longer there. Send another key to capture the page again.',
+      'The file of the response to this Idempotency-Key no longer exists. Use another key to capture the page again.',
     );
   }
   return { uuid, region, data, file: { record, outcome: record.outcome, bytes: null }, isReplayed: true };

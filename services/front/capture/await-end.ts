@@ -25,51 +25,51 @@ export interface AwaitDeps {
   readonly log: Logger;
 }
 
-/** How often the record is read, in case the reply was lost and another front has settled the result. */
+/** Interval of reads of the record, in case the reply was lost and another front has settled the result. */
 const pollIntervalMs = 2000;
 
-/** Results that are on their way when the time is up still count. */
+/** Extra time after the deadline for results in transit. */
 const graceMs = 500;
 
-/** One reading or writing of the record. */
+/** Timeout of one read or write of the record. */
 const callTimeoutMs = 4000;
 
-/** When the state could not be read for so long after the deadline, the front gives up. */
-const giveUpMs = 10_000;
+/** Time after the deadline for which reads of the record are retried. */
+const maxReadDelayMs = 10_000;
 
-/** How long the store may refuse to take the file of a result before the capture fails. */
+/** Time for which the store may fail to accept the file before the capture fails. */
 const settleTimeoutMs = 10_000;
 
-/** A reply may be quicker than the file that it tells of. */
+/** Initial delay of retries: a reply can arrive before its file. */
 const retryDelayMs = 50;
 
 const failures = {
   queue: {
     code: 'CAPTURE_TIMEOUT',
-    message: 'The capture waited in the queue for longer than it may: no renderer was free. Try again later.',
+    message: 'The capture waited in the queue until its deadline because no renderer was free. Try again later.',
     cause: 'service',
   },
   rendering: {
     code: 'CAPTURE_TIMEOUT',
-    message: 'Rendering had begun, but the capture did not end in time. Send the request again.',
+    message: 'Rendering had started, but the capture did not end in time. Send the request again.',
     cause: 'service',
   },
   client: {
     code: 'CAPTURE_FAILED',
-    message: 'The client went away before the capture had begun.',
+    message: 'The client disconnected before the capture had started.',
     cause: 'client',
     cancelled: true,
   },
 } as const satisfies Record<string, CaptureFailure>;
 
-/** Is told of each step that a capture takes until it ends; a job that was handed back begins anew. */
+/** Called with each step of the capture until it ends. A job that a renderer returns starts again. */
 export type OnStep = (step: CaptureStep) => void;
 
-/** How a capture ended, as far as this front knows. */
+/** The last state of a capture that is known to this front. */
 export interface AwaitedEnd {
-  /** Still open when the client went away from a capture that is being rendered. */
+  /** Still open if the client disconnected while the capture was being rendered. */
   readonly record: CaptureRecord;
-  /** Of the file that is in the store, where it came along with the reply, or was read to verify it. */
+  /** Content of the stored file, if it came with the reply or was read to verify it. */
   readonly bytes: Buffer | null;
 }
 
@@ -77,18 +77,18 @@ interface AwaitedJob {
   readonly queued: QueuedJob;
   readonly draft: CaptureRecord;
   readonly mailbox: Mailbox;
-  /** Whoever waits wants the bytes of the file. */
+  /** Whether the caller needs the content of the file. */
   readonly wantsBytes: boolean;
   readonly onStep?: OnStep | undefined;
 }
 
 /**
- * Waits until an interactive capture has ended, and ends it when its time is up. The renderer replies here; should the
- * reply get lost, another front settles the result, and the record, which is read every two seconds and at once after a
- * reconnection, tells. When the client goes away, a capture that no renderer has taken is cancelled; one that is being
- * rendered is left to end by itself.
+ * Waits until an interactive capture has ended, and fails it at its deadline. The renderer replies to this front. If the
+ * reply is lost, another front settles the result; therefore the record is read every two seconds and after each
+ * reconnection. When the client disconnects, a capture that no renderer has taken is cancelled. A capture that is being
+ * rendered continues.
  *
- * @throws ServiceError INTERNAL_ERROR when the record could not be read although the deadline has passed
+ * @throws ServiceError INTERNAL_ERROR if the record could not be read after the deadline
  */
 export class EndWaiter {
   readonly #job: UnsignedJob;
@@ -122,7 +122,7 @@ export class EndWaiter {
       for (;;) {
         for (let reply = this.#mailbox.take(); reply !== undefined; reply = this.#mailbox.take()) {
           const step = stepOf(reply);
-          // Nothing is decided by it, so its ticket is not looked at.
+          // Steps decide nothing, so their ticket is not verified.
           if (step !== undefined && this.#onStep !== undefined) {
             if (reply.region === this.#job.region) this.#onStep(step);
             continue;
@@ -143,7 +143,7 @@ export class EndWaiter {
         } catch (error) {
           if (!isTransient(error)) throw error;
           log.warn({ err: error, uuid: this.#job.uuid }, 'the state of a capture could not be read; trying again');
-          if (now() >= this.#job.deadline + giveUpMs || clientGone.aborted) throw unreadable(error);
+          if (now() >= this.#job.deadline + maxReadDelayMs || clientGone.aborted) throw unreadable(error);
           await delay(100);
         }
       }
@@ -153,7 +153,7 @@ export class EndWaiter {
     }
   }
 
-  /** Null while the capture has not ended by that. */
+  /** Settles a reply. Returns null if the capture has not ended afterwards. */
   async #settle({ result, region, at, bytes }: ReceivedReply): Promise<AwaitedEnd | null> {
     const { settlements, now, log } = this.#deps;
     const deadline = Math.min(now() + settleTimeoutMs, this.#job.deadline + graceMs);
@@ -176,7 +176,7 @@ export class EndWaiter {
         if (isOver && error instanceof ServiceError && error.code === 'STORAGE_FAILED') {
           return this.#fail(toFailure(error));
         }
-        // Another front settles it when it can.
+        // Another front settles the result later.
         if (isOver || !(isTransient(error) || error instanceof ServiceError || isMissing(error))) return null;
         await delay(Math.min(1000, retryDelayMs * 2 ** (attempt - 1)));
       }
@@ -186,13 +186,13 @@ export class EndWaiter {
   #endOf({ record, file, bytes: read }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
     if (record === null || record.uuid !== this.#job.uuid || isOpen(record)) return null;
     if (read !== undefined) return { record, bytes: read };
-    // Another renderer may have been first, and its file is the one that stays: then that is read from the store.
+    // If another renderer was first, its file is the stored one, and is read from the store.
     const isFile = bytes !== null && file !== undefined && contentTag(bytes) === file.etag;
     return { record, bytes: isFile ? bytes : null };
   }
 
   async #requeue({ ticket, reason }: ReturnedJob): Promise<void> {
-    // Returned before under the same ticket.
+    // The job was returned before with the same ticket.
     if (attemptAfter(ticket) <= this.#attempt) return;
     if (reason === 'unknown_version') await delay(unknownVersionDelayMs);
     const attempt = attemptAfter(ticket);
@@ -202,7 +202,7 @@ export class EndWaiter {
     this.#onStep?.('queued');
   }
 
-  /** Reads the record, or ends the capture when it is time for that. Null: it has not ended. */
+  /** Reads the record, or ends the capture if it is due. Returns null if the capture has not ended. */
   async #look(now: number, clientIsGone: boolean): Promise<CaptureRecord | null> {
     const { account, uuid, startBy, deadline } = this.#job;
     if (now >= deadline + graceMs) return (await this.#fail(failures.rendering)).record;
@@ -215,8 +215,8 @@ export class EndWaiter {
   async #fail(failure: CaptureFailure): Promise<AwaitedEnd> {
     const { captures, jobs, log } = this.#deps;
     const { record } = await captures.end(this.#job.ticket, fail(0, failure));
-    if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was under way.');
-    // Nobody waits for it. A renderer that gets it all the same works in vain: its result finds that the capture has ended.
+    if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was in progress.');
+    // The capture has ended. If a renderer takes the job nevertheless, its result is discarded.
     jobs
       .remove(this.#queued)
       .catch((error: unknown) =>
@@ -225,7 +225,7 @@ export class EndWaiter {
     return { record, bytes: null };
   }
 
-  /** When the record has to be looked at next, whatever else happens. */
+  /** Returns the time at which the record must be read next. */
   #nextTurn(lookedAt: number): number {
     const { startBy, deadline } = this.#job;
     return (lookedAt < startBy + graceMs ? startBy : deadline) + graceMs;
@@ -242,7 +242,7 @@ const isMissing = (error: unknown) => error instanceof UploadRejectedError && er
 function unreadable(cause: unknown): ServiceError {
   return new ServiceError(
     'INTERNAL_ERROR',
-    'How the capture ended could not be found out. Ask for it by its uuid, or send the request again.',
+    'The outcome of the capture is unknown. Get the capture by its uuid, or send the request again.',
     { cause },
   );
 }

@@ -22,20 +22,21 @@ export interface BackgroundQueueDeps {
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** For so long it is tried to cancel a capture that its client was told was not accepted: the server may be unavailable for minutes. */
+/** Time for which the cancellation of a refused capture is retried, because the server may be unavailable for minutes. */
 const cancelTimeoutMs = 10 * 60_000;
 
 const refusalTimeoutMs = 1000;
 
 /**
- * Queues captures and refreshes that nobody waits for. What was accepted is rendered, whatever dies: the record comes
- * before the job, and a task before both has the leader see to the job if this front cannot, and to the end if nobody does.
+ * Queues captures and refreshes without a waiting client. Every accepted capture is rendered, even if processes die: the
+ * record is written before the job. A task, which is scheduled before both, makes the leader queue the job if this front
+ * could not, and later end the capture if no renderer did.
  */
 export class BackgroundQueue {
   readonly #deps: BackgroundQueueDeps;
@@ -45,23 +46,23 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues a capture. Its tokens are reserved in the usage ledger from now on.
+   * Queues a capture and reserves its tokens in the usage ledger. If it throws, nothing is rendered.
    *
-   * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR; then nothing is rendered
+   * @throws ServiceError REGION_UNAVAILABLE, QUEUE_FULL, STORAGE_FAILED, INTERNAL_ERROR
    */
   async enqueue(request: AcceptedRequest, capture: NewCapture): Promise<CaptureRecord> {
-    const { captures, regions, parcels, tasks, now } = this.#deps;
+    const { captures, regions, htmlStore, tasks, now } = this.#deps;
     const { account, uuid } = capture;
     const region = await regions.choose(request.region);
     const record = newRecord(request, capture, { region, waitMs: backgroundWaitMs });
-    if (record.html !== undefined) await putHtml(parcels, record.html, request, record);
+    if (record.html !== undefined) await putHtml(htmlStore, record.html, request, record);
     const guard = { kind: 'dispatch', account, uuid, revision: 0 } as const;
     const accept = { deadline: now() + acceptTimeoutMs, now };
     try {
       await tasks.schedule(guard, now() + dispatchAfterMs, accept.deadline);
       await captures.create(record, accept);
     } catch (error) {
-      // The record may have been written, and only the answer got lost: the client is told that nothing was accepted.
+      // The record may have been written although the response was lost. Cancel it, because the client receives an error.
       void this.#cancel(record, 0, error);
       throw orUnavailable(error);
     }
@@ -70,8 +71,8 @@ export class BackgroundQueue {
   }
 
   /**
-   * Queues the next refresh of a completed capture, with the isolation that its account has now, unless another one has
-   * begun since the record was read; returns the record that stands afterwards, or null when there is none.
+   * Queues the next refresh of a completed capture, with the current isolation of its account, unless another refresh has
+   * started since the record was read. Returns the new record, or null if there is none.
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
@@ -107,27 +108,27 @@ export class BackgroundQueue {
       await publishJob(jobs, job, this.#deps.now() + acceptTimeoutMs);
     } catch (error) {
       if (error instanceof Error && isStreamFull(error.cause)) {
-        // Whoever asks for it now is to see that it was refused; but the client need not wait for long.
+        // The refusal should be visible in the record when the client gets its response, but the client does not wait long for it.
         await Promise.race([this.#cancel(record, refreshNumber, error), delay(refusalTimeoutMs)]);
         throw error;
       }
-      // It is accepted: the leader queues it as soon as the queue can be reached.
+      // The capture is accepted: the leader queues the job when the queue is available.
       log.warn({ err: error, uuid: record.uuid }, 'a job could not be queued; the leader queues it later');
       return;
     }
-    // In place of the one that was to queue it. If that does not work, the leader finds the job there and does the same.
+    // Postpones the dispatch task until the capture is overdue. On failure, the leader finds the job queued and postpones the task.
     tasks
       .schedule(guard, overdueAt(job.deadline))
       .catch((error: unknown) => log.debug({ err: error }, 'the dispatch task of a queued job could not be postponed'));
   }
 
-  /** Never throws: what cannot be cancelled is rendered. */
+  /** Cancels a capture or refresh. Never throws: a capture that cannot be cancelled is rendered. */
   async #cancel(record: CaptureRecord, refreshNumber: number, error: unknown): Promise<void> {
     const failure = { ...toFailure(toServiceError(orUnavailable(error))), cancelled: true } as const;
     const { account, uuid, html } = record;
     const settle = async () => {
       await this.#deps.captures.fail({ account, uuid, revision: refreshNumber }, failure);
-      if (html !== undefined && refreshNumber === 0) await this.#deps.parcels.remove(html);
+      if (html !== undefined && refreshNumber === 0) await this.#deps.htmlStore.remove(html);
     };
     try {
       await retryTransient(settle, { deadline: this.#deps.now() + cancelTimeoutMs, now: this.#deps.now });

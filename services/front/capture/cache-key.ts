@@ -2,19 +2,19 @@ import { hash } from 'node:crypto';
 import type { RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 
-/** Part of every name: another number leaves all entries behind, when equal requests no longer make equal pictures. */
+/** Part of every name. Increase it when equal requests no longer result in equal pictures, to invalidate all entries. */
 const nameVersion = 1;
 
 interface CacheNameExtras {
   readonly persistence?: { readonly refreshIntervalMs: number } | undefined;
-  /** Keyed: see `SecretsKeys`. */
+  /** Keyed hash; see `SecretsKeys`. */
   readonly secretsHash?: string | undefined;
 }
 
 /**
- * The name under which equal captures of an account meet: made of the page and every option that can change a pixel,
- * after defaults, with the region as asked. Who asks for a capture that is kept, and refreshed, is not answered with one
- * that is not. 64 hex digits.
+ * Returns the name of the cache entry that equal captures of an account share: 64 hex digits. It covers the page, every
+ * option that can change a pixel, after defaults, and the requested region. Persistence is part of it, so that a request
+ * for a persisted capture is not answered with another one.
  */
 export function cacheName(
   source: { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string },
@@ -25,11 +25,11 @@ export function cacheName(
   const page = source.kind === 'url' ? ['url', new URL(source.url).href] : ['html', sha256(source.html)];
   const kept = persistence === undefined ? [] : [persistence];
   const secret = secretsHash === undefined ? [] : [{ secrets: secretsHash }];
-  return sha256(canonical([nameVersion, page, region, withoutIdle(options), ...kept, ...secret]));
+  return sha256(canonical([nameVersion, page, region, omitUnusedOptions(options), ...kept, ...secret]));
 }
 
-/** Options that the format has no use for do not part captures that are equal. */
-function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
+/** Omits options that the format does not use, so that they do not distinguish equal captures. */
+function omitUnusedOptions({ quality, pdf, ...rest }: RenderOptions): object {
   switch (rest.format) {
     case 'png':
       return rest;
@@ -37,12 +37,12 @@ function withoutIdle({ quality, pdf, ...rest }: RenderOptions): object {
     case 'webp':
       return { ...rest, quality };
     case 'pdf':
-      // One single page has the size of its content.
+      // A full-page PDF has the size of its content.
       return { ...rest, pdf: rest.isFullPage ? { ...pdf, paper: null, landscape: null } : pdf };
   }
 }
 
-/** JSON with the keys of every object in order, so that equal values make equal texts. */
+/** Serializes as JSON with sorted keys, so that equal values result in equal texts. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
@@ -50,7 +50,7 @@ export function canonical(value: unknown): string {
   return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`;
 }
 
-/** Of a text in UTF-8: 64 hex digits. */
+/** Returns the SHA-256 of a text in UTF-8 as 64 hex digits. */
 export function sha256(text: string): string {
   return hash('sha256', text);
 }

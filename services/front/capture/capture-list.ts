@@ -8,56 +8,56 @@ import { firstUuidOf, timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
 import { statusOf } from '@webcapture/shared/captures/view.ts';
 
 export interface CaptureListAsk {
-  /** How many records to answer at most. */
+  /** Maximum number of records. */
   readonly limit: number;
-  /** A UUIDv7: only captures that come before it. */
+  /** A UUIDv7: only captures before it are listed. */
   readonly cursor?: string | undefined;
-  /** Only captures that a client would be told to stand so. */
+  /** Only captures whose status, as clients see it, is this one. */
   readonly status?: CaptureStatus | undefined;
-  /** Unix ms: nothing of the account is older. */
+  /** Unix milliseconds: the account has no older captures. */
   readonly since: number;
-  /** Unix ms. */
+  /** Unix milliseconds. */
   readonly now: number;
 }
 
 interface CaptureListPart {
-  /** Newest first; fewer than the limit, or none, also when the scan came to its bounds. */
+  /** Newest first. Can be fewer than the limit, or none, if the scan reached its bounds. */
   readonly records: readonly CaptureRecord[];
-  /** The cursor of the next part; null: there are no more. */
+  /** Cursor of the next page; null if there are no more. */
   readonly nextCursor: string | null;
 }
 
-/** What one request may look at before it answers with what it has. */
+/** Limits of what one request scans. */
 export interface ScanBounds {
   readonly days: number;
   readonly records: number;
 }
 
-/** Days asked at once while nothing is found, and records read at once. */
+/** Maximum number of days counted concurrently while nothing is found, and of records read concurrently. */
 const maxAtOnce = { days: 16, records: 500 };
 
-/** By so much the clocks of fronts may differ: captures can be a little newer than now, and older than their account. */
+/** Maximum difference of the fronts' clocks: captures can be slightly newer than now, and older than their account. */
 const skewMs = 60_000;
 
-/** The captures of an account, newest first: day by day from the newest, never all keys at once. */
+/** Lists the captures of an account, newest first. Scans day by day, so that it never reads all keys at once. */
 export class CaptureList {
   readonly #session: NatsSession;
   readonly #bounds: ScanBounds;
   readonly #days: DayKeys;
 
-  /** `now` in Unix milliseconds: by it days are over. */
+  /** `now` in Unix milliseconds; it determines the current day. */
   constructor(session: NatsSession, bounds: ScanBounds = { days: 400, records: 2000 }, now = session.now) {
     this.#session = session;
     this.#bounds = bounds;
     this.#days = new DayKeys(session, now);
   }
 
-  /** One part of the list. Throws when NATS does not answer. */
+  /** Returns one page of the list. Throws if NATS does not answer. */
   async list(account: string, ask: CaptureListAsk): Promise<CaptureListPart> {
     const { limit, cursor, status, since, now } = ask;
     const records: CaptureRecord[] = [];
     const part = (nextCursor: string | null) => ({ records: records.slice(0, limit), nextCursor });
-    // One more than fits tells whether there is a next part. How many a filter lets through is not known.
+    // One more than the limit shows whether there is a next page. With a filter, the number of matching records is unknown.
     const wanted = () => (status === undefined ? limit + 1 - records.length : maxAtOnce.records);
     const left = { ...this.#bounds };
     const lastDay = dayOf(since - skewMs);
@@ -66,7 +66,7 @@ export class CaptureList {
       if (left.days === 0) return part(edge);
       const maxDays = Math.min(width, left.days, day - lastDay + 1);
       const { passed, days } = await this.#daysWith(wanted(), account, day, maxDays);
-      // One more than may be read tells that the days are not done with.
+      // One more than may be read shows whether the days contain more.
       const within = { before: cursor, max: left.records + 1 };
       const uuids = (await Promise.all(days.map((each) => this.#days.uuidsOf(account, each * dayMs, within)))).flat();
       width = uuids.length >= wanted() ? 1 : Math.min(2 * width, maxAtOnce.days);
@@ -85,8 +85,8 @@ export class CaptureList {
   }
 
   /**
-   * Goes from `day` into the past until there are as many captures as wanted, or past `maxDays` days. `days`: those passed
-   * that have any, newest first.
+   * Counts captures from `day` into the past until there are `wanted`, or for `maxDays` days. Returns the number of
+   * passed days, and those with captures, newest first.
    */
   async #daysWith(wanted: number, account: string, day: number, maxDays: number) {
     if (maxDays === 1) return { passed: 1, days: [day] };
@@ -100,7 +100,7 @@ export class CaptureList {
     return { passed, days: all.filter((_, index) => index < passed && counts[index] !== 0) };
   }
 
-  /** The records of these captures, as far as they are there and stand as asked. */
+  /** Reads the records of these captures; omits missing ones and those with another status. */
   async #read(account: string, uuids: readonly string[], { status, now }: CaptureListAsk): Promise<CaptureRecord[]> {
     const keys = uuids.map((uuid) => captureKey(account, uuid));
     const records = await readMany<CaptureRecord>(this.#session, 'db', keys);
@@ -110,12 +110,12 @@ export class CaptureList {
   }
 }
 
-/** The newest day that can have something for this part. */
+/** Returns the newest day that can contain captures of this page. */
 function firstDay(cursor: string | undefined, now: number): number {
   const today = dayOf(now + skewMs);
   if (cursor === undefined) return today;
   const day = dayOf(timeOfUuid(cursor) ?? 0);
-  // The edge at which a scan stopped has nothing of its day before it.
+  // The boundary of a day, at which a scan has stopped, has no captures of its day before it.
   return Math.min(today, cursor === firstUuidOf(day * dayMs) ? day - 1 : day);
 }
 
@@ -123,33 +123,33 @@ const dayOf = (time: number) => Math.floor(time / dayMs);
 
 export const dayMs = 86_400_000;
 
-/** Smaller days are asked for anew each time: that is quick. */
+/** Minimum number of keys of a cached day. Smaller days are read each time, which is fast. */
 const minKeys = 2000;
 
-/** Of all days that are kept together: some 40 MB. */
+/** Maximum number of keys of all cached days: about 40 MB. */
 const maxKeys = 300_000;
 
-/** Records go in time: a day is asked for anew after this long. */
+/** Maximum age of a cached day, because records expire. */
 const keepMs = 600_000;
 
-/** So long after its time a capture has its record, whatever the clocks of fronts. */
+/** Maximum time between the acceptance of a capture and its record, including clock differences of fronts. */
 const settleMs = 120_000;
 
-/** Records read, at once and in all, to find what is new since a day was asked for. */
+/** Maximum number of records read, at once and in total, to find the captures added to a cached day. */
 const newRecords = { atOnce: 1000, max: 4000 };
 
 interface Day {
   /** Newest first. */
   readonly uuids: readonly string[];
-  /** When all of it was asked for, Unix ms. */
+  /** When the whole day was read, Unix milliseconds. */
   readonly askedAt: number;
-  /** Stream sequence: captures written up to it are there. */
+  /** Stream sequence: captures written up to it are included. */
   readonly sequence: number;
 }
 
 /**
- * The uuids of an account's captures of a day. A day of a hundred thousand takes the server and the reader of its
- * answer 200 ms, whichever part of it is wanted: so the big ones are kept in memory, and only what is new is asked for.
+ * The uuids of an account's captures of a day. Listing the keys of a day with 100,000 captures takes 200 ms of the
+ * server and the client, even for a small part. Therefore large days are cached, and only new captures are read.
  */
 class DayKeys {
   readonly #session: NatsSession;
@@ -157,15 +157,15 @@ class DayKeys {
   readonly #kept: LRUCache<string, Day>;
   readonly #asking = new Map<string, Promise<Day>>();
 
-  /** `now` in Unix milliseconds, by the clock of the servers. */
+  /** `now` in Unix milliseconds by the clock of the servers. */
   constructor(session: NatsSession, now: () => number) {
     this.#session = session;
     this.#now = now;
-    // A day that is larger than all may be is asked for each time: that takes long, but no memory for good.
+    // A day larger than the whole cache is read each time, which is slow but bounds the memory.
     this.#kept = new LRUCache({ maxSize: maxKeys, sizeCalculation: ({ uuids }) => uuids.length });
   }
 
-  /** Newest first, and only those before a uuid where one is given; at most so many. `dayStart` in Unix ms. */
+  /** Returns at most `max` uuids of a day, newest first, optionally only those before a uuid. `dayStart` in Unix milliseconds. */
   async uuidsOf(account: string, dayStart: number, part: { before?: string | undefined; max: number }) {
     const { before, max } = part;
     const prefix = capturesOfDay(account, dayStart);
@@ -194,20 +194,20 @@ class DayKeys {
     return asking;
   }
 
-  /** The day with what has come to it since; null when that is too much. */
+  /** Adds the captures that were written since. Returns null if there are too many. */
   async #renew(prefix: string, day: Day): Promise<Day | null> {
     const written = new Set<string>();
     for (let { sequence } = day; ;) {
       const { keys, last } = await this.#writtenAfter(sequence, prefix);
       for (const key of keys) written.add(key);
-      // Any replica answers, perhaps one that is behind: only what it knew has been seen.
+      // Any replica may answer, perhaps an outdated one. Continue after the last message that it returned.
       sequence = last;
       if (keys.length < newRecords.atOnce) return { ...day, sequence, uuids: merged(day.uuids, written, prefix) };
       if (written.size >= newRecords.max) return null;
     }
   }
 
-  /** Keys written after that stream sequence, new or not, and the sequence of the last of them. */
+  /** Returns the keys written after a stream sequence, new or updated, and the sequence of the last one. */
   async #writtenAfter(sequence: number, prefix: string): Promise<{ keys: string[]; last: number }> {
     const bucket = '$KV.db.';
     const messages = await readBatch(this.#session, 'KV_db', {
@@ -220,7 +220,7 @@ class DayKeys {
   }
 }
 
-/** The uuids with those of the keys that are not among them. */
+/** Adds the uuids of the keys that are not in the list yet. */
 function merged(uuids: readonly string[], keys: Iterable<string>, prefix: string): readonly string[] {
   const fresh = newestFirst([...keys], prefix).filter((uuid) => uuids[indexBelow(uuids, uuid) - 1] !== uuid);
   if (fresh.length === 0) return uuids;
@@ -229,7 +229,7 @@ function merged(uuids: readonly string[], keys: Iterable<string>, prefix: string
   return fresh.every((uuid) => uuid > newest) ? all : all.toSorted().toReversed();
 }
 
-/** Bare uuids, sorted. */
+/** Returns the uuids of the keys, newest first. */
 function newestFirst(keys: readonly string[], prefix: string): string[] {
   return keys
     .map((key) => key.slice(prefix.length))
@@ -237,7 +237,7 @@ function newestFirst(keys: readonly string[], prefix: string): string[] {
     .toReversed();
 }
 
-/** Where in a list, newest first, the uuids begin that come before the given one. */
+/** Returns the index of the first uuid before the given one, in a list that is sorted newest first. */
 function indexBelow(uuids: readonly string[], before: string): number {
   let [low, high] = [0, uuids.length];
   while (low < high) {

@@ -5,7 +5,7 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { isOpen, type Transition } from '@webcapture/shared/captures/transitions.ts';
 import { callNats } from '../nats.ts';
 
-/** So long after its deadline a capture is left to those who look after it. */
+/** Time after its deadline during which an open capture is left to its front and the leader. */
 const graceMs = 3000;
 
 export interface ReadStateDeps {
@@ -16,10 +16,10 @@ export interface ReadStateDeps {
 }
 
 /**
- * The record of an account's capture as it stands; null: there is none. One that is still open although its deadline has
- * passed (everybody who looked after it died) is ended here, so that nobody waits for it for ever.
+ * Returns the current record of an account's capture, or null if there is none. A capture that is still open after its
+ * deadline (all processes that were responsible have died) is failed here, so that clients do not wait forever.
  *
- * @throws ServiceError INTERNAL_ERROR when the record cannot be read
+ * @throws ServiceError INTERNAL_ERROR if the record cannot be read
  */
 export function findState(
   { captures, followUps, now }: ReadStateDeps,
@@ -36,7 +36,7 @@ export function findState(
   return callNats(read, 'The capture cannot be looked up right now.');
 }
 
-/** As {@link findState}. Throws ServiceError CAPTURE_NOT_FOUND when there is none. */
+/** Like {@link findState}, but throws ServiceError CAPTURE_NOT_FOUND if there is no record. */
 export async function readState(deps: ReadStateDeps, account: string, uuid: string): Promise<CaptureRecord> {
   const record = await findState(deps, account, uuid);
   if (record === null) throw new ServiceError('CAPTURE_NOT_FOUND');
@@ -50,10 +50,10 @@ const abandoned = {
 } as const;
 
 /**
- * Changes the record of an account's capture; returns how it stands afterwards, changed or not. A change that was
- * refused for want of time may still be made.
+ * Changes the record of an account's capture. Returns the current record, changed or not. After a timeout, the change
+ * may still take effect.
  *
- * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR when the record cannot be reached
+ * @throws ServiceError CAPTURE_NOT_FOUND, or INTERNAL_ERROR if the record cannot be reached
  */
 export async function changeCapture(
   { captures }: { readonly captures: Pick<Captures, 'change'> },

@@ -28,21 +28,21 @@ interface DispatcherParts {
   readonly followUps: FollowUps;
   readonly cache: Cache;
   readonly store: FileStore;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   readonly regions: RegionBoard;
   readonly inFlight: InFlight;
   readonly byteQuota: ByteQuota;
   readonly secretsKeys: SecretsKeys | undefined;
   readonly queueTimeoutMs: number;
   readonly onSettled: ConstructorParameters<typeof Settlements>[0]['onSettled'];
-  /** Told of what comes from a renderer and is no result. */
+  /** Called for each message from a renderer that is not a valid result. */
   readonly onMalformed: () => void;
   readonly log: Logger;
 }
 
-/** How jobs go out to renderers and their results come in: what a client waits for, and the queue of all other results. */
+/** Creates the dispatcher, which sends jobs of waiting clients to renderers, and the queue of all other results. */
 export function createDispatcher(parts: DispatcherParts) {
-  const { session, link, captures, jobs, tickets, followUps, cache, store, parcels, log } = parts;
+  const { session, link, captures, jobs, tickets, followUps, cache, store, htmlStore, log } = parts;
   const { onSettled, onMalformed } = parts;
   const settlements = new Settlements({
     captures,
@@ -78,14 +78,14 @@ export function createDispatcher(parts: DispatcherParts) {
     link,
     regions: parts.regions,
     inFlight: parts.inFlight,
-    parcels,
+    htmlStore,
     store,
     maxPayload: () => session.nc.info?.max_payload ?? 0,
     queueTimeoutMs: parts.queueTimeoutMs,
     now: () => session.now(),
     log,
   });
-  const removeHtml = (name: string) => parcels.remove(name);
+  const removeHtml = (name: string) => htmlStore.remove(name);
   const resultQueue = new ResultQueue({
     session,
     settlements,

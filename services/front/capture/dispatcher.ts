@@ -18,7 +18,7 @@ export interface DispatcherDeps extends AwaitDeps {
   readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
   readonly regions: Pick<RegionBoard, 'choose'>;
   readonly inFlight: InFlight;
-  readonly parcels: HtmlStore;
+  readonly htmlStore: HtmlStore;
   readonly store: Pick<FileStore, 'readsUploads'>;
   /** The server's limit for one message, in bytes. */
   readonly maxPayload: () => number;
@@ -27,14 +27,14 @@ export interface DispatcherDeps extends AwaitDeps {
 
 export interface DispatchOptions extends NewCapture {
   readonly wantsBytes: boolean;
-  /** Is told of each step; without it renderers tell of none. */
+  /** Called with each step. If undefined, renderers report no steps. */
   readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
 }
 
-/** What a job needs beside its html and its record, with room to spare. */
+/** Size of a job without its html and its record, with a margin. */
 const jobOverheadBytes = 16 * 1024;
 
-/** Sends captures that a client waits for to a region. */
+/** Sends captures with a waiting client to a region. */
 export class Dispatcher {
   readonly #deps: DispatcherDeps;
 
@@ -42,19 +42,19 @@ export class Dispatcher {
     this.#deps = deps;
   }
 
-  /** When this capture must have ended at the latest, if it is accepted at a time; Unix milliseconds. */
+  /** Returns the latest end of a capture that is accepted at this time; Unix milliseconds. */
   deadlineOf({ options }: AcceptedRequest, acceptedAt: number): number {
     return deadlineOf(options, acceptedAt + this.#deps.queueTimeoutMs);
   }
 
   /**
-   * Chooses the region of a capture and makes its job; nobody has heard of it yet. Its record is written when it ends.
-   * Whoever gets the dispatch closes it.
+   * Chooses the region of a capture and creates its job, without publishing it. The record is written when the capture
+   * ends. The caller must close the dispatch.
    *
    * @throws ServiceError REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR
    */
   async prepare(request: AcceptedRequest, options: DispatchOptions): Promise<Dispatch> {
-    const { regions, inFlight, inbox, parcels, store, queueTimeoutMs } = this.#deps;
+    const { regions, inFlight, inbox, htmlStore, store, queueTimeoutMs } = this.#deps;
     const { uuid, wantsBytes } = options;
     const region = await regions.choose(request.region);
     const release = inFlight.add(region);
@@ -77,7 +77,7 @@ export class Dispatcher {
           ...(options.onProgress === undefined ? {} : { progress: true }),
         },
       });
-      if (job.source.kind === 'stored-html') await putHtml(parcels, job.source.fileName, request, record);
+      if (job.source.kind === 'stored-html') await putHtml(htmlStore, job.source.fileName, request, record);
       const { onProgress } = options;
       const onStep = onProgress && ((step: CaptureStep) => onProgress({ uuid, region, step }));
       return new Dispatch(this.#deps, { record, job, mailbox, wantsBytes, onStep, close });
@@ -87,15 +87,15 @@ export class Dispatcher {
     }
   }
 
-  /** As it is, or as a parcel of its own when the message would be too large. */
+  /** Returns the source for the job; large HTML is stored separately if the message would exceed the limit. */
   #sourceFor({ source, secrets }: AcceptedRequest, record: CaptureRecord): CaptureSource {
     if (source.kind === 'url') return source;
     const { uuid, region } = record;
-    // The ticket has the record, too, in base64.
+    // The ticket contains the record as well, in base64.
     const keptBytes = Buffer.byteLength(JSON.stringify(record)) * (1 + 4 / 3);
     const clearBytes = secrets === undefined || record.secrets !== undefined ? 0 : maxSecretsBytes;
     const room = this.#deps.maxPayload() - jobOverheadBytes - keptBytes - clearBytes;
-    // As JSON a character takes six bytes at most.
+    // A character takes at most six bytes in JSON.
     const fits = source.html.length * 6 <= room || Buffer.byteLength(JSON.stringify(source.html)) <= room;
     return fits ? source : { kind: 'stored-html', fileName: uuid, region };
   }
@@ -110,7 +110,7 @@ interface Prepared {
   readonly close: () => void;
 }
 
-/** A capture on its way to a renderer: published once, then waited for, then closed. */
+/** A prepared capture. It is published once, awaited, and closed. */
 export class Dispatch {
   readonly #deps: DispatcherDeps;
   readonly #prepared: Prepared;
@@ -120,14 +120,14 @@ export class Dispatch {
     this.#prepared = prepared;
   }
 
-  /** As it will be written when the capture ends. */
+  /** The record that is written when the capture ends. */
   get record(): CaptureRecord {
     return this.#prepared.record;
   }
 
   /**
-   * Queues the capture; what is returned waits for its end. A capture that fails is no error there but a record that says
-   * so.
+   * Queues the capture. The returned waiter resolves when it has ended; for a failed capture, it resolves to a record with
+   * the failure.
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
@@ -144,13 +144,13 @@ export class Dispatch {
     }
   }
 
-  /** Replies are not received any more. `end`: how the capture ended, as far as that is known. */
+  /** Stops receiving replies. `end` is the outcome of the capture, if it is known. */
   close(end: AwaitedEnd | undefined): void {
     this.#prepared.close();
     if (end !== undefined) this.#removeHtml(end);
   }
 
-  /** The job may lie in the queue all the same: the client was told that it does not, so its result must not count. */
+  /** Fails the capture, because the job may be in the queue despite the error that the client receives. */
   #cancel(error: unknown): void {
     const { captures, now, log } = this.#deps;
     const { ticket, deadline } = this.#prepared.job;
@@ -163,12 +163,12 @@ export class Dispatch {
     );
   }
 
-  /** Html that nobody renders again goes at once; when that fails, its time to live ends it. */
+  /** Removes HTML that will not be rendered again. If that fails, the HTML expires. */
   #removeHtml({ record }: AwaitedEnd): void {
     const { source } = this.#prepared.job;
     if (isOpen(record) || source.kind !== 'stored-html') return;
     if (record.html !== undefined && record.status === 'completed') return;
-    this.#deps.parcels
+    this.#deps.htmlStore
       .remove(source.fileName)
       .catch((error: unknown) =>
         this.#deps.log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),

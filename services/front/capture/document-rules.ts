@@ -12,12 +12,12 @@ import { canonicalLocale } from './visitor-rules.ts';
 type PdfRequest = NonNullable<CaptureRequest['pdf']>;
 type AttachmentRequest = NonNullable<PdfRequest['attachments']>[number];
 
-/** Control characters, such as line breaks, halves of surrogate pairs, and characters that XML does not allow. */
+/** Control characters such as line breaks, halves of surrogate pairs, and characters that XML does not allow. */
 const unprintable = /[\p{Cc}\p{Cs}\u{FFFE}\u{FFFF}]/u;
 
 const invisible = /\p{Default_Ignorable_Code_Point}/u;
 
-/** What is wrong with the metadata, attachments and encryption of a pdf, beyond the schema. */
+/** Yields the violated rules of metadata, attachments and encryption that a schema cannot express. */
 export function* brokenDocumentRules({ metadata = {}, attachments = [], encryption }: PdfRequest): Generator<string> {
   yield* brokenMetadata(metadata);
   yield* brokenAttachments(attachments);
@@ -31,7 +31,7 @@ function* brokenEncryption({ userPassword, ownerPassword }: PdfEncryption): Gene
   for (const [name, password = ''] of Object.entries({ userPassword, ownerPassword })) {
     if (Buffer.byteLength(password) > maxPasswordBytes)
       yield `pdf.encryption.${name} must have at most ${maxPasswordBytes} bytes in UTF-8`;
-    // ISO 32000-2 has viewers normalize a password (SASLprep, RFC 4013) before they try it. Not all of them do.
+    // According to ISO 32000-2, viewers normalize a password (SASLprep, RFC 4013) before they try it. Not all of them do.
     if (unprintable.test(password) || invisible.test(password) || password.normalize('NFKC') !== password) {
       yield `pdf.encryption.${name} must have no control or invisible characters, and the normal form NFKC of Unicode`;
     }
@@ -66,13 +66,12 @@ function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generato
     }
     // Many file systems ignore case.
     const key = name.normalize('NFC').toLowerCase();
-    if (names.has(key))
-      yield `${path}.name must differ from the other names, also in more than case: ${describeValue(name)} is given twice`;
+    if (names.has(key)) yield `${path}.name must be unique, ignoring case: ${describeValue(name)} is given twice`;
     names.add(key);
     if (unprintable.test(description)) yield `${path}.description must have no control characters`;
     const file = fileOf(attachment);
     if (file === undefined)
-      yield `${path}.content begins with "data:" and is no data URL: data:[media type][;base64],data`;
+      yield `${path}.content begins with "data:" but is not a data URL: data:[media type][;base64],data`;
     else bytes += file.bytes.length;
   }
   if (bytes > maxAttachmentBytes) {
@@ -80,7 +79,7 @@ function* brokenAttachments(attachments: readonly AttachmentRequest[]): Generato
   }
 }
 
-/** Attachments that keep {@link brokenDocumentRules}, with their bytes in base64 and a media type. */
+/** Converts attachments that satisfy {@link brokenDocumentRules} to base64 with a media type. */
 export function attachmentsOf(attachments: readonly AttachmentRequest[]): readonly PdfAttachment[] {
   return attachments.map((attachment) => {
     const { name, description, relationship = 'Unspecified' } = attachment;
@@ -96,7 +95,7 @@ export function attachmentsOf(attachments: readonly AttachmentRequest[]): readon
   });
 }
 
-/** Undefined if the content begins like a data URL and is not one. */
+/** Returns undefined if the content begins like a data URL but is not valid. */
 function fileOf({ content, mimeType }: AttachmentRequest): { bytes: Buffer; mimeType: string } | undefined {
   if (!/^data:/i.test(content)) return { bytes: Buffer.from(content), mimeType: mimeType ?? 'text/html' };
   const head = /^data:([^;,]*)(;[^,]*)?,/i.exec(content);
@@ -109,7 +108,7 @@ function fileOf({ content, mimeType }: AttachmentRequest): { bytes: Buffer; mime
 
 const mediaType = /^[\w!$&^.+-]{1,63}\/[\w!$&^.+-]{1,63}$/;
 
-/** Base64, standard or URL-safe, with or without padding. `+`, `/` and `=` may be percent-encoded. */
+/** Decodes base64, standard or URL-safe, with or without padding. `+`, `/` and `=` may be percent-encoded. */
 function bytesOfBase64(data: string): Buffer | undefined {
   const digits = bytesOfText(data)
     ?.toString('latin1')
@@ -119,7 +118,7 @@ function bytesOfBase64(data: string): Buffer | undefined {
   return isBase64 ? Buffer.from(digits, 'base64') : undefined;
 }
 
-/** The bytes of percent-encoded text. Undefined if a percent sign is not followed by two hexadecimal digits. */
+/** Decodes percent-encoded text. Returns undefined if a percent sign is not followed by two hexadecimal digits. */
 function bytesOfText(data: string): Buffer | undefined {
   if (/%(?![\da-f]{2})/i.test(data)) return undefined;
   const encoded = Buffer.from(data).toString('latin1');

@@ -17,16 +17,16 @@ export interface ExtractedDeps {
 
 const readTimeoutMs = 10_000;
 
-/** Parts are up to 10 MiB as JSON, and reading them costs the client nothing: so many are read at a time. */
+/** Maximum number of concurrent reads, because parts are up to 10 MiB as JSON and reading them is free for clients. */
 const maxReads = 4;
 
-/** Whoever asks for the parts of a file while they are read shares the reading. */
+/** Reads in progress by file name. Concurrent requests for the same file share a read. */
 const reads = new Map<string, Promise<Extracted>>();
 const semaphore = new Semaphore(maxReads);
 
 /**
- * What was extracted from the page of a capture: absent where that was not asked for, null where there is nothing. What cannot be read
- * is logged, and the rest of the answer is as good as ever.
+ * Returns the extracted parts of a page: absent if they were not requested, null if there are none. If they cannot be read, logs the
+ * error and returns null, so that the rest of the response is still sent.
  */
 export async function extractedOf(
   record: CaptureRecord,
@@ -38,7 +38,7 @@ export async function extractedOf(
   try {
     return { extracted: await readOnce(fileName, { store, now }) };
   } catch (error) {
-    log.warn({ err: error, uuid }, 'what was extracted from a page cannot be read');
+    log.warn({ err: error, uuid }, 'extracted parts of a page could not be read');
     return { extracted: null };
   }
 }
@@ -52,7 +52,7 @@ function readOnce(fileName: string, { store, now }: Pick<ExtractedDeps, 'store' 
   return reading;
 }
 
-/** An answer with what was extracted, which is not kept for an Idempotency-Key: it is too large, and stored already. */
+/** Adds the extracted parts to an answer. They are not kept with an Idempotency-Key, because they are large and already stored. */
 export async function withExtracted(
   answer: CaptureAnswer,
   account: string,

@@ -3,7 +3,7 @@ import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 const pageId = 'page_1';
 
-/** Returns diagnostics as an HTTP Archive (HAR 1.2) for viewers. It has no headers and no bodies: they are not kept. */
+/** Returns diagnostics as an HTTP Archive (HAR 1.2). It contains no headers and bodies, because they are not stored. */
 export function harOf({ startedAt, pageUrl, requests, durationMs }: Diagnostics): object {
   const start = Date.parse(startedAt);
   const dateAt = (ms: number) => new Date(start + ms).toISOString();
@@ -19,7 +19,7 @@ export function harOf({ startedAt, pageUrl, requests, durationMs }: Diagnostics)
   };
 }
 
-/** @param untilEndMs from the start of the request to the end of the rendering, for one that did not end */
+/** @param untilEndMs from the start of the request to the end of the rendering, used if the request did not end */
 function entryOf(request: RequestEntry, startedDateTime: string, untilEndMs: number) {
   const { url, method, status, error, mimeType, bytes, waitMs, durationMs } = request;
   const time = durationMs ?? Math.max(0, untilEndMs);
@@ -38,7 +38,7 @@ function entryOf(request: RequestEntry, startedDateTime: string, untilEndMs: num
       content: { size: bytes ?? 0, mimeType: mimeType ?? 'x-unknown' },
       redirectURL: '',
       bodySize: bytes ?? -1,
-      // Field that Chromium writes for failed requests.
+      // Chromium writes this field for failed requests.
       ...(reason === undefined ? {} : { _error: reason }),
     },
     cache: {},

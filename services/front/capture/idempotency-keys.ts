@@ -6,33 +6,33 @@ import type { LeaseState } from '@webcapture/shared/captures/cache.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { sha256 } from './cache-key.ts';
 
-/** What the first request was answered. */
+/** The response to the first request with a key. */
 export interface KeptAnswer {
-  /** Of the capture that was answered. */
+  /** UUID of the capture of the response. */
   readonly uuid: string;
   readonly region: Region;
-  /** The `data` of a JSON answer; null when the answer is the file itself. */
+  /** The `data` of a JSON response; null if the response is the file. */
   readonly data: CaptureResult | PendingCapture | null;
 }
 
-/** What stands under a key: a lease until there is an answer. */
+/** The stored state of a key: a lease until there is a response. */
 export interface IdempotencyEntry {
   /** SHA-256 of the first request's body. */
   readonly bodyHash: string;
   /**
-   * The lease of the request that answers for all with its key, renewed while its front lives. It names the capture in
-   * advance: whoever finds the lease finds the capture.
+   * The lease of the request that determines the response for its key, renewed while its front lives. It contains the uuid
+   * of the capture in advance, so that other requests can find the capture.
    */
   readonly claim: LeaseState;
   readonly answer: KeptAnswer | null;
 }
 
-/** How long an answer is kept: 24 hours. */
+/** Time for which a response is kept: 24 hours. */
 const ttlSeconds = 86_400;
 
 /**
  * Idempotency keys by account, changed by compare-and-set. The server removes them 24 hours after the last change.
- * Throws what the server answers, or its absence.
+ * Methods throw the errors of NATS.
  */
 export class IdempotencyKeys {
   readonly #entries: Entries;
@@ -42,8 +42,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Gives a request the lease on the key, unless another one has it, but for `instead` (a uuid), which is known to bring
-   * no answer. Returns what stands afterwards: the request has the lease if that names its capture.
+   * Gives a request the lease on a key if the key is free, or if its lease is that of `instead` (a uuid), which has ended
+   * without a response. Returns the stored entry: the request has the lease if the entry contains its uuid.
    */
   acquire(
     account: string,
@@ -58,18 +58,18 @@ export class IdempotencyKeys {
     });
   }
 
-  /** Extends the lease of the capture `uuid`, or has it name another one. False when it is lost. */
+  /** Renews the lease of the capture `uuid`, optionally for another uuid. Returns false if the lease is lost. */
   async renew(account: string, key: string, uuid: string, lease: LeaseState): Promise<boolean> {
     const next = (entry: IdempotencyEntry | null) => (isOpenFor(entry, uuid) ? { ...entry, claim: lease } : entry);
     return isOpenFor(await this.#change(account, key, next), lease.uuid);
   }
 
-  /** Keeps the answer of the request that has the lease; an answer that is there already stays. */
+  /** Stores the response of the request that has the lease, unless a response is stored already. */
   async keep(account: string, key: string, uuid: string, answer: KeptAnswer): Promise<void> {
     await this.#change(account, key, (entry) => (isOpenFor(entry, uuid) ? { ...entry, answer } : entry));
   }
 
-  /** Forgets a key whose request brought no answer. */
+  /** Removes a key whose request has ended without a response. */
   async release(account: string, key: string, uuid: string): Promise<void> {
     await this.#change(account, key, (entry) => (isOpenFor(entry, uuid) ? null : entry));
   }
@@ -83,7 +83,7 @@ export class IdempotencyKeys {
   }
 }
 
-/** Where a key is kept in `KV_db`; clients may put into it what no subject can hold. */
+/** Returns the key of an entry in `KV_db`. Hashed, because Idempotency-Keys can contain characters that subjects cannot. */
 export const idempotencyKey = (account: string, key: string) => `idem.${account}.${sha256(key)}`;
 
 function isOpenFor(entry: IdempotencyEntry | null, uuid: string | undefined): entry is IdempotencyEntry {

@@ -13,8 +13,8 @@ import type { WaitClock } from '../http/request-facts.ts';
 import { callNats, callTimeoutMs } from '../nats.ts';
 
 /**
- * What became of a request with an Idempotency-Key: the first one, answered as an earlier one, answered as one that it
- * waited for, refused for another body, or begun in the place of one that brought no answer.
+ * Outcome of a request with an Idempotency-Key: the first request, replayed from an earlier response, replayed after
+ * waiting for it, refused because of another body, or taken over from a request that ended without a response.
  */
 export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | 'taken_over';
 
@@ -23,65 +23,65 @@ interface IdempotencyDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
   readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly count: (result: IdempotencyResult) => void;
-  /** Unix ms, by the server's clock: leases of other fronts lapse by it. */
+  /** The server's clock, Unix milliseconds. It determines when leases of other fronts expire. */
   readonly now: () => number;
   readonly log: Logger;
 }
 
-/** A request, once its API key has been verified. */
+/** A request whose API key has been verified. */
 interface IdempotentRequest {
   readonly account: string;
-  /** The Idempotency-Key; undefined: the request stands for itself. */
+  /** The Idempotency-Key; undefined if the request has none. */
   readonly key: string | undefined;
-  /** After defaults. */
+  /** Body after defaults. */
   readonly body: unknown;
-  /** How this request is answered when the capture of an earlier one has ended. */
+  /** Determines the view of the capture of an earlier request. */
   readonly view: AnswerOptions;
   readonly clientGone: AbortSignal;
   readonly wait: WaitClock;
 }
 
-/** The request gets the lease and answers, or is answered as an earlier one was; or its client has gone. */
+/** Either the request gets the lease, or it gets the response of an earlier request, or its client has disconnected. */
 export type IdempotencyTurn =
   | { readonly kind: 'lease'; readonly lease: IdempotencyLease }
   | { readonly kind: 'answered'; readonly answer: KeptAnswer }
   | { readonly kind: 'client-gone' };
 
 /**
- * The right to answer for an Idempotency-Key. Whoever has it names the capture before it begins, says how it ended (by
- * `settle` or `release`), and closes it.
+ * The right to determine the response for an Idempotency-Key. The holder names the capture before it begins, reports its
+ * outcome by `complete` or `release`, and closes the lease.
  */
 export interface IdempotencyLease {
   /**
-   * The uuid to render under: the lease's own, or the one given. A capture that a client waits for has no record until it
-   * ends: right before it is queued it is named again, and `lastsMs` tells how long it may take, so that nobody renders
-   * in its place meanwhile.
+   * Stores and returns the uuid of the capture: that of the lease, or the given one. A capture with a waiting client has no
+   * record until it ends. Therefore it is named again right before it is queued, with the maximum duration `lastsMs`, so
+   * that no other request takes over meanwhile.
    *
-   * @throws LeaseLostError; ServiceError INTERNAL_ERROR when the lease cannot be renewed
+   * @throws LeaseLostError; ServiceError INTERNAL_ERROR if the lease cannot be renewed
    */
   nameCapture(options?: { readonly uuid?: string | undefined; readonly lastsMs?: number }): Promise<string>;
-  /** Keeps the answer for later requests. Null: the client went away, and the capture may still end. Never throws. */
+  /** Stores the response for later requests. Null: the client has disconnected, and the capture may still end. Never throws. */
   complete(answer: KeptAnswer | null): Promise<void>;
-  /** The request failed: makes the key free at once, unless its capture did bring an answer. Never throws. */
+  /** Frees the key after a failed request, unless its capture has completed. Never throws. */
   release(): Promise<void>;
-  /** Renews the lease no longer. */
+  /** Stops renewing the lease. */
   close(): void;
 }
 
-/** Another request answers for the key now: nothing may be begun under it. */
+/** Another request now has the lease on the key. The current request must not start a capture. */
 export class LeaseLostError extends Error {}
 
-/** An answer that is there does not wait for longer than this to be kept. */
+/** Maximum time that a response is delayed by storing it. */
 const keepTimeoutMs = 2000;
 
-/** A lease whose capture has no record lapses so long after the last sign of its front: that one has died. */
+/** A lease whose capture has no record expires this long after the last renewal, because its front has died. */
 const leaseTtlMs = 15_000;
 
 const renewIntervalMs = leaseTtlMs / 3;
 
 const unavailable = 'The Idempotency-Key cannot be looked up right now.';
 
-/** Answers all requests of an account with the same Idempotency-Key as the first one, on whichever fronts they are. */
+/** Gives all requests of an account with the same Idempotency-Key the response of the first one, on all fronts. */
 export class Idempotency {
   readonly #deps: IdempotencyDeps;
 
@@ -90,10 +90,10 @@ export class Idempotency {
   }
 
   /**
-   * The lease on the key of a request, or the answer of an earlier request with that key, which is waited for. When that
-   * one fails, or dies before its capture has a record, the lease passes on.
+   * Returns the lease on the key of a request, or waits for the response of an earlier request with that key. If that
+   * request fails, or its front dies before its capture has a record, another request gets the lease.
    *
-   * @throws ServiceError VALIDATION_ERROR for another body under the same key, INTERNAL_ERROR when the key cannot be
+   * @throws ServiceError VALIDATION_ERROR for another body with the same key; INTERNAL_ERROR if the key cannot be
    *   looked up
    */
   async acquire({ key, ...request }: IdempotentRequest): Promise<IdempotencyTurn> {
@@ -110,7 +110,7 @@ export class Idempotency {
         count('mismatch');
         throw new ServiceError(
           'VALIDATION_ERROR',
-          'This Idempotency-Key was sent with another body in the last 24 hours. Send another key with another body.',
+          'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
         );
       }
       const { uuid } = entry.claim;
@@ -133,7 +133,7 @@ export class Idempotency {
     return { kind: 'client-gone' };
   }
 
-  /** The answer of the request that has the lease; null while it is under way; `none` when it will not bring any. */
+  /** Returns the response of the request that has the lease; null while it is in progress; `none` if it ended without one. */
   async #find(
     { account, view }: Omit<IdempotentRequest, 'key'>,
     key: string,
@@ -151,14 +151,14 @@ export class Idempotency {
   }
 }
 
-/** A key under which a capture is named. */
+/** A key and the uuid of its capture. */
 interface LeasedKey {
   readonly account: string;
   readonly key: string;
   readonly uuid: string;
 }
 
-/** A lease that is kept in NATS, and renewed until it is closed. */
+/** A lease that is stored in NATS and renewed until it is closed. */
 class KeyLease implements IdempotencyLease {
   readonly #deps: Pick<IdempotencyDeps, 'keys' | 'captures' | 'now' | 'log'>;
   readonly #closed = new AbortController();
@@ -177,7 +177,7 @@ class KeyLease implements IdempotencyLease {
   }: { readonly uuid?: string | undefined; readonly lastsMs?: number } = {}): Promise<string> {
     const name = async () => {
       this.#lastsUntil = this.#deps.now() + lastsMs;
-      // Also under its own uuid: a front that was paused may have lost the lease without knowing.
+      // Written even if the uuid is unchanged, because a front that was paused may have lost the lease without noticing.
       if (!(await this.#write(uuid))) throw new LeaseLostError();
       this.#leased = { ...this.#leased, uuid };
     };
@@ -198,7 +198,7 @@ class KeyLease implements IdempotencyLease {
     this.#closed.abort();
   }
 
-  /** `mayEnd`: a capture may be under way, which has no record before it ends. */
+  /** `mayEnd`: the capture may be in progress; it has no record before it ends. */
   async #release({ mayEnd }: { readonly mayEnd: boolean }): Promise<void> {
     const { captures, keys, log } = this.#deps;
     const { account, key, uuid } = this.#leased;
@@ -209,7 +209,7 @@ class KeyLease implements IdempotencyLease {
     try {
       await callNats(release, unavailable, keepTimeoutMs);
     } catch (error) {
-      log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease will lapse');
+      log.warn({ err: error, uuid, account }, 'an idempotency key could not be released; its lease expires');
     }
   }
 
@@ -217,7 +217,7 @@ class KeyLease implements IdempotencyLease {
     while (await delay(renewIntervalMs, this.#closed.signal)) {
       const { uuid } = this.#leased;
       try {
-        // The capture may have been named anew meanwhile.
+        // The capture may have been renamed meanwhile.
         if (!(await this.#write(uuid)) && uuid === this.#leased.uuid) return;
       } catch (error) {
         this.#deps.log.debug({ err: error, uuid }, 'an idempotency key could not be renewed; trying again');
@@ -225,7 +225,7 @@ class KeyLease implements IdempotencyLease {
     }
   }
 
-  /** False when the lease is lost. */
+  /** Returns false if the lease is lost. */
   #write(uuid: string): Promise<boolean> {
     const { keys, now } = this.#deps;
     const { account, key, uuid: current } = this.#leased;
@@ -234,7 +234,7 @@ class KeyLease implements IdempotencyLease {
   }
 }
 
-/** Of a request without a key: there is nothing to keep, and nobody to lose it to. */
+/** The lease of a request without a key: nothing is stored. */
 const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
   nameCapture: async ({ uuid = uuidV7(now()) } = {}) => uuid,
   complete: async () => undefined,
@@ -242,7 +242,7 @@ const leaseWithoutKey = (now: () => number): IdempotencyLease => ({
   close: () => undefined,
 });
 
-/** An answer that could not be kept is found by its capture. */
+/** Stores the response. If that fails, later requests find it by the capture. */
 async function keep(
   { keys, log }: Pick<IdempotencyDeps, 'keys' | 'log'>,
   { account, key, uuid }: LeasedKey,
@@ -257,7 +257,7 @@ async function keep(
 }
 
 /**
- * The Idempotency-Key of a request; undefined without the header.
+ * Returns the Idempotency-Key of a request; undefined without the header.
  *
  * @param values of all headers of that name, as received
  * @throws ServiceError VALIDATION_ERROR

@@ -8,15 +8,15 @@ import { isObject } from '../validation/is-object.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
 
-/** More would not help anybody. */
+/** Maximum number of problems in one message, to keep it readable. */
 const maxProblems = 5;
 
 /**
- * The parameters of a link as the body of POST /capture that they stand for: fields of objects by dotted paths, lists by
- * repetition in the order of the parameters, and values read by their types in the schema. What is no value of its type stays text, for the validation
- * to say so.
+ * Converts the parameters of a link to a body of POST /capture: dotted names become fields of objects, repeated names become lists in
+ * the order of the parameters, and values are parsed by their types in the schema. A value of the wrong type stays a string, so that the
+ * validation reports it.
  *
- * @throws ServiceError VALIDATION_ERROR for what cannot be in a link, or is given twice
+ * @throws ServiceError VALIDATION_ERROR for an option that is not allowed in a link, or is repeated
  */
 export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string, unknown> {
   const problems: string[] = [];
@@ -44,7 +44,7 @@ export function bodyOfLink(parameters: readonly LinkParameter[]): Record<string,
   return body;
 }
 
-/** The cache is on: without it, whoever sees a link spends the account's quota by loading it again. */
+/** Enables the cache: without it, anyone who sees a link could use up the account's quota by reloading it. */
 function cacheProblems(body: Record<string, unknown>): readonly string[] {
   const { responseCache = {} } = body;
   if (!isObject(responseCache)) return [];
@@ -54,23 +54,23 @@ function cacheProblems(body: Record<string, unknown>): readonly string[] {
     : [];
 }
 
-/** The option that a parameter may not be, or not be a part of; undefined: it may be in a link. */
+/** Returns the forbidden option that a parameter sets, or sets a part of; undefined if the parameter is allowed. */
 function refusedPart(name: string): string | undefined {
   const steps = name.split('.');
   return steps.map((_, index) => steps.slice(0, index + 1).join('.')).find((part) => linkRefusals.has(part));
 }
 
-/** Objects under construction: a name like `__proto__` is one like any other in a map. */
+/** Objects under construction. In a map, a name like `__proto__` has no special meaning. */
 type Fields = Map<string, unknown>;
 
-/** The steps of a dotted name as far as the schema knows them; what it does not know stays one step, for the validation to name it. */
+/** Splits a dotted name as far as the schema knows the fields. The rest stays one step, so that the validation names it. */
 function knownPath(name: string): readonly string[] {
   const steps = name.split('.');
   const unknown = steps.findIndex((_, index) => fieldAt(schema, steps.slice(0, index + 1)) === undefined);
   return unknown < 0 ? steps : [...steps.slice(0, unknown), steps.slice(unknown).join('.')];
 }
 
-/** False when something is there already, or the value is undefined. */
+/** Returns false if the field is already set, or the value is undefined. */
 function place(root: Fields, path: readonly string[], value: unknown): boolean {
   let fields = root;
   for (const step of path.slice(0, -1)) {
@@ -90,7 +90,7 @@ const toObject = (fields: Fields): Record<string, unknown> =>
     [...fields].map(([name, value]) => [name, value instanceof Map ? toObject(value as Fields) : value]),
   );
 
-/** The value of a field that the texts stand for; undefined when there are several of what is no list. */
+/** Parses the values of a parameter; undefined if there are several for a field that is not a list. */
 function valueOf(field: JsonSchema = {}, texts: readonly string[]): unknown {
   const [first = '', ...others] = texts;
   const list = variantsOf(field).find(({ type }) => type === 'array');
@@ -99,7 +99,7 @@ function valueOf(field: JsonSchema = {}, texts: readonly string[]): unknown {
   return list === undefined ? undefined : texts.map((text) => readText(list.items ?? {}, text));
 }
 
-/** JSON, where that is a value of a type that the field may have other than a string; else the text itself. */
+/** Returns the parsed JSON if the field accepts its type and it is not a string; otherwise the text. */
 function readText(field: JsonSchema, text: string): unknown {
   const value = jsonOf(text);
   if (value === undefined || typeof value === 'string') return text;
@@ -112,7 +112,7 @@ function readText(field: JsonSchema, text: string): unknown {
 
 const variantsOf = (field: JsonSchema): readonly JsonSchema[] => field.anyOf?.flatMap(variantsOf) ?? [field];
 
-/** Undefined for what is no JSON. */
+/** Returns undefined for invalid JSON. */
 function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -121,15 +121,15 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** As a JSON schema calls it. */
+/** Returns the name of the type in JSON schemas. */
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
 /**
- * The options that a link can have, for the OpenAPI document: each as a parameter of its name. Objects that can be said by
- * dotted paths are not listed themselves.
+ * Returns the schemas of the options that a link can have by parameter name, for the OpenAPI document. Objects whose
+ * fields have dotted names are not listed themselves.
  */
 export function linkOptionSchemas(): Record<string, object> {
   return Object.fromEntries(Object.entries(schema.properties ?? {}).flatMap(([name, field]) => leavesOf(name, field)));

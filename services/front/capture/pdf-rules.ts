@@ -15,7 +15,7 @@ import { refusedInTemplate } from './template-rules.ts';
 type PdfRequest = NonNullable<CaptureRequest['pdf']>;
 type Length = number | string;
 
-/** What is wrong with the page set-up, as far as no schema can say it. */
+/** Yields the violated rules of the page set-up that a schema cannot express. */
 export function* brokenPdfRules({
   format,
   isFullPage,
@@ -34,7 +34,7 @@ export function* brokenPdfRules({
   }
   if (width !== undefined || height !== undefined) {
     if (paper !== undefined) yield 'pdf.paper and pdf.width with pdf.height exclude each other: send one of them';
-    if (landscape) yield 'pdf.landscape needs pdf.paper: pdf.width and pdf.height are those of the paper as it lies';
+    if (landscape) yield 'pdf.landscape needs pdf.paper: swap pdf.width and pdf.height instead';
   }
   if (isFullPage) {
     const onPaper = {
@@ -63,7 +63,7 @@ export function* brokenPdfRules({
       yield `pdf.${name} may have text, styles, links, and images as data URLs, not ${refused}`;
   }
   if (pdf.outline === true && pdf.tagged === false) {
-    yield 'pdf.outline needs pdf.tagged true: bookmarks are made of the tags of headings';
+    yield 'pdf.outline needs pdf.tagged true: bookmarks are made from the tags of headings';
   }
   yield* brokenDocumentRules(pdf);
 }
@@ -77,10 +77,10 @@ const defaults = Object.fromEntries(
 ) as unknown as PdfRequest & { readonly margin: number };
 
 /**
- * The page set-up with every default filled in and every length in millimetres, out of a request that keeps
- * {@link brokenPdfRules}. What was not asked for, or asked for as it is anyway, is absent: it must not change the cache key.
+ * Returns the page set-up with all defaults, and lengths in millimetres, of a request that satisfies {@link brokenPdfRules}.
+ * Later additions are absent unless they differ from their default, so that they do not change the cache key.
  *
- * @param isHtml the request supplies the HTML of the page
+ * @param isHtml whether the request supplies the HTML of the page
  * @throws ServiceError VALIDATION_ERROR
  */
 export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfOptions {
@@ -110,7 +110,7 @@ export function pdfOptions(request: PdfRequest = defaults, isHtml = false): PdfO
   };
 }
 
-/** Throws a VALIDATION_ERROR when the margins leave no room on the paper; a single page is as wide as the viewport. */
+/** Throws a VALIDATION_ERROR if the margins leave no room on the paper. A single page is as wide as the viewport. */
 export function assertRoom({ paper, landscape, margin }: PdfOptions, singlePageWidthPx: number | null): void {
   const { width, height } = paperSizeOf({ paper, landscape });
   const room =
@@ -137,7 +137,7 @@ function marginOf(length: Length, side: string): number {
 
 const millimetresPer = { mm: 1, cm: 10, in: mmPerInch, px: mmPerInch / pxPerInch } as const;
 
-/** A string is one that the schema let through: digits and one of the units. */
+/** Converts a length to millimetres. The schema has validated strings: digits and a unit. */
 function inMillimetres(length: Length): number {
   if (typeof length === 'number') return length;
   const unit = length.slice(-2) as keyof typeof millimetresPer;

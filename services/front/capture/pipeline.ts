@@ -35,21 +35,21 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, Extracte
   readonly statistics: Pick<Statistics, 'hit'>;
 }
 
-/** A request for a capture, as the schema let it through. */
+/** A request for a capture that satisfies the schema. */
 export interface CaptureCall {
   readonly body: CaptureRequest;
   /** The Authorization header. */
   readonly authorization: string | undefined;
-  /** Who sends it, where that has been found out without the header. */
+  /** The sender, if it was authenticated without the Authorization header. */
   readonly caller?: Caller;
   /** All Idempotency-Key headers, as received. */
   readonly idempotencyKeys: readonly string[];
   readonly clientGone: AbortSignal;
-  /** Is told of each step of the capture, of one that is rendered for this call. */
+  /** Called with each progress event of a capture that this request renders. */
   readonly onProgress?: (progress: CaptureProgress) => void;
 }
 
-/** A valid request of a known account that nobody has answered before. */
+/** A valid and authenticated request without an earlier response. */
 interface Order {
   readonly accepted: AcceptedRequest;
   readonly account: Account;
@@ -62,8 +62,8 @@ interface Order {
 }
 
 /**
- * A request for a capture from its validation to its answer, in the order that the interface fixes. What is found out on
- * the way is written into `facts`, for whoever answers, also when it fails.
+ * Processes a capture request from validation to response, in the order that the API specifies. Writes what it learns
+ * into `facts`, even if it fails.
  */
 export class CapturePipeline {
   readonly #deps: CapturePipelineDeps;
@@ -73,9 +73,9 @@ export class CapturePipeline {
   }
 
   /**
-   * Null when the client has gone.
+   * Returns null if the client has disconnected.
    *
-   * @throws ServiceError what a step refuses the request with, or the failure of a capture that failed
+   * @throws ServiceError the refusal of a step, or the failure of the capture
    */
   async capture(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
     const answer = await this.#answer(call, facts);
@@ -91,7 +91,7 @@ export class CapturePipeline {
     const accepted = acceptRequest(body, this.#deps);
     const key = readIdempotencyKey(call.idempotencyKeys);
 
-    // Look the cache up: for a candidate only, of which nothing is told before the API key has been checked.
+    // Look up the cache. The candidate is not disclosed before the API key has been checked.
     const candidate = await responseCache.candidate(call, accepted.cacheKey);
 
     // Authenticate.
@@ -99,7 +99,7 @@ export class CapturePipeline {
     const { account } = caller;
     facts.account = account.id;
 
-    // Idempotency: an earlier request has answered, or this one gets the lease to do so.
+    // Idempotency: return the response of an earlier request, or get the lease.
     const view = { wantsFile: body.responseType === 'file', cdnUrl, startedAt: facts.startedAt, now };
     const wanted = {
       account: account.id,
@@ -124,7 +124,7 @@ export class CapturePipeline {
       await lease.complete(answer);
       return answer;
     } catch (error) {
-      // Another request answers for the Idempotency-Key by now.
+      // Another request has taken over the Idempotency-Key.
       if (error instanceof LeaseLostError) return await this.#answer(call, facts);
       await lease.release();
       throw error;
@@ -133,7 +133,7 @@ export class CapturePipeline {
     }
   }
 
-  /** The capture is waited for: that of an equal request, or one that is rendered now. Null when the client has gone. */
+  /** Waits for the capture of an equal request, or renders one. Returns null if the client has disconnected. */
   async #render(
     order: Order,
     { clientGone, onProgress }: CaptureCall,
@@ -144,7 +144,7 @@ export class CapturePipeline {
     const { cacheKey, tokenCost: tokens } = accepted;
     const { wantsFile } = view;
 
-    // The cache: a capture answers that is there or under way, or this one is rendered, for all equal requests.
+    // Cache: use an existing capture or one in progress, or render this one for all equal requests.
     const equal = { account: account.id, key: cacheKey, candidate, wantsFile, clientGone, wait: facts.wait };
     const turn = await responseCache.acquire(equal);
     if (turn.kind === 'client-gone' || (turn.kind === 'found' && clientGone.aborted)) return null;
@@ -160,7 +160,7 @@ export class CapturePipeline {
     let record: CaptureRecord | undefined;
     let end: AwaitedEnd | undefined;
     try {
-      // Admit: only what is rendered counts against the limits.
+      // Admit: only rendered captures count against the limits.
       const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });
       const until = dispatcher.deadlineOf(accepted, timeOfUuid(uuid) ?? now());
       const adds = bytesAddedBy(accepted);
@@ -170,7 +170,7 @@ export class CapturePipeline {
       if (admitted.refusal !== null) throw admitted.refusal;
       reservation = admitted.reservation;
 
-      // Dispatch. A front that dies before the capture is named leaves nothing that others would have to wait for.
+      // Dispatch. If the front dies before the capture is named, no other request waits for it.
       const { id, isolation } = account;
       const options = {
         uuid,
@@ -196,7 +196,7 @@ export class CapturePipeline {
     } finally {
       dispatch?.close(end);
       await reservation?.release(record);
-      // A capture whose client went away while it was being rendered is completed by its renderer.
+      // If the client disconnects during rendering, the renderer completes the capture.
       const isForOthers = end !== undefined && (isOpen(end.record) || end.record.status === 'completed');
       if (!isForOthers) cacheLease?.release();
     }
@@ -207,14 +207,14 @@ export class CapturePipeline {
   }
 
   /**
-   * The capture is queued and answered at once. It neither leads nor follows equal ones: whoever waits for a picture must
-   * not wait for the background.
+   * Queues the capture and responds immediately. It does not share a rendering with equal requests, because a waiting
+   * client must not wait for the background queue.
    */
   async #enqueue(order: Order, facts: RequestFacts): Promise<CaptureAnswer> {
     const { responseCache, admission, backgroundQueue, regions, secretsKeys, statistics, now } = this.#deps;
     const { accepted, account, key, candidate, lease, view } = order;
 
-    // The cache: a capture that is there answers.
+    // Cache: use an existing capture.
     const hit = responseCache.hit(candidate, account.id);
     if (hit !== null) {
       facts.record = hit;
@@ -249,8 +249,8 @@ export class CapturePipeline {
 }
 
 /**
- * A body by which equal ones are told from others, without its secrets, since a hash of it is kept: with a keyed hash of them, or where
- * there is no key, with their names only.
+ * Returns the body without secrets for comparison with other bodies, because its hash is stored. Secrets are replaced by a keyed hash,
+ * or by their names if no key is configured.
  */
 function withoutSecrets(
   body: CaptureRequest,
@@ -258,18 +258,18 @@ function withoutSecrets(
   { secretsKeys }: AcceptDeps,
 ): object {
   if (secretsHash === undefined) return body;
-  // Without a key, each front hashes with one of its own.
-  const told = secretsKeys === undefined ? options.secrets : secretsHash;
+  // Without a configured key, each front uses a random one, so its hashes are not comparable.
+  const comparable = secretsKeys === undefined ? options.secrets : secretsHash;
   const { pdf } = body;
   return {
     ...body,
     ...Object.fromEntries(secretOptionNames.map((name) => [name, undefined])),
     ...(pdf?.encryption === undefined ? {} : { pdf: { ...pdf, encryption: undefined } }),
-    secrets: told,
+    secrets: comparable,
   };
 }
 
-/** @throws ServiceError the failure of a capture that failed */
+/** @throws ServiceError the failure of a failed capture */
 function assertCompleted(record: CaptureRecord): CaptureRecord {
   const { failure, status, outcome } = record;
   if (failure !== undefined) throw toError(failure);

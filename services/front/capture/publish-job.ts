@@ -8,16 +8,16 @@ import { natsUnavailable } from '../nats.ts';
 import type { AcceptedRequest } from './accept-request.ts';
 
 /**
- * How long each step of accepting a capture may take while the server is unavailable: a restart is ridden out, with the time-out
- * of a call that was under way.
+ * Timeout of each step of accepting a capture while the server is unavailable. It covers a restart of the server and the
+ * timeout of a pending call.
  */
 export const acceptTimeoutMs = 8000;
 
 /**
- * Puts a job into the queue, trying until `deadline` (Unix ms, by the server's clock). One that failed may lie there all
- * the same.
+ * Queues a job, with retries until `deadline` (Unix milliseconds by the server's clock). If it throws, the job may be in
+ * the queue nevertheless.
  *
- * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR when the queue cannot be reached
+ * @throws ServiceError QUEUE_FULL; INTERNAL_ERROR if the queue cannot be reached
  */
 export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, deadline: number): Promise<QueuedJob> {
   try {
@@ -31,19 +31,19 @@ export async function publishJob(jobs: Pick<Jobs, 'publish'>, job: UnsignedJob, 
   }
 }
 
-/** What a client is told when the queue, or what is written beside it, cannot be reached. */
+/** Returns the error for clients if the queue, or the records that belong to it, cannot be reached. */
 export function orUnavailable(cause: unknown): unknown {
   return isTransient(cause) ? natsUnavailable('The queue cannot be reached right now.', cause) : cause;
 }
 
-/** Supplied html that does not go along with its job: it is too large, or kept to be rendered later or again. */
+/** Stores supplied HTML outside of the job: it is too large, or is rendered later or again. */
 export interface HtmlStore {
-  /** For renderers of that region. `expiresAt` in Unix milliseconds. */
+  /** Stores HTML for the renderers of a region. `expiresAt` in Unix milliseconds. */
   put(target: { readonly region: Region; readonly name: string }, html: string, expiresAt: number): Promise<void>;
   remove(name: string): Promise<void>;
 }
 
-/** Stores the html of a request until it is rendered, or with persistence for as long as the file: to be rendered again. */
+/** Stores the HTML of a request until it is rendered; with persistence, until the file expires, for refreshes. */
 export async function putHtml(
   htmlStore: Pick<HtmlStore, 'put'>,
   name: string,

@@ -9,15 +9,15 @@ import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions
 import { RetryLaterError } from '../admission.ts';
 import type { NatsLink } from '../nats.ts';
 
-/** When heartbeats have been heard again for so long, every renderer that lives has said so. */
+/** After this time with heartbeats, every live renderer has sent one. */
 const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
 
-/** A server that has just restarted reads its streams before a watch of them can begin: nothing is known of any renderer until then. */
+/** A restarted server loads its streams before watches can start; until then, no renderer is known. */
 const watchTimeoutMs = 10_000;
 
 const pollIntervalMs = 25;
 
-/** Kubernetes replaces a renderer within seconds, and a controller creates queues as fast. */
+/** Kubernetes replaces a renderer, and a controller creates queues, within seconds. */
 const retrySeconds = 10;
 
 interface RegionBoardDeps {
@@ -26,14 +26,14 @@ interface RegionBoardDeps {
   readonly fleet: Pick<Fleet, 'load' | 'watchedForMs'>;
   readonly queues: Pick<RegionQueues, 'has'>;
   readonly inFlight: InFlight;
-  /** Captures that wait, by region. */
+  /** Number of queued captures by region. */
   readonly queued: () => Readonly<Record<string, number>>;
   /** Whether the region has never worked, according to the last status report. */
   readonly isPending: (region: Region) => boolean;
   readonly link: Pick<NatsLink, 'upForMs'>;
 }
 
-/** The regions as this front sees them now. */
+/** The regions as this front currently sees them. */
 export class RegionBoard {
   readonly #deps: RegionBoardDeps;
 
@@ -42,8 +42,8 @@ export class RegionBoard {
   }
 
   /**
-   * The region that a capture is queued in. Refuses at once, unless the connection or the watch of heartbeats has
-   * just come up and the renderers have not all been heard yet. Without a connection it waits for 3 s, with one for 10 s at most.
+   * Chooses the region in which a capture is queued. Refuses immediately, unless the connection or the watch of heartbeats
+   * has just started and not all renderers are known yet. Then it waits at most 3 s without a connection, and 10 s with one.
    *
    * @throws ServiceError REGION_UNAVAILABLE
    */
@@ -60,7 +60,7 @@ export class RegionBoard {
     }
   }
 
-  /** In how many seconds a capture that is queued now may begin, `auto`: at best; null when nobody can tell. */
+  /** Returns the seconds until a capture that is queued now may start; for `auto`, the minimum of all regions; null if unknown. */
   estimatedWaitSeconds(asked: 'auto' | Region): number | null {
     const loads = this.loads().filter(({ region }) => asked === 'auto' || region === asked);
     const waits = loads.flatMap((load) => estimateWaitSeconds(load) ?? []);
@@ -85,14 +85,14 @@ export class RegionBoard {
     const names = this.#deps.installed.map(({ region }) => region).join(', ');
     const messages = {
       'not-installed': `The region ${asked} is not installed here. Use one of ${names}, or auto.`,
-      pending: `The region ${asked} is not installed yet: none of its renderers has ever worked. Use another region, or auto.`,
+      pending: `The region ${asked} is not installed yet: no renderer there has ever been ready. Use another region, or auto.`,
       'no-queues': `The region ${asked} is being set up. Try again in ${retrySeconds} s, or use auto.`,
       'no-renderer':
         asked === 'auto'
           ? `No renderer of any region is available now. Try again in ${retrySeconds} s.`
           : `No renderer of the region ${asked} is available now. Try again in ${retrySeconds} s, or use auto.`,
     };
-    // When an operator installs a region is not known.
+    // No Retry-After: it is unknown when the operator installs the region.
     if (reason === 'not-installed' || reason === 'pending') {
       return new ServiceError('REGION_UNAVAILABLE', messages[reason], { causedBy: 'client' });
     }
@@ -100,14 +100,15 @@ export class RegionBoard {
   }
 }
 
-/** Milliseconds between two checks, and between two checks while a queue is missing. */
+/** Interval of checks. */
 const queuesIntervalMs = 5000;
+/** Interval of checks while a queue is missing. */
 const missingQueuesIntervalMs = 500;
 const queuesTimeoutMs = 2000;
 
 /**
- * Checks whether the queues of the installed regions exist. During an upgrade, a front can have a region before the controllers do. The NATS
- * server stores a job that has no queue, but delivers it to no renderer.
+ * Checks whether the queues of the installed regions exist. During an upgrade, a front can know a region before the controllers do. The
+ * NATS server stores a job of a missing queue, but does not deliver it.
  */
 export class RegionQueues {
   readonly #session: Pick<NatsSession, 'jsm'>;
@@ -119,17 +120,17 @@ export class RegionQueues {
     this.#regions = installed.map(({ region }) => region);
   }
 
-  /** The result of the last check; true before the first. */
+  /** Returns the result of the last check; true before the first. */
   has(region: Region): boolean {
     return !this.#missing.has(region);
   }
 
-  /** Repeats the check until the signal aborts. Never throws. */
+  /** Checks periodically until the signal aborts. Never throws. */
   async follow(signal: AbortSignal): Promise<void> {
     while (await delay(this.#missing.size > 0 ? missingQueuesIntervalMs : queuesIntervalMs, signal)) await this.look();
   }
 
-  /** Checks the first and the last queue of each region, since queues are created in order. Never throws. */
+  /** Checks the first and the last queue of each region, because queues are created in order. Never throws. */
   async look(): Promise<void> {
     await Promise.all(
       this.#regions.map(async (region) => {
@@ -142,7 +143,7 @@ export class RegionQueues {
           await withDeadline(found, queuesTimeoutMs, `looking for the queues of ${region}`);
           this.#missing.delete(region);
         } catch (error) {
-          // A server that does not answer says nothing about them.
+          // If the server does not answer, keep the last result.
           if (isNotProvisioned(error)) this.#missing.add(region);
         }
       }),
@@ -151,10 +152,10 @@ export class RegionQueues {
 }
 
 /**
- * Whether a renderer that has not been heard is taken for one that is not there.
+ * Returns whether all renderers must have been heard, so that a missing one is considered unavailable.
  *
- * @param times in milliseconds, 0 for what is not: since when the connection is up, since when heartbeats are watched, and for how
- *   long the capture has waited for it
+ * @param times in milliseconds, 0 if not applicable: since the connection is up, since heartbeats are watched, and since the capture
+ *   waits for a region
  */
 export function hasHeardAll({
   upForMs,
@@ -169,24 +170,26 @@ export function hasHeardAll({
   return Math.min(upForMs, watchedForMs) >= settleTimeoutMs || waitedMs >= timeoutMs;
 }
 
-/** What is known of an installed region. */
+/** Current state of an installed region. */
 export interface RegionLoad {
   readonly region: Region;
-  /** The operator lets it scale to zero: captures wait in its queue for a renderer to come. */
+  /** Whether the operator lets the region scale to zero: captures wait in its queue until a renderer starts. */
   readonly mayBeEmpty: boolean;
-  /** Its queues exist. */
+  /** Whether its queues exist. */
   readonly hasQueues: boolean;
-  /** It is in another cluster, and has never worked. */
+  /** Whether it is in another cluster and has never worked. */
   readonly isPending: boolean;
-  /** Renderers that take captures now, their slots, and how many of these were taken when they last said so. */
+  /** Number of renderers that accept captures now. */
   readonly renderers: number;
+  /** Slots of these renderers. */
   readonly slots: number;
+  /** Slots in use according to the last heartbeats. */
   readonly busy: number;
-  /** Captures that wait there, as far as the last status report tells. */
+  /** Number of captures in its queue according to the last status report. */
   readonly queued: number;
-  /** Captures of this front that are under way there: newer than any heartbeat, but only its own. */
+  /** Captures of this front in progress there. More current than heartbeats, but without those of other fronts. */
   readonly inFlight: number;
-  /** How long a capture there took on average of late; null when there was none. */
+  /** Recent mean duration of a capture there; null if there was none. */
   readonly renderMs: number | null;
 }
 
@@ -195,9 +198,10 @@ type RefusalReason = 'not-installed' | 'pending' | 'no-queues' | 'no-renderer';
 type RegionChoice = { readonly region: Region } | { readonly region: null; readonly reason: RefusalReason };
 
 /**
- * Where a capture goes. A named region is taken or refused, never replaced. `auto` is the home region if it has a free
- * slot, else the region with the most free slots, else the one with the shortest queue; a region without renderers only
- * when no other has any, and only if it may be empty. A region whose queues are not there takes nothing.
+ * Chooses the region of a capture. A named region is used or refused, never replaced. `auto` selects the home region if
+ * it has a free slot, otherwise the region with the most free slots, otherwise the one with the shortest queue. A region
+ * without renderers is used only if no other region has any, and if it may be empty. Regions without queues are never
+ * used.
  *
  * @param installed in the operator's order, which breaks ties
  */
@@ -230,12 +234,12 @@ const freeSlots = ({ slots, busy, inFlight }: RegionLoad) => slots - Math.max(bu
 
 const queueLength = ({ queued, inFlight }: RegionLoad) => queued + inFlight;
 
-/** What a capture is taken to last where none has ended of late. */
+/** Assumed duration of a capture if none has ended recently. */
 const usualRenderMs = 3000;
 
 /**
- * In how many whole seconds a capture that is queued in the region now may begin: those that wait, spread over the
- * region's slots, each as long as captures took there of late. Null when the region has no slots.
+ * Returns the whole seconds until a capture that is queued in the region now may start: the waiting captures, divided
+ * among the slots, each with the recent mean duration. Null if the region has no slots.
  */
 export function estimateWaitSeconds(
   load: Omit<RegionLoad, 'region' | 'mayBeEmpty' | 'hasQueues' | 'isPending' | 'renderers'>,
@@ -246,7 +250,7 @@ export function estimateWaitSeconds(
   return Math.ceil(((queued + 1) * (renderMs ?? usualRenderMs)) / slots / 1000);
 }
 
-/** How many captures of this front are under way, by region. */
+/** Counts captures of this front in progress, by region. */
 export class InFlight {
   readonly #counts = new Map<Region, number>();
 
@@ -254,7 +258,7 @@ export class InFlight {
     return this.#counts.get(region) ?? 0;
   }
 
-  /** Counts one until the function that it returns is called. */
+  /** Counts a capture until the returned function is called. */
   add(region: Region): () => void {
     this.#counts.set(region, this.of(region) + 1);
     let counted = true;

@@ -3,7 +3,7 @@ import { assertRoom, pdfOptions } from './pdf-rules.ts';
 import { tellableSecretsOf } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
-/** All that decides the pixels, out of a request that keeps the rules. Throws a VALIDATION_ERROR for a pdf without room. */
+/** Returns the options that affect the pixels. The request must satisfy all rules. Throws a VALIDATION_ERROR for a PDF without room. */
 export function renderOptions(request: CaptureRequest): RenderOptions {
   const pdf = pdfOptions(request.pdf, request.html !== undefined);
   if (request.format === 'pdf') assertRoom(pdf, request.isFullPage ? request.viewport.width : null);
@@ -26,14 +26,14 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
   };
 }
 
-/** Those that were asked for: one that is absent must not be there as undefined, since it would change the cache key. */
+/** Returns the later additions that are set. Others must be absent, because undefined values would change the cache key. */
 function addedOptions(request: CaptureRequest): Pick<CaptureRequest, (typeof addedOptionNames)[number]> {
   const added = Object.fromEntries(
     addedOptionNames.filter((name) => isAskedFor(name, request)).map((name) => [name, request[name]]),
   );
   return {
     ...added,
-    // Sorted: the order of the parts does not make another capture.
+    // Sorted, because the order of the parts does not matter.
     ...(request.extract === undefined ? {} : { extract: request.extract.toSorted() }),
   };
 }

@@ -7,19 +7,19 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { RareLog } from '../rare-log.ts';
 
-/** A reply with what the server knows of it. */
+/** A reply, with its region and its time of arrival. */
 export interface ReceivedReply extends Reply {
   readonly region: Region;
   /** Unix milliseconds by the server's clock. */
   readonly at: number;
 }
 
-/** Holds what renderers reply about one capture for whoever waits for it, also when it comes before they wait. */
+/** Collects the replies of renderers about one capture until the waiter takes them. */
 export class Mailbox {
   readonly #replies: ReceivedReply[] = [];
   #onDelivery: (() => void) | undefined;
 
-  /** The reply that came first of those that were not taken yet. */
+  /** Removes and returns the oldest reply. */
   take(): ReceivedReply | undefined {
     return this.#replies.shift();
   }
@@ -29,13 +29,13 @@ export class Mailbox {
   }
 
   deliver(reply: ReceivedReply): void {
-    // A renderer says four things about a job at most; what floods the mailbox is not kept.
+    // A renderer sends at most four replies about a job. Further ones are dropped.
     if (this.#replies.length >= maxReplies) return;
     this.#replies.push(reply);
     this.#onDelivery?.();
   }
 
-  /** Calls the listener at each delivery from now on; one listener at a time. */
+  /** Calls the listener at each delivery from now on. There is only one listener. */
   onDelivery(listener: () => void): void {
     this.#onDelivery = listener;
   }
@@ -44,9 +44,8 @@ export class Mailbox {
 const maxReplies = 16;
 
 /**
- * Where renderers reply about this front's jobs: one subscription for all of them, on a name that no other front has. A
- * reply may be lost (core NATS), come twice, or come when nobody waits any more: the result in the queue of results is
- * the one that counts.
+ * Receives the replies of renderers to this front's jobs, with one subscription on an exclusive subject. A reply may be
+ * lost (core NATS), arrive twice, or arrive too late; the message in the queue of results is authoritative.
  */
 export class ReplyInbox {
   readonly #id = randomUUID();
@@ -56,8 +55,8 @@ export class ReplyInbox {
   readonly #now: () => number;
 
   /**
-   * @param onStarted told of each job that nobody waits for when its rendering begins, on one of the fronts
-   * @param onMalformed told of what is no reply
+   * @param onStarted called on one of the fronts when the rendering of a job without a waiting client begins
+   * @param onMalformed called for an invalid reply
    */
   constructor(
     { nc, now }: Pick<NatsSession, 'nc' | 'now'>,
@@ -75,7 +74,7 @@ export class ReplyInbox {
         ...(queue === undefined ? {} : { queue }),
         callback: (error, message) => {
           if (error === null) this.#onMessage(message, deliver);
-          else log.error({ err: error }, 'replies cannot be received; captures are found by their records, later');
+          else log.error({ err: error }, 'replies cannot be received; records of captures are polled instead');
         },
       });
     subscribe(this.#id, (uuid, reply) => this.#mailboxes.get(uuid)?.deliver(reply));
@@ -86,7 +85,7 @@ export class ReplyInbox {
     return replySubject(region, this.#id, uuid);
   }
 
-  /** A mailbox for one capture; open it before the capture is queued, or a quick result is missed. */
+  /** Opens a mailbox for one capture. It must be open before the capture is queued, because a result may arrive quickly. */
   open(uuid: string): Mailbox {
     const mailbox = new Mailbox();
     this.#mailboxes.set(uuid, mailbox);

@@ -18,10 +18,10 @@ export interface RequestRefreshDeps extends ReadStateDeps {
 }
 
 /**
- * Queues the next refresh of a capture, unless one is under way; returns the record that stands afterwards. What is found
- * out on the way is written into `facts`, also when it fails.
+ * Queues the next refresh of a capture, unless one is in progress. Returns the current record. Writes what it learns into
+ * `facts`, even if it fails.
  *
- * @throws ServiceError what a step refuses the request with; CONFLICT for a capture that cannot be refreshed
+ * @throws ServiceError the refusal of a step; CONFLICT for a capture that cannot be refreshed
  */
 export async function requestRefresh(
   { uuid, authorization }: { readonly uuid: string; readonly authorization: string | undefined },
@@ -34,7 +34,7 @@ export async function requestRefresh(
   const { account } = await authenticator.authenticate(authorization, 'capture');
   facts.account = account.id;
 
-  // Validate: what can be refreshed is known by the record.
+  // Validate: the record shows whether the capture can be refreshed.
   const record = await readState(deps, account.id, uuid);
   facts.record = record;
   assertHasFile(record, now());
@@ -70,17 +70,17 @@ function assertHasFile({ status, expiresAt, url, persistence, options, secrets }
     const state = status === 'completed' ? 'expired' : status;
     throw new ServiceError('CONFLICT', `Only a completed capture can be refreshed; this one is ${state}.`);
   }
-  // Html of a background capture lies there for a while even without persistence, but perhaps not until the refresh.
+  // The HTML of a background capture is stored for a while even without persistence, but perhaps not until the refresh.
   if (url === 'about:blank' && persistence === undefined) {
     throw new ServiceError(
       'CONFLICT',
-      'The html of this capture was not kept, so it cannot be captured again. Ask for persistence when you capture html that is to be refreshed.',
+      'The html of this capture was not stored, so it cannot be captured again. Request persistence for html that is to be refreshed.',
     );
   }
   if (options.secrets !== undefined && secrets === undefined) {
     throw new ServiceError(
       'CONFLICT',
-      'The headers, cookies, auth, css, script or pdf.encryption of this capture were not kept, since the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
+      'The headers, cookies, auth, css, script or pdf.encryption of this capture were not stored, because the operator had set no WEBCAPTURE_SECRETS_KEY, so it cannot be captured again.',
     );
   }
 }

@@ -20,7 +20,7 @@ import type { Authenticator, Caller } from '../auth/authenticator.ts';
 import type { WaitClock } from '../http/request-facts.ts';
 import { WatchedReadCache } from '../read-cache.ts';
 
-/** How a request that may be answered from the cache was answered: from it, after an equal capture, or by rendering. */
+/** Outcome of a request that may use the cache: answered from the cache, answered after waiting for an equal capture, or rendered. */
 export type CacheResult = 'hit' | 'followed' | 'miss';
 
 interface ResponseCacheDeps {
@@ -33,75 +33,75 @@ interface ResponseCacheDeps {
   readonly log: Logger;
 }
 
-/** A request, once its API key has been verified. */
+/** A request whose API key has been verified. */
 interface CacheRequest {
   readonly account: string;
-  /** Undefined: neither answered from the cache nor kept there. */
+  /** If undefined, the request does not use the cache. */
   readonly key: CacheKey | undefined;
-  /** What {@link ResponseCache.candidate} found. */
+  /** Result of {@link ResponseCache.candidate}. */
   readonly candidate: CaptureRecord | null;
-  /** An answer without its file is none. */
+  /** Whether a capture can answer only if its file exists. */
   readonly wantsFile: boolean;
   readonly clientGone: AbortSignal;
   readonly wait: WaitClock;
 }
 
-/** A capture that answers the request; or the request renders, with the lease on its key; or its client has gone. */
+/** Either a capture answers the request, or the request renders, with the lease on its key, or its client has disconnected. */
 export type CacheTurn =
   | { readonly kind: 'found'; readonly record: CaptureRecord }
   | { readonly kind: 'lease'; readonly lease: CacheLease | null }
   | { readonly kind: 'client-gone' };
 
-/** The right to render for all equal requests, until it is released, lapses, or the capture of its uuid has completed. */
+/** The right to render for all equal requests, until it is released or expires, or its capture has completed. */
 interface CacheLease {
-  /** Of the capture: others find it by that. */
+  /** UUID of the capture, by which other requests find it. */
   readonly uuid: string;
   readonly key: CacheKey;
   /**
-   * To be called when the job is queued: from then on it ends within `lastsMs`, whatever becomes of this front. Nobody
-   * waits for this: a lease that lapses costs a second rendering.
+   * Extends the lease when the job is queued. From then on the capture ends within `lastsMs`, even if this front dies. Not
+   * awaited: if the lease expires, the only cost is a second rendering.
    */
   extend(lastsMs: number): void;
-  /** Those who follow need not wait for the lease to lapse. Nobody waits for this. */
+  /** Releases the lease, so that followers need not wait for its expiry. Not awaited. */
   release(): void;
 }
 
-/** An entry is not served from memory for longer than this, whatever was heard of it. */
+/** Maximum age of cached entries, even if no write was reported. */
 const maxAgeMs = 1000;
 
-/** About 3 KB each. */
+/** Entries take about 3 KB each. */
 const maxEntries = 10_000;
 
-/** Looking an answer up may cost this much before it is a miss. */
+/** After this time, a look-up counts as a miss. */
 const lookupTimeoutMs = 1500;
 
 /**
- * A lease whose capture is not queued within this lapses: its front has died, or something else has come between. It costs
- * a second rendering, no more.
+ * A lease whose capture is not queued within this time expires, because its front has probably died. If not, the only
+ * cost is a second rendering.
  */
 const leaseTtlMs = 10_000;
 
-/** So many captures may fail under a follower before it answers with the last failure. */
+/** A follower fails with the last failure after this number of failed captures. */
 const maxFailures = 2;
 
 /**
- * How often the entry and the record are read, in case a write was not heard: the first time soon, since a write may be
- * heard of before it can be read, then ever more rarely.
+ * Interval of reads of the entry and the record, in case a notification of a write was lost. The first read is early,
+ * because a notification can arrive before the write is readable; then the interval doubles.
  */
 const pollIntervalMs = { first: 50, last: 2000 };
 
-/** After its deadline somebody settles the record of the capture; for so long it may take. */
+/** Time after the deadline of a capture until its record is settled. */
 const settleTimeoutMs = 3000;
 
 const callTimeoutMs = 4000;
 
-/** How following ended. `over`: the capture was given up without a failure of its own, or its front died, or nothing was heard of it. */
+/** How following ended. `over`: the capture was cancelled, its front died, or nothing is known of it. */
 type FollowEnd =
   | { readonly kind: 'completed'; readonly record: CaptureRecord }
   | { readonly kind: 'failed'; readonly failure: RecordedFailure }
   | { readonly kind: 'over' | 'client-gone' };
 
-/** Answers equal requests of an account with one capture: from the cache, or by waiting for the one under way. */
+/** Answers equal requests of an account with one capture, from the cache or by waiting for the capture in progress. */
 export class ResponseCache {
   readonly #deps: ResponseCacheDeps;
   readonly #recent: WatchedReadCache<CacheEntry>;
@@ -116,9 +116,8 @@ export class ResponseCache {
   }
 
   /**
-   * A capture that could answer the request, under the account of the caller, or that the token of the Authorization header belongs to.
-   * Whether the API key holds is to be found out before anything of it is told. Never throws for want of NATS: then there
-   * is none.
+   * Returns a cached capture that could answer the request, for the account of the caller or of the token in the Authorization header.
+   * The caller must verify the API key before it discloses the result. Returns null if NATS is unavailable.
    */
   async candidate(
     { authorization, caller }: { readonly authorization: string | undefined; readonly caller?: Caller },
@@ -141,11 +140,11 @@ export class ResponseCache {
   }
 
   /**
-   * The capture that answers: the candidate; else that of an equal request that is under way on any front. Else the lease
-   * to render it, null where the cache was not asked for. When the capture that was followed fails, one of those who
-   * follow it gets the lease; when that one fails too, they fail as it did.
+   * Returns the candidate, or the capture of an equal request in progress on any front. Otherwise returns the lease to
+   * render, which is null if the request does not use the cache. If the followed capture fails, one of its followers gets
+   * the lease; if that capture fails too, the others fail with the same error.
    *
-   * @throws ServiceError the failure of the captures that were followed
+   * @throws ServiceError the failure of the followed captures
    */
   async acquire(request: CacheRequest): Promise<CacheTurn> {
     const { account, key, candidate, clientGone, wait } = request;
@@ -181,14 +180,14 @@ export class ResponseCache {
     }
   }
 
-  /** The candidate, if it may answer: for whoever neither waits for another capture nor has others wait. */
+  /** Returns the candidate if it may answer. For requests that neither follow other captures nor render for them. */
   hit(candidate: CaptureRecord | null, account: string): CaptureRecord | null {
     if (candidate?.account !== account) return null;
     this.#deps.count('hit');
     return candidate;
   }
 
-  /** What stands once the lease was asked for; null when the cache is unavailable: then the capture is rendered all the same. */
+  /** Requests the lease and returns the current entry. Returns null if the cache is unavailable; the capture is then rendered. */
   async #requestLease(
     account: string,
     key: CacheKey,
@@ -228,7 +227,7 @@ export class ResponseCache {
     return { kind: 'found', record };
   }
 
-  /** Whether the file is there, where it is wanted. If not, the entry goes. */
+  /** Returns whether the file exists, if the request needs it. If not, drops the entry. */
   async #isWhole({ uuid, fileName }: CaptureRecord, request: CacheRequest, key: CacheKey): Promise<boolean> {
     if (!request.wantsFile || (await this.#deps.store.stat(fileName)) !== null) return true;
     await this.#deps.cache.drop(request.account, key.name, uuid);
@@ -236,8 +235,8 @@ export class ResponseCache {
   }
 
   /**
-   * Waits for the end of the capture that has the lease. The entry tells of it at once, on whichever front that is; the
-   * record is the truth, also when the entry is lost.
+   * Waits for the end of the capture that has the lease. The entry reports it immediately, from any front. The record is
+   * authoritative, even if the entry is lost.
    */
   async #follow(account: string, key: CacheKey, leased: LeaseState, clientGone: AbortSignal): Promise<FollowEnd> {
     let wake = new AbortController();
@@ -254,7 +253,7 @@ export class ResponseCache {
         wake = new AbortController();
         const seen = await this.#look(account, key, leased);
         if ('kind' in seen) return seen;
-        // Its front extends the lease when the capture is queued.
+        // The front of the capture extends the lease when it is queued.
         if (seen.lease !== null) ({ until: leasedUntil } = seen.lease);
         if (this.#deps.session.now() >= leasedUntil + settleTimeoutMs) return { kind: 'over' };
         await delay(waitMs, wake.signal);
@@ -267,7 +266,7 @@ export class ResponseCache {
     }
   }
 
-  /** How it ended; or, while the capture is under way as far as one can tell, its lease, if that could be read. */
+  /** Returns how the capture ended. While it is in progress, returns its lease, or null if that could not be read. */
   async #look(
     account: string,
     key: CacheKey,
@@ -280,7 +279,7 @@ export class ResponseCache {
     const found = await unlessUnavailable(captures.get(account, leased.uuid), 'reading a capture');
     const lease = entry?.claim?.uuid === leased.uuid ? entry.claim : null;
     if (found === undefined) return { lease };
-    // A capture that a client waits for has no record until it ends.
+    // A capture with a waiting client has no record until it ends.
     if (found === null) return entry !== undefined && lease === null ? { kind: 'over' } : { lease };
     const record = found.value;
     if (isOpen(record)) return { lease };
@@ -291,7 +290,7 @@ export class ResponseCache {
   }
 }
 
-/** Undefined when it cannot be read right now. */
+/** Returns undefined if the read fails because NATS is unavailable. */
 async function unlessUnavailable<T>(reading: Promise<T>, what: string): Promise<T | undefined> {
   try {
     return await withDeadline(reading, callTimeoutMs, what);

@@ -26,32 +26,32 @@ interface ResultQueueDeps {
   readonly followUps: Pick<FollowUps, 'arrange'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  /** Html that nobody renders again. */
+  /** Removes HTML that will not be rendered again. */
   readonly removeHtml: (name: string) => Promise<void>;
-  /** Told of what is no result. */
+  /** Called for each message that is not a valid result. */
   readonly onMalformed: () => void;
   readonly log: Logger;
 }
 
-/** Results that this front settles at a time. */
-const maxAtOnce = 1000;
+/** Maximum number of results that this front settles concurrently. */
+const maxConcurrent = 1000;
 
-/** The front that waits for a capture settles it at once: others leave it this much time, not to do the same work. */
+/** Delay of interactive results, so that the front that waits for a capture settles it first. */
 const awaitedDelayMs = 500;
 
-/** A result that cannot be settled now comes again after this, to any front. */
+/** Delay of the redelivery of a result that could not be settled, to any front. */
 const retryDelayMs = 2000;
 
-/** How long settling one may take: well below the wait after which another front gets it. */
+/** Timeout of settling one result, well below the ack wait after which another front gets it. */
 const settleTimeoutMs = 20_000;
 
-/** What fails so often, and neither for want of the store nor of NATS, fails for ever. */
+/** After this number of failed deliveries, unless the store or NATS is unavailable, the failure is considered permanent. */
 const maxDeliveries = 20;
 
 /**
- * Takes results of all regions out of their queue and settles them: those of captures that nobody waits for, those whose
- * front has died, and once more those that a waiting front has settled, so that what follows the end of a capture is
- * seen to although that front may die at any moment.
+ * Takes the results of all regions from their queue and settles them: those of captures without a waiting client and
+ * those whose front has died. Results that a waiting front has settled are processed again, so that the follow-ups of
+ * each capture are scheduled even if that front dies.
  */
 export class ResultQueue {
   readonly #deps: ResultQueueDeps;
@@ -60,7 +60,7 @@ export class ResultQueue {
   readonly #results: PullSubscription;
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  /** Not requested again yet: many are, at once. */
+  /** Number of free slots that are not requested yet; many are requested at once. */
   #free = 0;
 
   constructor(deps: ResultQueueDeps) {
@@ -73,10 +73,10 @@ export class ResultQueue {
       onMessage: (message) => this.#receive(message),
       onProblem: (error) => deps.log.warn({ err: error }, 'results cannot be received; trying again'),
     });
-    this.#results.request(maxAtOnce);
+    this.#results.request(maxConcurrent);
   }
 
-  /** Takes no more, and resolves when those that were taken are settled or left to another front. */
+  /** Stops taking results. Resolves when those already taken are settled or left to another front. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#results.close();
@@ -87,14 +87,14 @@ export class ResultQueue {
   #receive(message: PulledMessage): void {
     const settling = this.#settle(message).finally(() => {
       this.#running.delete(settling);
-      if (++this.#free < maxAtOnce / 10) return;
+      if (++this.#free < maxConcurrent / 10) return;
       this.#results.request(this.#free);
       this.#free = 0;
     });
     this.#running.add(settling);
   }
 
-  /** Never throws. */
+  /** Settles one result. Never throws. */
   async #settle(message: PulledMessage): Promise<void> {
     const { settlements, onMalformed, log, session } = this.#deps;
     const region = regionOfSubject(message.subject);
@@ -123,7 +123,7 @@ export class ResultQueue {
         });
         if (settlement.returned !== undefined) await this.#requeue(settlement.returned);
         if (settlement.record !== null) await this.#follow(settlement.record);
-        // What is forged or malformed may come thousands of times a second: no confirmation is waited for.
+        // Forged or malformed results may arrive by the thousands a second, so their confirmation is not awaited.
         if (settlement.outcome !== 'forged') return await message.ack();
       }
       message.terminate('not a result of a job');
@@ -148,14 +148,14 @@ export class ResultQueue {
     await followUps.arrange(record);
     if (record.html !== undefined && record.persistence === undefined) {
       await removeHtml(record.html).catch((error: unknown) =>
-        log.debug({ err: error }, 'supplied html could not be removed; it expires by itself'),
+        log.debug({ err: error }, 'supplied html could not be removed; it expires'),
       );
     }
   }
 
   /**
-   * Queues a job that a renderer returned again, once per ticket however often it is returned; a job that the store did not take later,
-   * by the leader. An interactive one is queued by the front that waits for it, if it still does.
+   * Queues a returned job again, once per ticket even if it is returned repeatedly. If the store did not accept the file, the leader queues
+   * the job later. An interactive job is queued by the front that waits for it, if it still does.
    */
   async #requeue({ ticket, reason }: ReturnedJob): Promise<void> {
     const { session, captures, jobs, tasks, log } = this.#deps;
@@ -163,9 +163,9 @@ export class ResultQueue {
     const { account, uuid, revision, region } = ticket;
     const attempt = attemptAfter(ticket);
     const record = await captures.change(ticket, requeue(revision, attempt));
-    // A later attempt may be under way already.
+    // A later attempt may be in progress already.
     if (record === null || !isOpen(record, revision) || attemptOf(record, revision) !== attempt) return;
-    log.info({ uuid, region, reason, attempt }, 'a renderer returned a job; it is queued again');
+    log.info({ uuid, region, reason, attempt }, 'returned job queued again');
     if (reason === 'store_unavailable') {
       const at = session.now() + storeRetryMs(attempt);
       return tasks.schedule({ kind: 'dispatch', account, uuid, revision }, at);

@@ -16,23 +16,23 @@ type SecretFields = Pick<CaptureRequest, (typeof secretOptionNames)[number] | 'p
 type SecretRequest = SecretFields &
   Pick<CaptureRequest, 'headersFor' | 'javaScript' | 'background' | 'persistence' | 'html' | 'url'>;
 
-/** Headers that only the browser can send rightly, with the option that does what they are meant to do. */
+/** Headers that only the browser can set correctly, with the option to use instead, or the reason. */
 const refusedHeaders = new Map([
-  ['host', 'it follows from url'],
+  ['host', 'it is determined by url'],
   ['cookie', 'use cookies'],
   ['user-agent', 'use userAgent'],
   ['accept-language', 'use locale'],
   ['content-length', 'the browser sends it'],
-  ['connection', 'it concerns the connection'],
-  ['keep-alive', 'it concerns the connection'],
-  ['te', 'it concerns the connection'],
-  ['trailer', 'it concerns the connection'],
-  ['transfer-encoding', 'it concerns the connection'],
-  ['upgrade', 'it concerns the connection'],
-  ['expect', 'it concerns the connection'],
+  ['connection', 'it controls the connection'],
+  ['keep-alive', 'it controls the connection'],
+  ['te', 'it controls the connection'],
+  ['trailer', 'it controls the connection'],
+  ['transfer-encoding', 'it controls the connection'],
+  ['upgrade', 'it controls the connection'],
+  ['expect', 'it controls the connection'],
 ]);
 
-/** RFC 9110, sections 5.6.2 and 5.5; no more than ASCII, of which servers do not differ in their reading. */
+/** RFC 9110, sections 5.6.2 and 5.5, restricted to ASCII, because servers decode other characters differently. */
 const headerName = /^[!#$%&'*+.^_`|~\w-]{1,256}$/;
 const headerValue = /^(?:[!-~](?:[\t -~]*[!-~])?)?$/;
 
@@ -41,7 +41,7 @@ const cookieName = /^[!#$%&'*+.^_`|~\w-]+$/;
 const cookieValue = /^[!#-+\--:<-[\]-~]*$/;
 const cookieDomain = /^\.?[a-z\d](?:[a-z\d.-]*[a-z\d])?$/i;
 
-/** What is wrong with the secrets of a request, as far as no schema can say it. No message shows a value. */
+/** Yields the violated rules of secrets that a schema cannot express. The messages contain no values. */
 export function* brokenSecretRules(
   request: SecretRequest,
   { canSeal }: { readonly canSeal: boolean },
@@ -58,7 +58,7 @@ export function* brokenSecretRules(
   }
   for (const [index, cookie] of cookies.entries()) yield* brokenCookie(cookie, `cookies.${index}`, request);
   if (auth !== undefined && request.url === undefined)
-    yield 'auth needs url: supplied html has no origin that could ask for it';
+    yield 'auth needs url: supplied html has no origin that could request it';
   if (auth?.username.includes(':')) yield 'auth.username must not contain a colon';
   for (const [name, code] of Object.entries({ css, script })) {
     if (code !== undefined && Buffer.byteLength(code) > maxCodeBytes) {
@@ -78,7 +78,7 @@ export function* brokenSecretRules(
   const kept = request.background ? 'background' : request.persistence.enabled ? 'persistence' : undefined;
   if (!canSeal && kept !== undefined) {
     const names = (Object.keys(secrets) as (keyof CaptureSecrets)[]).map(secretLabel);
-    yield `${names.join(', ')} cannot be combined with ${kept} here: they would have to be kept, and the operator has set no WEBCAPTURE_SECRETS_KEY to seal them with`;
+    yield `${names.join(', ')} cannot be combined with ${kept} here: they would have to be stored, but the operator has set no WEBCAPTURE_SECRETS_KEY to seal them`;
   }
 }
 
@@ -86,13 +86,13 @@ function* brokenHeaders(headers: Readonly<Record<string, string>>): Generator<st
   const seen = new Set<string>();
   for (const [name, value] of Object.entries(headers)) {
     if (!headerName.test(name)) {
-      // A value that slipped into the name is not shown.
+      // The message shows only the start, in case the name contains a value by mistake.
       const [start = ''] = /^[\w-]{0,60}/.exec(name) ?? [];
-      yield `headers: a name that begins with ${JSON.stringify(start)} is not a name of a header`;
+      yield `headers: a name that begins with ${JSON.stringify(start)} is not a valid header name`;
       continue;
     }
     const lower = name.toLowerCase();
-    const why = refusedHeaders.get(lower) ?? (lower.startsWith('proxy-') ? 'it concerns the connection' : undefined);
+    const why = refusedHeaders.get(lower) ?? (lower.startsWith('proxy-') ? 'it controls the connection' : undefined);
     if (why !== undefined) yield `headers.${name} cannot be set: ${why}`;
     if (seen.has(lower)) yield `headers.${name} is given twice`;
     seen.add(lower);
@@ -106,12 +106,12 @@ type Cookie = NonNullable<CaptureSecrets['cookies']>[number];
 
 function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Generator<string> {
   const { name, value, domain, secure, sameSite } = cookie;
-  if (!cookieName.test(name)) yield `${path}.name must be a name of a cookie (RFC 6265)`;
+  if (!cookieName.test(name)) yield `${path}.name must be a valid cookie name (RFC 6265)`;
   if (!cookieValue.test(value)) {
     yield `${path}.value must not contain spaces, quotes, commas, semicolons, backslashes, or characters beyond ASCII: encode them`;
   }
   if (cookie.path !== undefined && !/^\/[ -:<-~]*$/.test(cookie.path)) {
-    yield `${path}.path must begin with a slash, and have ASCII characters but for semicolons`;
+    yield `${path}.path must begin with a slash and contain only ASCII characters except semicolons`;
   }
   if (cookie.url !== undefined) {
     if (domain !== undefined || cookie.path !== undefined) yield `${path}: url excludes domain and path`;
@@ -130,7 +130,7 @@ function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Ge
   }
 }
 
-/** The origin of an address; undefined of what is none. Without `path`, of a whole address, too. */
+/** Returns the origin of a URL; undefined if it is invalid, or, without `path`, if it has a path. */
 function originOf(text: string, { path = false } = {}): string | undefined {
   if (!/^https?:\/\/[^/\\]/i.test(text)) return undefined;
   const url = URL.parse(text);
@@ -139,7 +139,7 @@ function originOf(text: string, { path = false } = {}): string | undefined {
   return path || (url.pathname === '/' && url.search === '' && url.hash === '') ? url.origin : undefined;
 }
 
-/** The secrets of a request; undefined when it has none. */
+/** Returns the secrets of a request; undefined if it has none. */
 export function secretsOf(request: SecretFields): CaptureSecrets | undefined {
   const names = secretOptionNames.filter((name) => request[name] !== undefined);
   const pdfEncryption = request.pdf?.encryption;
@@ -150,7 +150,7 @@ export function secretsOf(request: SecretFields): CaptureSecrets | undefined {
   };
 }
 
-/** What is not secret of them: their names, and the origins that headers go to, each in one form. */
+/** Returns the public part of the secrets: their names, and the origins that receive headers, in canonical form. */
 export function tellableSecretsOf(
   request: SecretFields & Pick<CaptureRequest, 'headersFor'>,
 ): Pick<RenderOptions, 'secrets' | 'headersFor'> {
@@ -175,10 +175,10 @@ function namesOf({ headers, cookies, auth, css, script, pdfEncryption }: Capture
   };
 }
 
-/** Of a front that has none configured. Its cached captures with secrets are then found by itself alone, until it restarts. */
-const ownKeys = new SecretsKeys([randomBytes(32).toString('hex')]);
+/** Key of a front without a configured key. Only this process can then find its cached captures with secrets. */
+const randomKeys = new SecretsKeys([randomBytes(32).toString('hex')]);
 
-/** By which equal secrets are told from others; nothing can be learnt of them from it. */
-export function hashSecrets(secrets: CaptureSecrets, keys: SecretsKeys = ownKeys): string {
+/** Returns a keyed hash that distinguishes secrets without revealing them. */
+export function hashSecrets(secrets: CaptureSecrets, keys: SecretsKeys = randomKeys): string {
   return keys.hash(canonical(secrets));
 }

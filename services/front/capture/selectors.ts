@@ -2,7 +2,7 @@ import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import { parseSelector, SelectorError } from '@webcapture/shared/api/selector.ts';
 import { describeValue } from '../validation/explain-errors.ts';
 
-/** What is wrong with the selectors of a request, one sentence each. */
+/** Yields a message for each invalid selector of a request. */
 export function* brokenSelectors(request: CaptureRequest): Generator<string> {
   for (const [field, selector] of selectorsOf(request)) {
     const problem = problemOf(selector);
@@ -22,7 +22,7 @@ function* selectorsOf({
   }
 }
 
-/** Why no browser takes the selector; undefined for what may be one. One that the browser does not know fails the capture. */
+/** Returns why a selector is invalid in every browser; undefined if it may be valid. Others fail in the renderer. */
 function problemOf(selector: string): string | undefined {
   try {
     parseSelector(selector);

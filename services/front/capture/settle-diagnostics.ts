@@ -16,16 +16,16 @@ interface SettleDiagnosticsDeps {
   readonly log: Logger;
 }
 
-/** A slow store delays the end of a capture by no more than this for its diagnostics. */
+/** Maximum delay of the end of a capture by its diagnostics. */
 const acceptTimeoutMs = 3000;
 
 type Ended = Extract<JobOutcome, { kind: 'completed' | 'failed' }>;
 
 /**
- * Verifies the diagnostics of a result and puts them in place. Returns undefined if there are none, or if they cannot be accepted: they
- * never decide how a capture ends.
+ * Verifies the diagnostics of a result and moves them to their final name. Returns undefined if there are none, or if they cannot be
+ * accepted; this does not change the outcome of the capture.
  *
- * @param context when the result arrived, and the deadline of its settlement; Unix milliseconds
+ * @param context arrival of the result, and deadline of its settlement; Unix milliseconds
  */
 export async function acceptDiagnostics(
   { account, region, object, revision }: Ticket,
@@ -66,8 +66,8 @@ function expiryOf(found: CaptureRecord, outcome: Ended, revision: number, now: n
 }
 
 /**
- * Reserves room for the diagnostics of a rendering that failed while `end` writes its record. If the account has no room for them, `end`
- * is called without diagnostics.
+ * Reserves room for the diagnostics of a failed rendering while `end` writes its record. If the account has no room, calls `end`
+ * without diagnostics.
  */
 export async function withRoomFor<T>(
   ticket: Ticket,
@@ -96,7 +96,7 @@ interface SettledDiagnostics {
   readonly given: Ended['diagnostics'];
 }
 
-/** Removes diagnostics that the record does not name. If this fails, the search for orphans removes them. */
+/** Removes diagnostics that the record does not contain. If this fails, orphan collection removes them. */
 export async function removeDiagnostics(
   { object, uuid }: Ticket,
   { before, after, given }: SettledDiagnostics,

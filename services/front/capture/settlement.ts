@@ -25,22 +25,24 @@ import type { ByteQuota } from '../byte-quota.ts';
 import { RareLog } from '../rare-log.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 
-/** What became of a result, for the metrics. */
+/** Outcomes of settling a result, as metric labels. */
 export const settlementOutcomes = [
   'completed',
   'failed',
   'returned',
-  /** Its capture had ended already: by this very result, settled before, or by another one. */
+  /** The capture had ended already because of the same result. */
   'repeated',
+  /** The capture had ended already because of another result. */
   'ended',
-  /** Of the service's own test captures, which the controller looks after. */
+  /** The result belongs to a canary, which the controller processes. */
   'canary',
-  /** Its capture is gone. */
+  /** The capture no longer exists. */
   'unknown',
-  /** Not a result, or one that no job of ours asked for. */
+  /** Not a valid result. */
   'malformed',
+  /** The ticket is not valid for this region. */
   'forged',
-  /** The file is not what the job asked for. */
+  /** The file does not match the job. */
   'rejected',
   /** The account has no room for the file. */
   'no_room',
@@ -49,17 +51,17 @@ export type SettlementOutcome = (typeof settlementOutcomes)[number];
 
 export interface Settlement {
   readonly outcome: SettlementOutcome;
-  /** As it stands afterwards; null when there is none, or the result says nothing about one. */
+  /** The current record; null if there is none, or if the result does not concern one. */
   readonly record: CaptureRecord | null;
-  /** Of a result that brought a file: the file that is in place now, perhaps that of another renderer. */
+  /** The stored file of a completed result, perhaps that of another renderer. */
   readonly file?: StoredFile;
-  /** Those of `file`, where they were wanted, and the store has read them. */
+  /** Content of `file` if it was requested and the store has read it. */
   readonly bytes?: Buffer | undefined;
-  /** With `returned`: what has to be queued again. */
+  /** For `returned`: the job to queue again. */
   readonly returned?: ReturnedJob;
 }
 
-/** A job of a version that its renderer does not know is queued again after this: a newer renderer may be on its way. */
+/** Delay before a job that its renderer considers too new is queued again: a newer renderer may be starting. */
 export const unknownVersionDelayMs = 2000;
 
 export interface ReturnedJob {
@@ -68,17 +70,17 @@ export interface ReturnedJob {
 }
 
 interface SettleContext {
-  /** The region that the result came from: the server lets a renderer publish under its own alone. */
+  /** Region of the sender. NATS permits renderers to publish only for their own region. */
   readonly region: Region;
-  /** When it arrived, Unix milliseconds by the server's clock. */
+  /** Time of arrival; Unix milliseconds by the server's clock. */
   readonly at: number;
-  /** Until when the store is asked, likewise. */
+  /** Deadline of requests to the store; Unix milliseconds by the server's clock. */
   readonly deadline: number;
-  /** As whoever waits for it has accepted it: with what its ticket does not tell. */
+  /** The record as the waiting front created it, with fields that the ticket omits. */
   readonly draft?: CaptureRecord;
-  /** Somebody waits for it: an interactive capture is taken to have no record yet, which saves reading it. */
+  /** Whether a client waits. The record is then not read, because an interactive capture has none until it ends. */
   readonly isAwaited: boolean;
-  /** Whoever waits wants the bytes of the file. */
+  /** Whether the caller needs the content of the file. */
   readonly wantsBytes?: boolean;
 }
 
@@ -89,35 +91,35 @@ interface SettlementDeps {
   readonly tickets: Pick<Tickets, 'open'>;
   readonly byteQuota: Pick<ByteQuota, 'reserve'>;
   readonly secretsKeys?: SecretsKeys | undefined;
-  /** Told of each result that came; `tokens`: what it charged. */
+  /** Called for each settled result; `tokens`: the tokens that it charged. */
   readonly onSettled: (settled: { outcome: SettlementOutcome; region: Region; tokens: number }) => void;
   readonly log: Logger;
 }
 
-/** A cache that is slow or unavailable delays an answer by no more than this. */
+/** Maximum delay of a response by the cache. */
 const cacheTimeoutMs = 1000;
 
 /**
- * The result of an interactive capture is taken for so long after its deadline. Its record is kept for longer, so a result
- * that is sent again never makes a second one.
+ * Results of interactive captures are accepted for this time after the deadline. Their records are kept longer, so that a
+ * repeated result never creates a second record.
  */
 const maxLatenessMs = 86_400_000;
 
 /**
- * Ends of captures that this front has settled for their clients are remembered until the results come by the queue, half a second
- * later, or for others that come to another front, until these are pushed out. In bytes, about: options may be large.
+ * Captures that this front has settled for its clients are remembered until their results arrive from the queue, half a second later.
+ * Another front may receive a result; such entries stay until they are evicted. Approximate bytes, because options may be large.
  */
 const maxRememberedBytes = 8 * 1024 * 1024;
 
-/** How a result ended a capture that a client waited for. */
+/** A capture with a waiting client that this front has settled. */
 interface SettledForClient {
   readonly record: CaptureRecord;
   readonly region: Region;
-  /** Of the signed ticket, which holds the capture's options, too. */
+  /** Size of the signed ticket, which contains the capture's options as well. */
   readonly bytes: number;
 }
 
-/** Tells one ticket from all others, without keeping it. */
+/** Identifies a ticket without storing it. */
 const digestOf = (ticket: string) => hash('sha256', ticket, 'base64url');
 
 type Completed = Extract<JobOutcome, { kind: 'completed' }>;
@@ -125,18 +127,19 @@ type ExtractedUpload = NonNullable<Completed['extracted']>;
 
 const rejected = {
   code: 'CAPTURE_FAILED',
-  message: 'The renderer stored a file that is not what was asked for. Send the request again.',
+  message: 'The renderer stored a file that does not match the request. Send the request again.',
   cause: 'service',
 } as const satisfies CaptureFailure;
 
 /**
- * Ends captures by what renderers say of them: file in its place, record and ledger in one atomic batch, cache entry.
- * Settling a result twice, or by two processes at once, is harmless. What follows an end is the caller's: `FollowUps`.
+ * Ends captures according to the results of renderers: moves the file to its final name, writes record and ledger in one
+ * atomic batch, and updates the cache entry. Settling a result repeatedly or concurrently is harmless. The caller
+ * schedules what follows the end of a capture: `FollowUps`.
  */
 export class Settlements {
   readonly #deps: SettlementDeps;
   readonly #rarely: RareLog;
-  /** By the digest of the result's ticket. */
+  /** Keyed by the digest of the result's ticket. */
   readonly #settledForClients = new LRUCache<string, SettledForClient>({
     maxSize: maxRememberedBytes,
     sizeCalculation: ({ bytes }) => 2 * bytes,
@@ -147,7 +150,7 @@ export class Settlements {
     this.#rarely = new RareLog(deps.log);
   }
 
-  /** Throws ServiceError STORAGE_FAILED, or what NATS answers, when it cannot be settled now; then nothing is lost. */
+  /** Throws ServiceError STORAGE_FAILED or the errors of NATS if the result cannot be settled now; it can then be retried. */
   async settle(result: JobResult, context: SettleContext): Promise<Settlement> {
     const settlement = this.#settledForClient(result, context) ?? (await this.#settle(result, context));
     const { outcome, record } = settlement;
@@ -161,8 +164,8 @@ export class Settlements {
   }
 
   /**
-   * A result that comes by the queue after this front has settled it for its client: there is nothing to look at again, neither its
-   * signature nor its record and file. Null for every other one.
+   * Returns the settlement of a result from the queue that this front has already settled for its client, without verifying its signature,
+   * record and file again. Returns null for other results.
    */
   #settledForClient(result: JobResult, { region, isAwaited }: SettleContext): Settlement | null {
     if (isAwaited) return null;
@@ -178,17 +181,14 @@ export class Settlements {
     const { tickets } = this.#deps;
     const ticket = await tickets.open(result.ticket);
     if (ticket === null || ticket.region !== context.region) {
-      this.#rarely.warn(
-        { region: context.region, pod: result.pod },
-        'a renderer sent a result for a job that it was not given',
-      );
+      this.#rarely.warn({ region: context.region, pod: result.pod }, 'a renderer sent a result with an invalid ticket');
       return { outcome: 'forged', record: null };
     }
     const { outcome } = result;
     if (outcome.kind === 'returned')
       return { outcome: 'returned', record: null, returned: { ticket, reason: outcome.reason } };
     if (ticket.account === systemAccount) return { outcome: 'canary', record: null };
-    // After a day nothing is made of a draft any more: the record that came of it may be long gone.
+    // After a day, a draft is not written any more, because its record may have expired already.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate || ticket.draft === undefined ? undefined : draftOf(ticket.draft, context);
     const found =
@@ -231,14 +231,14 @@ export class Settlements {
     }
   }
 
-  /** The account has no room for the file: the capture fails, or its refresh does, unless it has ended meanwhile. */
+  /** Fails the capture or its refresh because the account has no room for the file, unless it has ended meanwhile. */
   async #refuse(ticket: Ticket, result: JobResult, exceeded: ExceededLimit): Promise<Settlement> {
     const failure = { code: 'QUOTA_EXCEEDED', message: byteLimitMessage(exceeded), cause: 'client' } as const;
     const settlement = await this.#write(ticket, result, fail(ticket.revision, failure));
     return settlement.outcome === 'completed' ? { ...settlement, outcome: 'no_room' } : settlement;
   }
 
-  /** Puts the file in its place and completes the capture. */
+  /** Moves the file to its final name and completes the capture. */
   async #complete(
     ticket: Ticket,
     found: CaptureRecord,
@@ -262,7 +262,7 @@ export class Settlements {
       const { wantsBytes = false } = context;
       const expected = { ...picture, contentType: mimeType, wantsBytes };
       const { file, bytes } = await this.#deps.store.accept(upload, expected, { deadline });
-      const beside = await this.#acceptExtracted(found, extracted, picture, deadline);
+      const extractedFile = await this.#acceptExtracted(found, extracted, picture, deadline);
       const diagnostics = await acceptDiagnostics(ticket, found, outcome, context, this.#deps);
       const turn = ticket.revision === 0 ? found : (found.refresh ?? found);
       const shown = {
@@ -274,7 +274,7 @@ export class Settlements {
         ...(pages === undefined ? {} : { pages }),
         capturedAt,
         object: upload.object,
-        ...beside,
+        ...extractedFile,
         report: withQueueMs(report, context.at - result.elapsedMs - turn.acceptedAt),
       };
       const completed = complete(ticket.revision, shown, file.expiresAt, diagnostics);
@@ -282,21 +282,21 @@ export class Settlements {
     } catch (error) {
       if (!(error instanceof UploadRejectedError)) throw error;
       if (error.reason === 'missing') {
-        // Whoever settled it meanwhile has removed what a refresh that shows the same does not need.
+        // If a refresh shows the same picture, the process that settled it has removed the file.
         const now = await this.#recordOf(ticket);
         if (now !== undefined && !isOpen(now, ticket.revision)) return settledBefore(now, ticket, outcome);
-        // A reply may be quicker than the file: whoever waits tries again.
+        // A reply can arrive before its file, so the waiting front retries.
         if (context.isAwaited) throw error;
       }
       this.#deps.log.warn(
         { err: error, reason: error.reason, uuid: ticket.uuid, region: ticket.region, pod: result.pod },
-        'a renderer stored a file that is not what its job asked for',
+        'a renderer stored a file that does not match its job',
       );
       return { ...(await this.#write(ticket, result, fail(ticket.revision, rejected))), outcome: 'rejected' };
     }
   }
 
-  /** Secrets of a former key are kept under the present one from now on: a refresh that opened them is the moment for it. */
+  /** Seals secrets of a former key with the current one, because a completed refresh has just opened them. */
   #resealing(transition: Transition): Transition {
     const { secretsKeys } = this.#deps;
     return (record, now) => {
@@ -306,7 +306,7 @@ export class Settlements {
     };
   }
 
-  /** Puts what was extracted from the page beside its file, where that was asked for. */
+  /** Stores the extracted parts of the page next to its file if they were requested. */
   async #acceptExtracted(
     { options }: CaptureRecord,
     extracted: ExtractedUpload | undefined,
@@ -328,13 +328,13 @@ export class Settlements {
   async #write(ticket: Ticket, result: JobResult, transition: Transition): Promise<Settlement> {
     const { record, changed } = await this.#deps.captures.end(ticket, transition);
     if (record === null) return { outcome: 'unknown', record };
-    // Whoever was quicker sees to it as well, but may have died.
+    // Also if another process has written the record, because it may have died before updating the cache.
     await this.#settleCache(record, ticket);
     if (!changed) return settledBefore(record, ticket, result.outcome);
     return { outcome: result.outcome.kind === 'completed' ? 'completed' : 'failed', record };
   }
 
-  /** Puts a completed capture where equal requests find it, or releases its lease. Followers also read the record. */
+  /** Offers a completed capture to equal requests, or releases its lease. Followers also read the record. */
   async #settleCache(record: CaptureRecord, { account, uuid, revision }: Ticket): Promise<void> {
     const { cache, captures, log } = this.#deps;
     const { cache: key } = record;
@@ -345,7 +345,7 @@ export class Settlements {
         return;
       }
       await cache.fill(account, key, record);
-      // Deleted since: whoever did so found no entry to remove. One that cannot be found says nothing.
+      // If the capture was deleted meanwhile, the entry was not found then and must be dropped now. A missing record is ignored.
       const now = (await captures.get(account, uuid))?.value;
       if (now !== undefined && now.status !== 'completed') await cache.drop(account, key.name, uuid);
     };
@@ -356,7 +356,7 @@ export class Settlements {
     }
   }
 
-  /** A file that no record tells of goes. What is left when this fails expires, or is found as an orphan. */
+  /** Removes a file that no record contains. If this fails, the file expires or is collected as an orphan. */
   async #removeCaptureFiles(
     ticket: Ticket,
     { outcome, record }: Settlement,
@@ -379,7 +379,7 @@ export class Settlements {
 
 const draftOf = (signed: CaptureRecord, { draft }: SettleContext) => (draft?.uuid === signed.uuid ? draft : signed);
 
-/** The settlement of a capture that has ended already: `repeated` where it was this very result that ended it. */
+/** Returns the settlement of a capture that has ended already: `repeated` if the same result ended it. */
 function settledBefore(
   record: CaptureRecord,
   { revision }: Pick<Ticket, 'revision'>,
@@ -392,7 +392,7 @@ function settledBefore(
   return { outcome: isRepeated ? 'repeated' : 'ended', record };
 }
 
-/** A renderer cannot know how long the job had waited; the way of job and result counts as waiting. */
+/** Adds the time that the job waited, including the transport of job and result, which a renderer cannot measure. */
 function withQueueMs(report: CaptureReport, queueMs: number): CaptureReport {
   return { ...report, timings: { ...report.timings, queueMs: Math.max(0, Math.round(queueMs)) } };
 }

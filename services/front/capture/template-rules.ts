@@ -1,15 +1,15 @@
 import { ident } from 'css-tree/dist/csstree.esm';
 
-/** Elements that run scripts, or hold what Chromium does not load for a header: it gives up the print, or leaves a gap. */
+/** Elements that run scripts, or whose content Chromium does not load for a header: it aborts the print, or leaves a gap. */
 const refusedElements = new Set(
   'applet audio base embed fencedframe frame frameset iframe link object portal script video'.split(' '),
 );
 
-/** Attributes that name what an element shows. */
+/** Attributes that contain the address of an element's content. */
 const sources = new Set(['src', 'srcset', 'href', 'xlink:href', 'poster', 'background']);
 
 const tag = /<([a-z][^\t\n\f\r />]*)/gi;
-/** An attribute of a tag as browsers read it, after the one before. */
+/** Matches one attribute of a tag as browsers parse it. */
 const attribute =
   /[\t\n\f\r /]*([^\t\n\f\r />][^\t\n\f\r />=]*)(?:[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r "'>][^\t\n\f\r >]*))?)?/y;
 const cssUrl = /url\(\s*(?:["']|&(?:quot|apos|#34|#39);)?\s*([^)"']{0,30})/gi;
@@ -17,12 +17,12 @@ const charsetDeclaration =
   /^<meta[\t\n\f\r /]+charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"[^"<>]*"|'[^'<>]*'|[\w-]+)[\t\n\f\r /]*>/i;
 
 /**
- * What in a header or footer of a pdf would run, or be loaded: Chromium prints it in a document of its own that has no network.
+ * Finds what would run or be loaded in a header or footer of a PDF. Chromium prints it as a separate document without network.
  *
- * Every `<` with a letter is read as the beginning of a tag, also in comments, styles and values: wherever a browser sees a
- * tag, it is seen here. The time that it takes grows with the length of the text, not with its square.
+ * Every `<` with a letter is parsed as the beginning of a tag, also in comments, styles and values, so that no tag is missed that a
+ * browser recognizes. The run time is linear in the length of the text.
  *
- * @returns the tag, attribute or rule, for a message; undefined for a template that is printed as it is
+ * @returns the tag, attribute or rule, for a message; undefined if the template is allowed
  */
 export function refusedInTemplate(template: string): string | undefined {
   const read = new Set<number>();
@@ -42,7 +42,7 @@ export function refusedInTemplate(template: string): string | undefined {
     if (/@import/i.test(text)) return '@import';
     // Chromium prints a header before its fonts are loaded, also from a data URL.
     if (/@font-face/i.test(text)) return '@font-face (name an installed font, or use an image)';
-    // It takes addresses as plain strings, too.
+    // image-set() also accepts addresses as plain strings.
     if (/image-set\(/i.test(text)) return 'image-set()';
     for (const [, address = ''] of text.matchAll(cssUrl)) {
       if (!isInside(address)) return shown(`url(${address})`);
@@ -51,10 +51,10 @@ export function refusedInTemplate(template: string): string | undefined {
   return undefined;
 }
 
-/** Named references of characters in `@import`, in `url(` and in escapes. */
+/** Named character references that can hide `@import`, `url(` and escapes. */
 const namedReferences: Readonly<Record<string, string>> = { commat: '@', lpar: '(', bsol: '\\' };
 
-/** Decodes the character references of HTML that can hide a rule, as in `&#117;rl(`. */
+/** Decodes character references of HTML that can hide a rule, as in `&#117;rl(`. */
 function withoutReferences(text: string): string {
   return text.replace(
     /&(?:#x([\da-f]{1,8});?|#(\d{1,8});?|(commat|lpar|bsol);)/gi,
@@ -66,12 +66,12 @@ function withoutReferences(text: string): string {
   );
 }
 
-/** The character of a code point, or the replacement character if there is none. */
+/** Returns the character of a code point, or the replacement character if there is none. */
 const characterOf = (code: number) => (code <= 0x10_ff_ff ? String.fromCodePoint(code) : '\ufffd');
 
 const lessThanInTag = 'a < inside of a tag (write &lt;)';
 
-/** @param read where attributes begin that have been read before, as those of a tag that holds this one */
+/** @param read positions at which attributes have been read before, for example as part of an enclosing tag */
 function refusedAttribute(template: string, element: string, from: number, read: Set<number>): string | undefined {
   attribute.lastIndex = from;
   while (!read.has(attribute.lastIndex)) {
@@ -88,7 +88,7 @@ function refusedAttribute(template: string, element: string, from: number, read:
   return undefined;
 }
 
-/** What comes with the template itself. As it is written: an address that begins with a character reference is refused, too. */
+/** Whether the template contains the data of an address. The address is not decoded: one with character references is refused. */
 const isInside = (address: string) => /^\s*(?:data:|#|$)/i.test(address);
 
 const isLink = (address: string) => /^\s*(?:https?:\/\/|mailto:|tel:)/i.test(address);

@@ -5,7 +5,7 @@ import { isObject } from '../validation/is-object.ts';
 
 type VisitorRequest = Pick<CaptureRequest, 'locale' | 'timezone' | 'userAgent' | 'device'>;
 
-/** What is wrong with the values that say who looks at the page, as far as no schema can say it. */
+/** Yields the violated rules of the visitor options that a schema cannot express. */
 export function* brokenVisitorRules({ locale, timezone, userAgent, device }: VisitorRequest): Generator<string> {
   if (device !== undefined && !devices.has(device)) yield explainDevice(device);
   if (locale !== undefined && canonicalLocale(locale) === undefined) {
@@ -26,8 +26,8 @@ function explainDevice(device: string): string {
 }
 
 /**
- * What the renderer is handed of them: the values under the names that all their spellings share, and what the device stands for, so
- * that equal captures meet in the cache. Of a request that keeps {@link brokenVisitorRules}; what is absent stays absent.
+ * Returns the visitor options for the renderer, in canonical form and with the properties of the device, so that equal captures share a
+ * cache entry. The request must satisfy {@link brokenVisitorRules}. Absent options stay absent.
  */
 export function visitorOf({
   locale,
@@ -47,8 +47,8 @@ export function visitorOf({
 }
 
 /**
- * Puts the viewport of the device that a body names in place of the default one: afterwards nobody could tell which of its fields the
- * client has sent. A body that is not valid is left as it is.
+ * Sets the viewport of the device that a body names as the default. Must run before the validation, which fills in defaults: afterwards,
+ * the fields that the client has sent cannot be distinguished. Leaves invalid bodies unchanged.
  */
 export function fillInDevice(body: unknown): void {
   if (!isObject(body)) return;
@@ -57,19 +57,19 @@ export function fillInDevice(body: unknown): void {
   if (known !== undefined && isObject(viewport)) body['viewport'] = { ...known.viewport, ...viewport };
 }
 
-/** Undefined of what is no language tag, or one with extensions: those say how to format, and no browser sends them. */
+/** Returns undefined for an invalid language tag, and for one with extensions, which browsers do not send. */
 export function canonicalLocale(tag: string): string | undefined {
   try {
     const { baseName, language } = new Intl.Locale(tag);
     const [canonical = ''] = Intl.getCanonicalLocales(tag);
-    // Chromium refuses the longer names that the standard sets aside for the future.
+    // Chromium refuses the longer names that the standard reserves for the future.
     return canonical === baseName && language.length <= 3 ? canonical : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Undefined of an unknown one. Offsets like +01:00 are none: they know no summer time. */
+/** Returns undefined for an unknown time zone. Offsets like +01:00 are refused because they have no daylight saving time. */
 function canonicalTimezone(name: string): string | undefined {
   if (/^[+-]/.test(name)) return undefined;
   try {

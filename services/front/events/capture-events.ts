@@ -8,11 +8,11 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
 export interface CaptureListener {
   readonly onChange: (event: CaptureEvent) => void;
-  /** Changes may have been missed from now on; nothing more is heard. */
+  /** Called when changes may have been missed. The listener gets no further events. */
   readonly onLost: (error: ServiceError) => void;
 }
 
-/** How long setting up a watch may take. */
+/** Timeout of opening a watch. */
 const openTimeoutMs = 3000;
 
 /** How long a watch stays open without listeners, so that a client that reconnects soon costs NATS nothing. */
@@ -47,9 +47,9 @@ export class CaptureEvents {
   }
 
   /**
-   * Hears all changes from the moment on that this resolves, until the signal aborts.
+   * Calls the listener for all changes from the time at which the promise resolves until the signal aborts.
    *
-   * @throws ServiceError INTERNAL_ERROR when NATS is unavailable
+   * @throws ServiceError INTERNAL_ERROR if NATS is unavailable
    */
   async listen(account: string, listener: CaptureListener, signal: AbortSignal): Promise<void> {
     const channel = this.#channels.get(account) ?? this.#open(account);
@@ -95,7 +95,7 @@ export class CaptureEvents {
 
   #open(account: string): Channel {
     const listeners = new Set<CaptureListener>();
-    // A record that is gone, after 90 days, is no event.
+    // The removal of a record after 90 days is not an event.
     const onWrite = (record: CaptureRecord | null) => {
       if (record === null) return;
       const event = eventOf(record, this.#session.now());
@@ -151,6 +151,6 @@ interface Channel {
   readonly account: string;
   readonly listeners: Set<CaptureListener>;
   readonly watch: Promise<WriteWatch>;
-  /** Closes the watch when no listener returns. */
+  /** Closes the watch if no listener is added in time. */
   lingering?: NodeJS.Timeout;
 }

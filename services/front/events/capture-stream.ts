@@ -4,8 +4,8 @@ import { noteError } from '../http/errors.ts';
 import { comment, commentIntervalMs, eventStreamHeaders, formatEvent } from './event-stream.ts';
 
 /**
- * The answer to POST /capture as server-sent events, for a client that follows its capture. It begins with the first event: what is
- * refused before that is answered as an error with its status.
+ * The response to POST /capture as server-sent events, for clients that follow their capture. It starts with the first event; a request
+ * that fails earlier gets an error with its status.
  */
 export class CaptureStream {
   readonly #request: FastifyRequest;
@@ -13,14 +13,14 @@ export class CaptureStream {
   readonly #setHeaders: () => void;
   #comments: NodeJS.Timeout | undefined;
 
-  /** @param setHeaders sets those that tell of the capture, before the answer begins */
+  /** @param setHeaders sets the headers of the capture before the response starts */
   constructor(request: FastifyRequest, reply: FastifyReply, setHeaders: () => void) {
     this.#request = request;
     this.#reply = reply;
     this.#setHeaders = setHeaders;
   }
 
-  /** Whether the answer has begun: then an error can be told by {@link fail} only. */
+  /** Whether the response has started. From then on, errors can be sent only by {@link fail}. */
   get isStarted(): boolean {
     return this.#comments !== undefined;
   }
@@ -29,7 +29,7 @@ export class CaptureStream {
     this.#send('progress', progress);
   }
 
-  /** Ends the stream with what would have been the body of the answer. */
+  /** Ends the stream with the body that a response without a stream would have. */
   end(body: object): FastifyReply {
     this.#send('result', body);
     return this.#close();
@@ -53,7 +53,7 @@ export class CaptureStream {
     const { raw } = this.#reply;
     raw.writeHead(200, {
       ...eventStreamHeaders(this.#reply),
-      // The front may begin to drain meanwhile, and could no longer say so.
+      // The front may start to drain during the stream, when headers cannot be sent any more.
       connection: 'close',
     });
     this.#comments = setInterval(() => raw.write(comment), commentIntervalMs);

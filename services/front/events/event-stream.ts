@@ -2,11 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
-/** What streams are about: the captures of an account, or the fleet. */
+/** Topic of a stream: the captures of an account, or the fleet. */
 export const streamKinds = ['captures', 'overview'] as const;
 export type StreamKind = (typeof streamKinds)[number];
 
-/** Why a stream ended: its client or the service went away, it did not read, or an error that the stream told of. */
+/** Reason for the end of a stream: the client disconnected, the front shut down, the client read too slowly, or an error was sent. */
 export const streamEnds = ['client', 'shutdown', 'slow', 'error'] as const;
 export type StreamEnd = (typeof streamEnds)[number];
 
@@ -16,10 +16,10 @@ export interface StreamMetrics {
 }
 
 interface EventStreamsOptions {
-  /** Once it is aborted, all streams end: clients connect to another front. */
+  /** When it aborts, all streams end, so that clients connect to another front. */
   readonly leaving: AbortSignal;
   readonly metrics: StreamMetrics;
-  /** How often a comment is sent; by default 15 s. */
+  /** Interval of comments; 15 s by default. */
   readonly commentMs?: number;
 }
 
@@ -35,20 +35,20 @@ interface StreamHolder {
 
 export const eventStreamType = 'text/event-stream';
 
-/** Proxies and clients take a connection that is silent for longer for dead. */
+/** Comments prevent proxies and clients from closing idle connections. */
 export const commentIntervalMs = 15_000;
 export const comment = ': \n\n';
 
-/** What a client has not read yet: beyond it the connection is closed. */
+/** Maximum amount of unread data; the connection is closed beyond it. */
 const maxBufferedBytes = 256 * 1024;
 
-/** How long a client is to wait before it connects again. */
+/** Time that clients wait before they reconnect. */
 const retryMs = 2000;
 
-/** Server-sent events: the streams that are open on this front. */
+/** The open streams of server-sent events of this front. */
 export class EventStreams {
   readonly #options: EventStreamsOptions;
-  /** By kind of stream, and by holder. */
+  /** Number of open streams by kind and by holder. */
   readonly #open = new Map<string, number>();
 
   constructor(options: EventStreamsOptions) {
@@ -56,10 +56,10 @@ export class EventStreams {
   }
 
   /**
-   * Takes a place for the stream that answers a request. It begins with {@link EventStream.start}; a request that fails before that
-   * closes it.
+   * Reserves a slot for the stream that answers a request. The stream starts with {@link EventStream.start}; a request that fails before
+   * that must close it.
    *
-   * @param holders all of whom must have a place left
+   * @param holders each must have a free slot
    * @throws RetryLaterError RATE_LIMIT_EXCEEDED
    */
   reserve(
@@ -67,41 +67,41 @@ export class EventStreams {
     reply: FastifyReply,
     { kind, holders }: { readonly kind: StreamKind; readonly holders: readonly StreamHolder[] },
   ): EventStream {
-    const full = holders.find((holder) => this.#openOf(placeOf(holder)) >= holder.max);
+    const full = holders.find((holder) => this.#openOf(slotOf(holder)) >= holder.max);
     if (full !== undefined) {
-      throw tooMany(`This ${full.kind} has ${full.max} event streams open, as many as it may have. Close one of them.`);
+      throw tooMany(`This ${full.kind} has ${full.max} open event streams, which is the maximum. Close one of them.`);
     }
     if (this.#openOf(kind) >= maxStreams) throw tooMany('Too many event streams are open. Try again later.');
-    const places = [kind, ...holders.map(placeOf)];
-    for (const place of places) this.#open.set(place, this.#openOf(place) + 1);
+    const slots = [kind, ...holders.map(slotOf)];
+    for (const slot of slots) this.#open.set(slot, this.#openOf(slot) + 1);
     const onEnd = () => {
-      for (const place of places) {
-        const left = this.#openOf(place) - 1;
-        if (left === 0) this.#open.delete(place);
-        else this.#open.set(place, left);
+      for (const slot of slots) {
+        const left = this.#openOf(slot) - 1;
+        if (left === 0) this.#open.delete(slot);
+        else this.#open.set(slot, left);
       }
     };
     return new EventStream(request, reply, { ...this.#options, kind, onEnd });
   }
 
-  #openOf(place: string): number {
-    return this.#open.get(place) ?? 0;
+  #openOf(slot: string): number {
+    return this.#open.get(slot) ?? 0;
   }
 }
 
-/** Of a response that is a stream of events, with those that the reply has already. */
+/** Returns the headers of a stream of events, including those that are already set on the reply. */
 export const eventStreamHeaders = (reply: FastifyReply): Record<string, string> => ({
   ...(reply.getHeaders() as Record<string, string>),
   'content-type': `${eventStreamType}; charset=utf-8`,
   'cache-control': 'no-store',
-  // nginx would keep events until it has a page of them.
+  // nginx would buffer events until they fill a page.
   'x-accel-buffering': 'no',
 });
 
 /** @param data JSON */
 export const formatEvent = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`;
 
-const placeOf = ({ kind, id }: StreamHolder) => `${kind} ${id}`;
+const slotOf = ({ kind, id }: StreamHolder) => `${kind} ${id}`;
 
 const tooMany = (message: string) => new RetryLaterError('RATE_LIMIT_EXCEEDED', message, 10);
 
@@ -135,7 +135,7 @@ export class EventStream {
     return this.#ended.signal;
   }
 
-  /** Sends the head of the response; from now on the request cannot fail any more. */
+  /** Sends the head of the response. From now on the request cannot fail with a status. */
   start(): FastifyReply {
     const { facts } = this.#request;
     const { raw } = this.#reply;
@@ -170,7 +170,7 @@ export class EventStream {
     this.#end('error');
   }
 
-  /** Gives the place back of a stream that has not begun. */
+  /** Frees the slot of a stream that has not started. */
   close(): void {
     this.#end('client');
   }

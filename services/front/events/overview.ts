@@ -12,7 +12,7 @@ interface OverviewSource {
 /** Interval of overview events. */
 const intervalMs = 2000;
 
-/** The state of the fleet for its operator, from the front's memory, without requests. */
+/** The state of the fleet for operators. It comes from the memory of the front, without requests. */
 export class OverviewBoard {
   readonly #source: OverviewSource;
   readonly #followers = new Set<(overview: string) => void>();
@@ -26,7 +26,7 @@ export class OverviewBoard {
     return overviewOf(this.#source);
   }
 
-  /** Has the overview sent as JSON, now and every two seconds, until the signal aborts; it is made once for all who follow. */
+  /** Sends the overview as JSON now and every two seconds until the signal aborts. All followers share one serialization. */
   follow(send: (overview: string) => void, signal: AbortSignal): void {
     if (signal.aborted) return;
     send(JSON.stringify(this.view()));

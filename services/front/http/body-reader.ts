@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** A chunk costs as much processor time as this many bytes of a large chunk. */
+/** Reading a chunk costs as much processor time as this number of bytes in a large chunk. */
 export const chunkBytes = 256;
 
 /**
- * Collects the body of a request while it arrives. Beyond `limit` the stream is paused, which makes the client wait,
- * until a higher limit is allowed. Bytes are copied: one-byte chunks would take a hundred times as much memory.
+ * Collects the body of a request while it arrives. Pauses the stream beyond `limit`, so that the client waits until a
+ * higher limit is allowed. Bytes are copied, because one-byte chunks would take a hundred times as much memory.
  */
 export class BodyReader {
   readonly #stream: Readable;
@@ -18,7 +18,7 @@ export class BodyReader {
   #isGone = false;
   #stopped = Promise.withResolvers<void>();
 
-  /** @param expected bytes, if the client has said how many there will be */
+  /** @param expected size in bytes, if the client has announced it */
   constructor(stream: Readable, limit: number, expected = 0) {
     this.#stream = stream;
     this.#limit = limit;
@@ -27,27 +27,27 @@ export class BodyReader {
   }
 
   /**
-   * Returns the complete body in a separate buffer; null when it is larger than the limit.
+   * Returns the complete body in a separate buffer, or null if it exceeds the limit.
    *
-   * @throws ServiceError VALIDATION_ERROR when the client disconnects before the end
+   * @throws ServiceError VALIDATION_ERROR if the client disconnects before the end
    */
   async read(): Promise<Buffer<ArrayBuffer> | null> {
     await this.#stopped.promise;
-    if (this.#isGone) throw new ServiceError('VALIDATION_ERROR', 'the body did not arrive to its end');
+    if (this.#isGone) throw new ServiceError('VALIDATION_ERROR', 'the body is incomplete');
     return this.#hasEnded ? this.#bytes.subarray(0, this.#length) : null;
   }
 
-  /** Bytes that have been read so far. */
+  /** Number of bytes read so far. */
   get length(): number {
     return this.#length;
   }
 
-  /** What it has cost to read so far, in bytes. */
+  /** Cost of reading so far, in bytes. */
   get cost(): number {
     return this.#length + this.#chunks * chunkBytes;
   }
 
-  /** Continues reading beyond the former limit. @param expected as for the constructor */
+  /** Continues reading up to a higher limit. @param expected as for the constructor */
   allow(limit: number, expected = 0): void {
     this.#limit = limit;
     if (this.#hasEnded || this.#isGone) return;
@@ -57,7 +57,7 @@ export class BodyReader {
     this.#stream.resume();
   }
 
-  /** Detaches from the stream and drops the bytes; further data is for another reader. */
+  /** Detaches from the stream and drops the bytes, so that another reader can read the rest. */
   stop(): void {
     this.#stream.off('data', this.#onData).off('end', this.#onEnd).off('close', this.#onGone);
     this.#stream.pause();

@@ -1,16 +1,16 @@
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 
 interface BodySharesOptions {
-  /** How long a body waits for room. */
+  /** Maximum time that a body waits for room. */
   readonly maxWaitMs?: number;
   /**
-   * A body takes up its room for at least as long as this many bytes a second take: by default the largest for 2 s, so
+   * A body occupies its room at least for its size divided by this rate. By default, the largest occupies it for 2 s, so
    * that an account gets 16 MiB a second.
    */
   readonly bytesPerSecond?: number;
 }
 
-/** Bytes of large bodies that one account may have under way at once: four of the largest, thirty of a usual 1 MiB. */
+/** Maximum total size of concurrent large bodies of one account: four of the largest, or thirty of a usual 1 MiB. */
 const maxBytes = 32 * 1024 * 1024;
 
 interface Waiting {
@@ -25,8 +25,8 @@ interface Share {
 }
 
 /**
- * Limits the memory and processor time that large bodies of one account use. Requests beyond the share wait in order,
- * and never wait for another account.
+ * Limits the memory and processor time that large bodies of one account use. Bodies beyond the limit wait in order. They
+ * never wait for another account.
  */
 export class BodyShares {
   readonly #shares = new Map<string, Share>();
@@ -39,8 +39,8 @@ export class BodyShares {
   }
 
   /**
-   * Waits for room for a body of `bytes`. Returns the function that releases the room; null when there was no room in
-   * time, or the client has disconnected.
+   * Waits for room for a body of `bytes`. Returns a function that releases the room, or null if there was no room in time
+   * or the client has disconnected.
    */
   async reserve(account: string, bytes: number, clientGone: AbortSignal): Promise<(() => void) | null> {
     const share = this.#shares.get(account) ?? { bytes: 0, waiting: [] };

@@ -1,12 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
-/** The first 64 bits of an IPv6 address are one customer's: he may use all addresses below them. */
+/** Providers assign at least a /64 of IPv6 addresses to each customer. */
 const networkParts = 4;
 
 /**
- * What a client's address is counted under: an IPv4 address, or the /64 of an IPv6 address.
+ * Returns the key under which a client is counted: an IPv4 address, or the /64 of an IPv6 address.
  *
- * @param ip as the socket or a trusted proxy says; of a proxy that says something else, all clients are one
+ * @param ip from the socket or a trusted proxy; if a proxy sends anything else, all its clients share one key
  */
 export function addressKey(ip: string): string {
   if (!ip.includes(':')) return ipaddr.IPv4.isValidFourPartDecimal(ip) ? ip : 'unknown';

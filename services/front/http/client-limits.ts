@@ -4,7 +4,7 @@ import { RetryLaterError } from '../admission.ts';
 import type { RequestFacts } from './request-facts.ts';
 import { TokenBuckets } from './token-buckets.ts';
 
-/** Why a request or a connection was shed. */
+/** Reasons why requests or connections are shed. */
 export const shedReasons = [
   'authentication',
   'parsing',
@@ -16,15 +16,15 @@ export const shedReasons = [
 
 export type ShedReason = (typeof shedReasons)[number];
 
-/** Limits of uncharged requests, for each address without a valid key and for each account. */
+/** Limits of requests that are not charged, for each address without a valid key and for each account. */
 export interface ClientLimitOptions {
-  /** Failed authentications: burst, and rate per second. */
+  /** Number of failed authentications: burst, and rate per second. */
   readonly failures: { readonly capacity: number; readonly perSecond: number };
-  /** Bytes of bodies, at once and a second. Each request counts for {@link requestBytes} more. */
+  /** Bytes of bodies: burst, and rate per second. Each request costs {@link requestBytes} in addition. */
   readonly bytes: { readonly capacity: number; readonly perSecond: number };
-  /** Bytes of bodies that are not valid, or of messages that ask for no capture, of one account, at once and a second. */
+  /** Bytes of an account's invalid bodies, and of its MCP messages without a capture: burst, and rate per second. */
   readonly accountBytes: { readonly capacity: number; readonly perSecond: number };
-  /** How long an address that is beyond its share waits for its refusals. */
+  /** Delay of the refusals of an address that has exceeded its limit. */
   readonly penaltyMs: number;
 }
 
@@ -38,13 +38,13 @@ const defaults: ClientLimitOptions = {
 /** Cost of a request without its body, in bytes. */
 const requestBytes = 4096;
 
-/** The refusal of a client that is beyond its share: not another byte of its request is read. */
+/** The refusal of a client that has exceeded its limit. The rest of its request is not read. */
 export class ShedError extends RetryLaterError {}
 
 /**
- * Counts the cost of uncharged requests: for the address until an API key is known to be valid, else for the account.
- * Beyond its share, an address gets answers for valid API keys only, so that it can neither stall the process nor lock
- * out others who share it.
+ * Counts the cost of requests that are not charged, for the address until an API key is known to be valid, then for the
+ * account. Beyond its limit, an address gets responses only for valid API keys. So it can neither stall the process nor
+ * lock out other users of the address.
  */
 export class ClientLimits {
   readonly #failures: TokenBuckets;
@@ -62,35 +62,35 @@ export class ClientLimits {
     this.#count = count;
   }
 
-  /** Whether the address has used up its share: then the API key is checked before anything else. */
+  /** Whether the address has exceeded its limit; the API key is then checked before anything else. */
   isOver(address: string): boolean {
     return this.#reason(address) !== null;
   }
 
   /**
-   * Counts a failed authentication.
+   * Charges a failed authentication to its address.
    *
-   * @returns the error itself; that of an address beyond its share, after a while, in its place
+   * @returns the error, or, with a delay, a refusal if the address has exceeded its limit
    */
-  async judge(error: ServiceError, address: string, clientGone: AbortSignal): Promise<ServiceError> {
+  async chargeFailure(error: ServiceError, address: string, clientGone: AbortSignal): Promise<ServiceError> {
     const reason = this.#reason(address);
     if (reason === null) {
       this.#failures.spend(address, 1);
       return error;
     }
     this.#count(reason);
-    // Waiting costs this process nothing, and keeps a client from asking again at once.
+    // The delay costs this process nothing and slows down clients that retry immediately.
     await delay(this.#penaltyMs, clientGone);
     const seconds =
       reason === 'authentication' ? this.#failures.secondsUntil(address, 1) : this.#bytes.secondsUntil(address, 1);
     return new ShedError(
       'RATE_LIMIT_EXCEEDED',
-      `Too many requests without a valid API key come from your address. Retry after the number of seconds in the Retry-After header. (${error.message})`,
+      `Too many requests without a valid API key come from this address. Retry after the number of seconds in the Retry-After header. (${error.message})`,
       seconds,
     );
   }
 
-  /** @throws ShedError when the account has sent too much that is not valid */
+  /** @throws ShedError if the account has sent too many invalid bodies */
   checkAccount(account: string): void {
     if (this.#accounts.level(account) > 0) return;
     this.#count('account_parsing');
@@ -101,7 +101,7 @@ export class ClientLimits {
     );
   }
 
-  /** Counts an answered request for its address or account. */
+  /** Charges a request that has ended to its address or account. */
   settle({ address, bodyBytes, caller, account, isMessage, rateLimit }: RequestFacts, status: number): void {
     if (bodyBytes === undefined) return;
     const bytes = bodyBytes + requestBytes;

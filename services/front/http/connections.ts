@@ -3,10 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { addressKey } from './client-address.ts';
 import type { ShedReason } from './client-limits.ts';
 
-/** Requests of one connection that are not answered yet. Hardly any client sends the next one before the answer. */
+/** Maximum number of unanswered requests on one connection. Few clients use pipelining. */
 const maxUnanswered = 16;
 
-/** Time that a connection has to bring a request, because a client may open hundreds at once. */
+/** Time in which a new connection is not closed, because a client may open hundreds at once. */
 const graceMs = 2000;
 
 interface Connection {
@@ -18,19 +18,19 @@ interface Connection {
 }
 
 /**
- * Limits the connections of each address that have not brought a valid API key: beyond the limit, the oldest ones
- * without a complete request are closed. None is refused, so that other users of the address get in.
+ * Limits the connections of each address that have not carried a valid API key. Beyond the limit, the oldest connections
+ * without a complete request are closed. New connections are not refused, so that other users of the address get in.
  */
 export class Connections {
   readonly #maxPerAddress: number;
   readonly #count: (reason: ShedReason) => void;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** Those without a key, oldest first. */
-  readonly #strangers = new Map<string, Set<Socket>>();
-  /** Addresses that will be looked at. */
-  readonly #crowded = new Set<string>();
+  /** Connections without a valid key by address, oldest first. */
+  readonly #unauthenticated = new Map<string, Set<Socket>>();
+  /** Addresses with a scheduled check. */
+  readonly #scheduledChecks = new Set<string>();
 
-  /** @param maxPerAddress 0: any number, for those of a proxy */
+  /** @param maxPerAddress 0: unlimited, for connections of a proxy */
   constructor(maxPerAddress: number, count: (reason: ShedReason) => void) {
     this.#maxPerAddress = maxPerAddress;
     this.#count = count;
@@ -43,7 +43,7 @@ export class Connections {
       const connection = this.#connections.get(socket);
       if (connection === undefined) return;
       const { requests } = connection;
-      // What was sent behind a request that broke the bound is not looked at.
+      // Requests that were pipelined behind the limit are ignored.
       if (socket.destroyed) return reply.hijack();
       if (requests.size >= maxUnanswered) {
         this.#count('pipelining');
@@ -58,7 +58,7 @@ export class Connections {
     });
   }
 
-  /** Reads nothing more from the connection of a request, until what it returns is called. */
+  /** Stops reading from the connection of a request until the returned function is called. */
   pause({ raw: { socket } }: FastifyRequest): () => void {
     if (!this.#connections.has(socket)) return () => undefined;
     socket.pause();
@@ -70,29 +70,29 @@ export class Connections {
     const connection = { address, openedAt: performance.now(), requests: new Set<FastifyRequest>() };
     this.#connections.set(socket, connection);
     if (this.#maxPerAddress === 0) return;
-    const strangers = this.#strangers.get(address) ?? new Set();
-    this.#strangers.set(address, strangers.add(socket));
+    const unauthenticated = this.#unauthenticated.get(address) ?? new Set();
+    this.#unauthenticated.set(address, unauthenticated.add(socket));
     socket.once('close', () => this.#forget(socket, connection));
-    if (strangers.size > this.#maxPerAddress) this.#closeOldestSoon(address);
+    if (unauthenticated.size > this.#maxPerAddress) this.#closeOldestSoon(address);
   }
 
   #closeOldestSoon(address: string): void {
-    if (this.#crowded.has(address)) return;
-    this.#crowded.add(address);
+    if (this.#scheduledChecks.has(address)) return;
+    this.#scheduledChecks.add(address);
     setTimeout(() => {
-      this.#crowded.delete(address);
-      this.#closeOldest(this.#strangers.get(address) ?? new Set());
-      if ((this.#strangers.get(address)?.size ?? 0) > this.#maxPerAddress) this.#closeOldestSoon(address);
+      this.#scheduledChecks.delete(address);
+      this.#closeOldest(this.#unauthenticated.get(address) ?? new Set());
+      if ((this.#unauthenticated.get(address)?.size ?? 0) > this.#maxPerAddress) this.#closeOldestSoon(address);
     }, graceMs).unref();
   }
 
-  #closeOldest(strangers: ReadonlySet<Socket>): void {
-    let surplus = strangers.size - this.#maxPerAddress;
-    for (const socket of strangers) {
+  #closeOldest(sockets: ReadonlySet<Socket>): void {
+    let surplus = sockets.size - this.#maxPerAddress;
+    for (const socket of sockets) {
       if (surplus <= 0) return;
       const connection = this.#connections.get(socket);
       if (connection === undefined || performance.now() - connection.openedAt < graceMs) return;
-      // What is being answered is not cut off.
+      // Connections with a complete request stay open until it is answered.
       if ([...connection.requests].some((request) => request.raw.complete || isOfHolder(request))) continue;
       this.#count('connections');
       socket.destroy();
@@ -101,12 +101,12 @@ export class Connections {
   }
 
   #forget(socket: Socket, { address }: Connection): void {
-    const strangers = this.#strangers.get(address);
-    strangers?.delete(socket);
-    if (strangers?.size === 0) this.#strangers.delete(address);
+    const unauthenticated = this.#unauthenticated.get(address);
+    unauthenticated?.delete(socket);
+    if (unauthenticated?.size === 0) this.#unauthenticated.delete(address);
   }
 }
 
-/** Whether the request has a valid API key. A user of a signed link holds none. */
+/** Whether the request contains a valid API key. A request with a signed link does not. */
 const isOfHolder = ({ facts }: FastifyRequest) =>
   facts.isByLink !== true && (facts.caller !== undefined || facts.account !== undefined);

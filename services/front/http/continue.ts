@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify';
 /** Requests whose clients wait for `100 Continue` before they send the body. */
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Whether the client has been told nothing yet, so that its body does not come. */
+/** Whether `100 Continue` has not been sent yet, so that the client does not send the body. */
 export const awaitsContinue = (request: IncomingMessage): boolean => waiting.has(request);
 
 /**
- * Asks a client that sends `Expect: 100-continue` for its body only when that is about to be read: a request that is
- * refused by its headers is refused before the body is sent.
+ * Sends `100 Continue` only when the body is about to be read, so that a request that is refused because of its headers
+ * is refused before the body is sent.
  */
 export function continueWhenRead(app: FastifyInstance): void {
   app.server.on('checkContinue', (request, response) => {

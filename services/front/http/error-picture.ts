@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib';
 import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { LinkError } from '../auth/capture-links.ts';
 
-/** Letters and digits, five columns each, of seven dots from the top (the lowest bit) down. */
+/** Letters and digits: five columns of seven dots each. The lowest bit is the top dot. */
 const glyphs = new Map(
   Object.entries({
     '0': '3e5149453e',
@@ -45,12 +45,13 @@ const glyphs = new Map(
 );
 const blank = [0, 0, 0, 0, 0];
 
-/** Pixels of a dot, and dots around the text. */
+/** Pixels of a dot. */
 const scale = 2;
+/** Dots around the text. */
 const margin = 4;
 const letterHeight = 7;
 
-/** Of a few texts: one for each code, and for each problem of links. */
+/** Rendered pictures by text. There are few texts: one for each error code and each problem of links. */
 const drawn = new Map<string, Buffer>();
 
 /**
@@ -65,17 +66,17 @@ export function errorPicture(error: ServiceError): Buffer {
   return picture;
 }
 
-/** Whether a client asks for pictures and for no text, as browsers do for an `<img>`. */
+/** Whether a client accepts pictures but no text, as browsers do for an `<img>`. */
 export function wantsPicture(accept: string | undefined): boolean {
   return /\bimage\//i.test(accept ?? '') && !/\b(?:text\/html|application\/json)\b/i.test(accept ?? '');
 }
 
-/** Black on white, one bit for each pixel (PNG, third edition: greyscale of depth 1). */
+/** Renders black on white with one bit a pixel (PNG, third edition: greyscale of depth 1). */
 function drawPng(text: string): Buffer {
   const columns = [...text].flatMap((letter) => [...(glyphs.get(letter) ?? blank), 0]);
   const width = scale * (columns.length - 1 + 2 * margin);
   const height = scale * (letterHeight + 2 * margin);
-  // Each line begins with its filter: none.
+  // Each line begins with its filter type: none.
   const lines = Array.from({ length: height }, () => Buffer.alloc(1 + Math.ceil(width / 8), 0xff).fill(0, 0, 1));
   for (const [y, line] of lines.entries()) {
     const row = Math.floor(y / scale) - margin;

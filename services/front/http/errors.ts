@@ -22,7 +22,7 @@ declare module 'fastify' {
   }
 }
 
-/** Answers every error in the envelope of failures, or as a picture; its cause goes to the log. */
+/** Sends an error in the envelope of failures, or as a picture, and logs its cause. */
 export async function answerError(
   thrown: FastifyError | Error,
   request: FastifyRequest,
@@ -43,7 +43,7 @@ export async function answerError(
   await sendRefusal(request, reply, Buffer.from(JSON.stringify(failure(error.code, error.message))), error);
 }
 
-/** Returns the public error, and notes it in the request's facts, with its cause for the log. */
+/** Returns the public error, records its code in the request's facts, and logs its cause. */
 export function noteError(thrown: FastifyError | Error, request: FastifyRequest): ServiceError {
   const error = publicError(thrown, request);
   request.facts.code = error.code;
@@ -63,7 +63,7 @@ async function sendRefusal(
 ): Promise<void> {
   facts.body?.stop();
   if (error instanceof ShedError) {
-    // Nothing more is read, not even to let it see the answer in any case.
+    // The rest of the request is not read, even though the client may then see a reset instead of the response.
     await reply.header('connection', 'close').send(answer);
     return;
   }
@@ -89,13 +89,13 @@ async function sendRefusal(
   await reply.send(Readable.from(answerAndDrain()));
 }
 
-/** Answers what no route is there for. */
+/** Answers requests without a route. */
 export async function answerNotFound(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const message = `There is no ${request.method} ${shownPath(request)}. GET /docs shows what there is.`;
+  const message = `There is no ${request.method} ${shownPath(request)}. GET /docs lists the endpoints.`;
   await answerError(new ServiceError('NOT_FOUND', message), request, reply);
 }
 
-/** The path is known, the method is not: 405 in place of the 404 that the code has in all other answers. */
+/** The path exists, but not with this method. The status is 405, although the code otherwise has 404. */
 export class MethodNotAllowedError extends ServiceError<'NOT_FOUND'> {
   readonly allowed: readonly string[];
 
@@ -114,19 +114,19 @@ function shownPath({ url }: FastifyRequest): string {
   return path.length <= 80 ? path : `${path.slice(0, 77)}…`;
 }
 
-/** What the framework refuses before a handler has a say, in our words. */
+/** Errors that fastify reports before a handler runs, converted to errors of the service. */
 const frameworkErrors: Readonly<Record<string, (request: FastifyRequest) => ServiceError>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
     invalid('the body must be JSON: send it with the header "Content-Type: application/json"'),
   FST_ERR_CTP_BODY_TOO_LARGE: ({ routeOptions }) => invalid(`the body is larger than ${routeOptions.bodyLimit} bytes`),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('the body is not as long as its Content-Length says'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => invalid('the length of the body differs from its Content-Length'),
   FST_ERR_BAD_URL: () => new ServiceError('NOT_FOUND'),
   FST_ERR_MAX_PARAM_LENGTH: () => new ServiceError('NOT_FOUND'),
 };
 
 const invalid = (message: string) => new ServiceError('VALIDATION_ERROR', message);
 
-/** Any thrown value as what the client may know; what it may not stays in `cause`, for the log. */
+/** Converts any thrown value to a public error. Private details stay in `cause`, for the log. */
 function publicError(thrown: FastifyError | Error, request: FastifyRequest): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   const { code = '', statusCode = 500 } = thrown as Partial<FastifyError>;
@@ -138,15 +138,15 @@ function publicError(thrown: FastifyError | Error, request: FastifyRequest): Ser
   if (isTransient(thrown)) return natsUnavailable('The service cannot reach its data right now.', thrown);
   return new ServiceError(
     'INTERNAL_ERROR',
-    `Something went wrong here. Send the request again; if it stays, tell the operator the request id ${request.id}.`,
+    `An internal error occurred. Send the request again; if the error persists, report the request id ${request.id} to the operator.`,
     { cause: thrown },
   );
 }
 
 /**
- * Answers connections without valid HTTP, or too slow or too large for a request, with a failure envelope. A connection
- * without any data is closed silently: browsers and proxies open some ahead of need, would take the data for the answer
- * to their next request, and send that again when they find none.
+ * Sends a failure envelope on connections without valid HTTP, or with a request that is too slow or too large. A
+ * connection without any data is closed without a response: browsers and proxies open connections in advance, and would
+ * take the response for that of their next request.
  */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   const isUnused = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0;
@@ -161,12 +161,12 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     `HTTP/1.1 400 Bad Request\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // A client that does not close its side would keep the descriptor for as long as it likes.
+  // A client that does not close its side would otherwise keep the file descriptor open.
   const timer = setTimeout(() => socket.destroy(), lingerTimeoutMs);
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** How long a client whose connection is being closed may take to read why. */
+/** Time for which a client can read the response before its connection is closed. */
 const lingerTimeoutMs = 2000;
 
 const reasons: Readonly<Record<string, string>> = {
@@ -174,16 +174,17 @@ const reasons: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: 'the headers of the request are too large',
 };
 
-/** The rest of a body of this size is ignored, and the connection kept. */
+/** Bodies up to this size are discarded, and the connection is kept. */
 const maxIgnoredBytes = 64 * 1024;
 
-/** A client that sends for longer than this, or more, is cut off. */
+/** Maximum time for which the rest of a body is drained. */
 const drainTimeoutMs = 10_000;
+/** Maximum size of the rest of a body that is drained. */
 const maxDrainedBytes = 16 * 1024 * 1024;
 
 /**
- * Reads and discards the rest of a refused body: if the connection were closed, the client would see a reset instead of the answer. Resolves
- * when the client is done, has disconnected, or takes too long.
+ * Reads and discards the rest of a refused body: if the connection were closed, the client would see a reset instead of the response.
+ * Resolves when the body ends, the client disconnects, or a limit is reached.
  *
  * @param count called with the cost of reading, in bytes
  */

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Turned away, to be sent again later, while the process cannot keep up. */
+    /** Whether requests are refused while the process is overloaded. */
     readonly shedsLoad?: boolean;
   }
 }
@@ -13,13 +13,13 @@ const sampleIntervalMs = 1000;
 
 /**
  * Refuses new captures with QUEUE_FULL while the process is overloaded; status and files stay available. Requests
- * without a valid API key are refused first, the others only when that does not help.
+ * without a valid API key are refused first. The others are refused if the overload persists.
  */
 export async function shedLoad(
   app: FastifyInstance,
   holdsKey: (request: FastifyRequest) => Promise<boolean>,
 ): Promise<void> {
-  // It measures only: its own verdict goes by a single sample, and turned requests away just after a start.
+  // The plugin only measures. Its own check uses a single sample and refused requests right after a start.
   await app.register(underPressure, { sampleInterval: sampleIntervalMs });
   const overload = new Overload();
   const timer = setInterval(() => overload.sample(app.memoryUsage().eventLoopDelay), sampleIntervalMs).unref();
@@ -33,13 +33,13 @@ export async function shedLoad(
   });
 }
 
-/** Milliseconds, on average over a sample, by which the process is late with everything. */
+/** Mean delay of the event loop over a sample, in milliseconds, that counts as overload. */
 const maxLatenessMs = 1000;
 
-/** A single bad sample is a start, a pause of the machine, or one large body; this many in a row mean overload. */
-const samplesInARow = 5;
+/** Number of consecutive bad samples that mean overload. A single one can be a start, a pause of the machine, or one large body. */
+const minBadSamples = 5;
 
-/** Decides from samples of the event loop's lateness whether the process takes on more than it can do. */
+/** Detects overload from samples of the delay of the event loop. */
 export class Overload {
   #inARow = 0;
 
@@ -48,11 +48,11 @@ export class Overload {
   }
 
   get present(): boolean {
-    return this.#inARow >= samplesInARow;
+    return this.#inARow >= minBadSamples;
   }
 
-  /** It has been present for as long again. */
+  /** Whether the overload has persisted for twice the time that is needed to detect it. */
   get lasting(): boolean {
-    return this.#inARow >= 2 * samplesInARow;
+    return this.#inARow >= 2 * minBadSamples;
   }
 }

@@ -5,7 +5,7 @@ import type { BodyReader } from './body-reader.ts';
 import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
 
-/** Adds up the time that a request spends waiting for a renderer, or for another request: no time of the front's own. */
+/** Sums up the time that a request waits for a renderer or another request, which is not processing time of the front. */
 export class WaitClock {
   #waitedMs = 0;
 
@@ -23,37 +23,37 @@ export class WaitClock {
   }
 }
 
-/** Facts about a request that are collected on the way, for its answer or error, the log and the metrics. */
+/** Facts that are collected while a request is processed, for its response or error, the log and the metrics. */
 export class RequestFacts {
   /** Key under which the client's address is counted. */
   readonly address: string;
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now();
   readonly wait = new WaitClock();
-  /** Its body, while that is being read. */
+  /** Reader of the body while it is read. */
   body?: BodyReader;
-  /** Resumes its paused connection. */
+  /** Resumes the paused connection. */
   resume?: () => void;
   /** Cost of reading the body in bytes, on routes that read bodies without a key. */
   bodyBytes?: number;
-  /** The request is always answered with 200, so its body counts as invalid unless it asked for a capture. */
+  /** The response is always 200, so the body is charged to the account unless it requested a capture. */
   isMessage?: true;
   account?: string;
-  /** The request comes from a signed link, in the name of the account. */
+  /** Whether the request comes from a signed link, on behalf of the account. */
   isByLink?: true;
-  /** The signature of the link is valid, even if the link has expired. */
+  /** Whether the signature of the link is valid, even if the link has expired. */
   isGenuineLink?: true;
-  /** Whose key it carries, once that has been checked. */
+  /** The authenticated key and its account. */
   caller?: Caller;
-  /** The capture that it is about. */
+  /** The capture that the request concerns. */
   record?: Pick<CaptureRecord, 'uuid' | 'region'>;
-  /** Once the limits of the account were checked. */
+  /** Set when the limits of the account have been checked. */
   rateLimit?: RateLimitFacts;
-  /** The error that was answered. */
+  /** Code of the error response. */
   code?: ErrorCode;
-  /** All of the answer is out, although the connection is not done with the request. */
+  /** Whether the whole response was sent, although the connection is still open for the rest of the request. */
   isAnswered?: boolean;
-  /** When its answer became a stream of events, monotonic milliseconds: how long that lasts is no time of the request. */
+  /** Monotonic milliseconds at which the response became a stream of events, whose duration does not count. */
   streamingSince?: number;
 
   constructor(address = 'unknown') {
@@ -68,8 +68,8 @@ declare module 'fastify' {
 }
 
 /**
- * A hook that checks the key before anything else of a request is looked at: who may not do this learns nothing about it.
- * The handler finds the caller by {@link callerOf}.
+ * Returns a hook that checks the key before anything else, so that unauthorized clients learn nothing about the resource.
+ * The handler gets the caller from {@link callerOf}.
  */
 export function authenticateFirst(
   authenticator: Pick<Authenticator, 'authenticate'>,
@@ -81,13 +81,13 @@ export function authenticateFirst(
   };
 }
 
-/** Who sends the request: of a route that has its key checked first. */
+/** Returns the sender of a request on a route with {@link authenticateFirst}. */
 export function callerOf({ facts: { caller } }: { readonly facts: RequestFacts }): Caller {
-  if (caller === undefined) throw new TypeError('the key of a request was not checked');
+  if (caller === undefined) throw new TypeError('the key of the request was not checked');
   return caller;
 }
 
-/** Aborts when the connection is closed before the answer is out. */
+/** Returns a signal that aborts if the connection is closed before the response is sent. */
 export function clientGone({ raw }: FastifyReply): AbortSignal {
   const aborter = new AbortController();
   if (raw.destroyed && !raw.writableFinished) aborter.abort();
@@ -97,11 +97,11 @@ export function clientGone({ raw }: FastifyReply): AbortSignal {
   return aborter.signal;
 }
 
-/** What is counted in place of a status when the client did not wait for the answer. */
+/** Status for metrics and logs if the client disconnected before the response. */
 const clientClosedRequest = 499;
 
 export interface RequestMetrics {
-  /** `code`: of the error that was answered. */
+  /** `code`: of the error response. */
   request(end: {
     method: string;
     route: string;
@@ -113,8 +113,8 @@ export interface RequestMetrics {
 }
 
 /**
- * One log line and the metrics of a request, once its connection is done with it, also when the client went away.
- * Neither bodies nor addresses: the route, not the path.
+ * Records the log line and the metrics of a request when its connection is done with it, even if the client has
+ * disconnected. Contains no bodies and addresses, and the route in place of the path.
  */
 export function recordRequest(request: FastifyRequest, reply: FastifyReply, metrics: RequestMetrics): void {
   const { facts, method } = request;
@@ -133,7 +133,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       route,
       status,
       ms: Math.round(totalMs),
-      // Without the wait for a renderer, which is not for the front to answer for.
+      // Without the time spent waiting for a renderer.
       ownMs: Math.round(ownMs * 10) / 10,
       streamMs: facts.streamingSince === undefined ? undefined : Math.round(closedAt - streamingSince),
       uuid: facts.record?.uuid,

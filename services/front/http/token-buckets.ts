@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import { entryLimit } from '../entry-limit.ts';
 
 interface TokenBucketsOptions {
-  /** What may be spent at once. */
+  /** Maximum number of tokens that can be spent at once. */
   readonly capacity: number;
-  /** What comes back. */
+  /** Number of tokens that are added per second. */
   readonly perSecond: number;
   /** Monotonic milliseconds. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Beyond it, who has spent nothing for longest has a full bucket again. */
+/** Maximum number of keys. The least recently used ones are dropped, which means that their buckets are full again. */
 const maxKeys = 50_000;
 
-/** A token bucket for each of many. Who spends what is not there owes it, up to one bucket. */
+/** Token buckets by key. Buckets can be overdrawn by up to their capacity. */
 export class TokenBuckets {
   readonly #options: TokenBucketsOptions;
   readonly #now: () => number;

@@ -10,7 +10,7 @@ import { mcpInstructions, type McpToolName, mcpToolList, mcpTools } from '@webca
 import { interfaceVersion } from '../api/meta.ts';
 import { callTool, type McpToolsDeps, type ToolCall } from './tools.ts';
 
-/** Answers a message of the newest revision of the protocol, or of one before it; both with the same tools. */
+/** Answers a message of the latest or an earlier revision of the protocol, with the same tools. */
 export async function answerMessage(
   request: Request,
   message: unknown,

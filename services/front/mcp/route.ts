@@ -26,11 +26,11 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
     config: { requestExamples, shedsLoad: true },
     schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, messageSchema)),
     onRequest: async ({ headers, facts }) => {
-      // The specification asks for it: a page that has rebound its name to this address shows its own origin. Programs send none.
+      // Required by the specification, against DNS rebinding: the browser sends the origin of the page. Other clients send no Origin.
       if (headers.origin !== undefined && headers.origin !== origin) {
-        throw new ServiceError('FORBIDDEN', 'Pages of this origin may not use this service.');
+        throw new ServiceError('FORBIDDEN', 'Pages of this origin are not allowed to use this service.');
       }
-      // What the key may do is for each tool to say.
+      // Each tool checks the scope that it needs.
       facts.caller = await authenticator.authenticate(headers.authorization, null);
       facts.isMessage = true;
     },
@@ -39,7 +39,7 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
       if (isLarge && (body as { method?: unknown } | null)?.method !== 'tools/call') {
         throw new ServiceError(
           'VALIDATION_ERROR',
-          `A message of a method other than tools/call may have ${maxOpenBytes} bytes.`,
+          `A message of a method other than tools/call must have at most ${maxOpenBytes} bytes.`,
         );
       }
     },
@@ -51,7 +51,7 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
         validate: (schema, value) => validate(request, schema, value),
         log: request.log,
       };
-      // Loaded for the first message: its library takes 100 modules.
+      // Imported with the first message, because the library has 100 modules.
       const { answerMessage } = await import('./answer-message.ts');
       const webRequest = toWebRequest(request, publicUrl, call.clientGone);
       const response = await answerMessage(webRequest, request.body, { call, deps });
@@ -61,7 +61,7 @@ export function mcpRoute(app: FastifyInstance, deps: McpDeps): void {
   });
 }
 
-/** As the body of any other route is validated. */
+/** Validates a value like the body of a route. */
 function validate(request: FastifyRequest, schema: object, value: unknown): void {
   const check = request.compileValidationSchema(schema as Record<string, unknown>);
   if (check(value) === false) {
@@ -75,7 +75,7 @@ function toWebRequest({ headers }: FastifyRequest, publicUrl: string, signal: Ab
   );
   return new Request(new URL('mcp', `${publicUrl}/`), {
     method: 'POST',
-    // What a client accepts makes no difference: it gets JSON.
+    // All clients get JSON, regardless of the Accept header.
     headers: { ...Object.fromEntries(entries), accept: 'application/json, text/event-stream' },
     signal,
   });
@@ -89,7 +89,7 @@ async function sendResponse(reply: FastifyReply, response: Response): Promise<Fa
   return reply.send(body === '' ? undefined : body);
 }
 
-/** One message: batches have left the protocol, and would be a way around the limits of a request. */
+/** One message. Batches have been removed from the protocol, and would circumvent the limits of requests. */
 const messageSchema = Type.Object(
   {
     jsonrpc: Type.Literal('2.0'),
@@ -134,7 +134,7 @@ const messageAnswer = (description: string, examples: object) => ({
   content: { 'application/json': { schema: answerSchema, examples } },
 });
 
-/** What the document says of POST /mcp. */
+/** The OpenAPI description of POST /mcp. */
 const mcpDocument = {
   operationId: 'mcp',
   tags: ['agents'],
@@ -143,7 +143,7 @@ const mcpDocument = {
   security: [{ apiKey: [] }],
   body: messageSchema,
   response: {
-    200: messageAnswer('The answer to the message.', {
+    200: messageAnswer('The response to the message.', {
       ping: example('An empty result', { jsonrpc: '2.0', id: 1, result: {} }),
     }),
     202: { description: 'The message was a notification.', type: 'null' },
@@ -159,7 +159,7 @@ const mcpDocument = {
   },
 };
 
-/** Besides the failures of this service, those of the protocol have this status. */
+/** Status 400 is used for failures of this service and for errors of the protocol. */
 function withMessages(answer: ReturnType<typeof failureAnswers>[number] | undefined) {
   const { schema, examples } = answer?.content?.['application/json'] ?? {};
   return {

@@ -23,7 +23,7 @@ export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pip
   readonly status: { readonly view: () => StatusView };
 }
 
-/** One call of a tool, with what its HTTP request brings along. */
+/** One call of a tool, and data of its HTTP request. */
 export interface ToolCall {
   readonly authorization: string | undefined;
   readonly facts: RequestFacts;
@@ -36,13 +36,13 @@ export interface ToolCall {
 type Arguments = Readonly<Record<string, unknown>>;
 type Content = CallToolResult['content'][number];
 
-/** Pixels of a picture for each CSS pixel of the page in which text of a usual size can still be read: 1280 become 784. */
+/** Minimum scale, in pixels for each CSS pixel, at which text of a usual size is readable: 1280 becomes 784. */
 const readableScale = 0.6125;
 
-/** Up to this width in CSS pixels a picture is not scaled below one pixel each: a phone is already narrow. */
+/** Pictures are not scaled below this width in CSS pixels, because pages for phones are already narrow. */
 const narrowCssPixels = 392;
 
-/** As much of a picture, from its top, as a model can read in the most pixels that models take. */
+/** Returns the largest part of a picture, from its top, that is readable within the pixel limit of models. */
 function forModels({ width }: { readonly width: number }, { options }: CaptureRecord): WantedPicture {
   const cssWidth = width / options.viewport.deviceScaleFactor;
   const readableWidth = Math.max(cssWidth * readableScale, Math.min(cssWidth, narrowCssPixels));
@@ -50,7 +50,7 @@ function forModels({ width }: { readonly width: number }, { options }: CaptureRe
   return { maxWidth: maxModelPixels, maxHeight: maxModelPixels, maxAspect, type: 'jpeg' };
 }
 
-/** Calls a tool. What goes wrong is the result of the call, by which a model can act, and no error of the protocol. */
+/** Calls a tool. Errors are returned as results of the call, which a model can react to, and not as protocol errors. */
 export async function callTool(
   name: McpToolName,
   args: Arguments,
@@ -83,7 +83,7 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
 
   async extract_page({ links: _links, maxCharacters: _most, ...page }, { links, maxCharacters }, call, deps) {
     const extract = links === true ? ['markdown', 'links'] : ['markdown'];
-    // The picture comes along anyhow: a small one.
+    // A picture is rendered in any case; keep it small.
     const body = { ...page, extract, format: 'jpeg', quality: 50 };
     return capture(body, call, deps, async (state) => [
       text(captureText(state)),
@@ -119,7 +119,7 @@ const tools: Readonly<Record<McpToolName, Tool>> = {
 
 const text = (words: string): Content => ({ type: 'text', text: words });
 
-/** Sends a body through the pipeline of POST /capture, as if it had come there. */
+/** Sends a body through the pipeline of POST /capture. */
 async function capture(
   given: Arguments,
   { authorization, facts, clientGone, validate }: ToolCall,
@@ -144,7 +144,7 @@ async function capture(
   );
 }
 
-/** The picture of a capture, and how much of it is shown; why there is none, where there is none: the capture is there all the same. */
+/** Returns the picture of a capture and a text that says how much of it is shown, or a text that says why there is none. */
 async function pictureOf(
   record: CaptureRecord,
   { clientGone }: ToolCall,

@@ -1,12 +1,12 @@
 import { onAbort } from '@webcapture/shared/runtime/deadline.ts';
 
 /**
- * Slots that accounts get in turn. One account has one of them at most, so that another is never kept from the rest; what it
- * has waiting is served first come, first served.
+ * Slots that are assigned to accounts by round robin. An account has at most one slot, so that it cannot delay all
+ * others. The work of one account is started in order.
  */
 export class AccountTurns {
   readonly #slots: number;
-  /** Whose turn is next comes first. */
+  /** Queues by account; the first account is next. */
   readonly #queues = new Map<string, (() => void)[]>();
   readonly #running = new Set<string>();
 
@@ -14,13 +14,13 @@ export class AccountTurns {
     this.#slots = slots;
   }
 
-  /** How many wait: of an account, of all accounts. */
+  /** Returns the number of waiting calls of an account and of all accounts. */
   waiting(account: string): { ofAccount: number; ofAll: number } {
     const ofAll = [...this.#queues.values()].reduce((sum, { length }) => sum + length, 0);
     return { ofAccount: this.#queues.get(account)?.length ?? 0, ofAll };
   }
 
-  /** Does the work once it is its turn; rejects with the signal's reason when that aborts before. */
+  /** Runs the work when a slot is free. Rejects with the reason of the signal if it aborts before. */
   async run<T>(account: string, work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     await this.#turnOf(account, signal);
     try {
@@ -54,7 +54,7 @@ export class AccountTurns {
       if (this.#running.size >= this.#slots) return;
       if (this.#running.has(account)) continue;
       const start = queue.shift();
-      // After the others.
+      // Moves the account to the end.
       this.#queues.delete(account);
       if (queue.length > 0) this.#queues.set(account, queue);
       this.#running.add(account);

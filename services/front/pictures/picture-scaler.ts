@@ -4,26 +4,26 @@ import { runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
-/** What a picture is made into. Sizes in pixels. */
+/** Target size and type of a picture. Sizes are in pixels. */
 export interface ScaledPicture {
   readonly width: number;
   readonly height: number;
   readonly type: 'jpeg' | 'webp';
 }
 
-/** From the slot to the end, the reading of the file included. */
+/** Timeout of one scaling from its slot to its end, including the read of the file. */
 const timeoutMs = 20_000;
 
-/** Seconds of processor time that no picture of ours comes near. */
+/** Limit of processor time, far more than any picture of a renderer needs. */
 const maxCpuSeconds = 10;
 
-/** Data of the process, Node's 50 MiB included: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
+/** Limit of the data of the process, including 50 MiB of Node: the tallest PNG takes 110 MiB, a WebP of 63 megapixels 300. */
 export const maxDataKiB = 384 * 1024;
 
-/** Far more than 1568 pixels in a row take on either side. */
+/** Limit of the output, far more than a picture of 1568 × 1568 pixels takes. */
 const maxScaledBytes = 16 * 1024 * 1024;
 
-/** Exit code of a process that could not make sense of the picture, as scale-picture.mjs has it. */
+/** Exit code of scale-picture.mjs for an unreadable picture. */
 const unreadableCode = 2;
 
 const scaler = {
@@ -34,18 +34,18 @@ const scaler = {
   maxOutputBytes: maxScaledBytes,
 } as const;
 
-/** The bytes are no picture, or one that takes more time or memory than any of ours. */
+/** The bytes are not a picture, or one that exceeds the limits of time or memory. */
 export class UnreadablePictureError extends Error {}
 
 /**
- * Scales one picture, from its top, in a process of its own that ends with it.
+ * Scales one picture, from its top, in a separate process.
  *
- * A renderer may be owned by the page that it shows, so these bytes are hostile and the decoder is native code: in a
- * thread, a crash or a decompression bomb of it would take the front along, with every request. The process ({@link runConfined}) has
- * nothing that compiles code either, and never sees a picture of another capture.
+ * A page may have compromised its renderer, so the bytes are hostile, and the decoder is native code. In a thread, a crash or a
+ * decompression bomb would terminate the front with all its requests. The process ({@link runConfined}) cannot compile code, and handles
+ * only this picture.
  *
- * @throws UnreadablePictureError; the reason of `signal` when that aborts; ServiceError QUEUE_FULL when time is up, STORAGE_FAILED when the file cannot be read,
- *   INTERNAL_ERROR when the process cannot work
+ * @throws UnreadablePictureError; the reason of `signal` if it aborts; ServiceError QUEUE_FULL after a timeout, STORAGE_FAILED if the file
+ *   cannot be read, INTERNAL_ERROR if the process cannot work
  */
 export async function scalePicture(
   file: StoredFile,
@@ -70,7 +70,7 @@ export async function scalePicture(
   const from = file.contentType.replace('image/', '');
   const process = { ...scaler, args: [from, String(width), String(height), type] };
   const { code, output, reason, failure } = await runConfined(process, bytesOf(), AbortSignal.any([signal, timeout]));
-  // Killed for want of interest: nothing is known of the picture.
+  // If all clients have disconnected, the exit of the process says nothing about the picture.
   signal.throwIfAborted();
   if (readFailure !== undefined) throw readFailure;
   if (timeout.aborted)
@@ -81,7 +81,7 @@ export async function scalePicture(
       { causedBy: 'service' },
     );
   if (failure !== undefined) throw new ServiceError('INTERNAL_ERROR', undefined, { cause: failure });
-  // A signal: it has crashed, or reached a limit.
+  // A null code means a signal: the process crashed or reached a limit.
   if (code === unreadableCode || code === null) throw new UnreadablePictureError(reason);
   if (code !== 0) throw new ServiceError('INTERNAL_ERROR', undefined, { cause: new Error(reason) });
   return output;

@@ -1,18 +1,18 @@
 /*
- * A process of its own, which PictureScaler starts: one picture comes in by stdin, a smaller one goes out by stdout.
+ * A separate process, started by scalePicture. It reads one picture from stdin and writes a smaller one to stdout.
  *
  *   scale-picture.mjs png|jpeg|webp WIDTH HEIGHT jpeg|webp
  *
- * JavaScript, since there is no WebAssembly to strip types with where nothing is compiled at run time.
+ * It is JavaScript because stripping types needs WebAssembly, which is not available with --jitless.
  */
 import { setPriority } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import sharp from 'sharp';
 
-/** As many as one capture may have: whatever claims more was not made by a renderer of ours. */
+/** Maximum number of pixels of a capture. A larger picture was not made by a renderer. */
 const maxPixels = 400_000_000;
 
-/** How the process ends when it could not make sense of the bytes: anything else is not their fault. */
+/** Exit code for an unreadable picture. Any other exit code is an error of the process. */
 const unreadable = 2;
 
 const loaders = new Map([
@@ -23,19 +23,19 @@ const loaders = new Map([
 
 const [from = '', width, height, to] = process.argv.slice(2);
 
-// Requests come first.
+// Lower the priority, because requests are more urgent.
 setPriority(10);
 sharp.cache(false);
-// Each thread would hold rows of its own.
+// Each thread would need its own rows in memory.
 sharp.concurrency(1);
-// Whatever the bytes look like, no decoder gets them but that of the type that they are stored as.
+// Allow only the decoder of the stored type, independent of the content.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: [loaders.get(from) ?? ''] });
 
 const bytes = await buffer(process.stdin);
 try {
   const options = /** @type {const} */ ({ limitInputPixels: maxPixels, sequentialRead: true, failOn: 'error' });
-  // Read from the top: rows below what is shown are not decoded.
+  // Sequential reads: rows below the visible part are not decoded.
   const picture = sharp(bytes, options).resize(Number(width), Number(height), { fit: 'cover', position: 'top' });
   const scaled =
     to === 'webp' ? picture.webp({ quality: 80 }) : picture.flatten({ background: '#fff' }).jpeg({ quality: 80 });

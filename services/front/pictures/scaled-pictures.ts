@@ -14,42 +14,43 @@ import type { ScaledPictureMetrics } from '../metrics.ts';
 import { AccountTurns } from './account-turns.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
-/** Processes at a time, of different accounts: with one, whoever has a slow picture would keep all others waiting. */
+/** Maximum number of processes, which belong to different accounts. With only one, a slow picture would delay all other accounts. */
 export const maxScalings = 2;
 
-/** Pictures that wait for a process, of all accounts and of one: the dashboard asks for four of a list at a time. */
+/** Maximum number of waiting pictures of all accounts. */
 const maxWaiting = 512;
+/** Maximum number of waiting pictures of one account. The dashboard requests four of a list concurrently. */
 const maxWaitingOfAccount = 16;
 const retrySeconds = 2;
 
-/** Seconds that processes of one account may take: a list of a hundred tall pages at once, half of the time for ever. */
+/** Process time of one account in seconds: enough for a list of a hundred tall pages at once, and for half of the time permanently. */
 const secondsOfAccount = { capacity: 60, perSecond: 0.5 };
 
 const maxCacheBytes = 32 * 1024 * 1024;
 
-/** What could not be read is not tried again for so long. */
+/** Time for which an unreadable picture is not tried again. */
 const unreadableTtlMs = 600_000;
 
-/** Larger files are not scaled: all of one is in the memory of its process. */
+/** Maximum size of scaled files, because the process holds the whole file in memory. */
 const maxFileBytes = 64 * 1024 * 1024;
 
-/** What is wanted of a picture. It is never enlarged. */
+/** Limits of the scaled picture. Pictures are never enlarged. */
 export interface WantedPicture {
   /** Pixels. */
   readonly maxWidth: number;
   readonly maxHeight?: number;
-  /** A picture is cut off at the bottom that is more than so many times as tall as it is wide. */
+  /** Maximum ratio of height to width. Taller pictures are cut off at the bottom. */
   readonly maxAspect: number;
   readonly type: ScaledPicture['type'];
 }
 
-/** How a picture is shown. Sizes in pixels. */
+/** The scaled picture, in pixels. */
 export interface ShownPicture extends ScaledPicture {
-  /** Of the picture itself: how much of it is shown, from its top. */
+  /** Height of the shown part in the original picture, from its top. */
   readonly shownHeight: number;
 }
 
-/** How a picture of a size is shown. */
+/** Returns how a picture of the given size is shown. */
 function shownPicture(
   { width, height }: { readonly width: number; readonly height: number },
   { maxWidth, maxHeight = Infinity, maxAspect, type }: WantedPicture,
@@ -66,21 +67,21 @@ interface ScaledPicturesDeps {
   readonly now: () => number;
   readonly metrics: ScaledPictureMetrics;
   readonly log: Logger;
-  /** What is left to each account of the seconds that its processes may take. */
+  /** Remaining process time of each account. */
   readonly seconds?: TokenBuckets;
 }
 
 interface Scaling {
   readonly picture: Promise<Buffer>;
-  /** Ends it. */
+  /** Aborts the scaling. */
   readonly abandoned: AbortController;
-  /** How many wait for it. */
+  /** Number of requests that wait for it. */
   waiting: number;
 }
 
 /**
- * Smaller pictures of captures: made by a few processes at a time, which accounts get in turn, kept in memory, shared by all
- * who ask meanwhile. What nobody waits for any more is not made.
+ * Scales pictures of captures. A few processes work concurrently, assigned to accounts by round robin. Results are cached, and
+ * concurrent requests share a scaling. A scaling is aborted when all its clients have disconnected.
  */
 export class ScaledPictures {
   readonly #deps: ScaledPicturesDeps;
@@ -99,15 +100,15 @@ export class ScaledPictures {
     this.#seconds = deps.seconds ?? new TokenBuckets(secondsOfAccount);
   }
 
-  /** Ends the processes. */
+  /** Aborts all processes. */
   close(): void {
     this.#closing.abort();
   }
 
   /**
-   * The file of a capture that can be shown as a picture.
+   * Returns the file of a capture if it can be shown as a picture.
    *
-   * @throws ServiceError NOT_FOUND when there is none; STORAGE_FAILED
+   * @throws ServiceError NOT_FOUND if there is none; STORAGE_FAILED
    */
   async fileOf(record: CaptureRecord): Promise<StoredFile> {
     const status = statusOf(record, this.#deps.now());
@@ -122,11 +123,11 @@ export class ScaledPictures {
   }
 
   /**
-   * A file of {@link fileOf}, scaled.
+   * Scales a file that {@link fileOf} returned.
    *
-   * @throws ServiceError NOT_FOUND when the file cannot be read as a picture; QUEUE_FULL when too many are being scaled;
-   *   STORAGE_FAILED, of these a FileReplacedError where {@link lookAgain} helps; INTERNAL_ERROR; the reason of
-   *   `clientGone` when that aborts
+   * @throws ServiceError NOT_FOUND if the file cannot be read as a picture; QUEUE_FULL if too many are being scaled;
+   *   STORAGE_FAILED, including a FileReplacedError, for which {@link lookAgain} retries; INTERNAL_ERROR; the reason of
+   *   `clientGone` if it aborts
    */
   async scale(
     file: StoredFile,
@@ -213,7 +214,7 @@ const reasons = {
   queued: 'it has not been rendered yet',
   rendering: 'it has not been rendered yet',
   failed: 'it has failed',
-  expired: 'its file is no longer there',
+  expired: 'its file no longer exists',
   deleted: 'it was deleted',
 } as const;
 

@@ -1,12 +1,12 @@
 import type { Incident, StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import { componentLabel, escapeHtml, stateLabel } from './render.ts';
 
-/** More than a reader misses between two visits. */
+/** More incidents than occur between two visits of a feed reader. */
 const maxEntries = 50;
 
 /**
- * The incidents as an Atom feed (RFC 4287), newest first. The ids hold the host of the service and the incident, so that a reader knows
- * each of them again when it ends. Those of the engine are left out: they repeat those of its regions.
+ * Returns the incidents as an Atom feed (RFC 4287), newest first. The ids contain the host of the service and the incident, so that a
+ * reader recognizes an incident when it is updated. Incidents of the engine are omitted, because they repeat those of its regions.
  */
 export function atomFeed(history: StatusHistory, publicUrl: string): string {
   const base = publicUrl.replace(/\/+$/, '');
@@ -50,6 +50,6 @@ function contentOf({ message, updates, endedAt, interruptions }: Incident): stri
   return `<p>${escapeHtml(message)}</p><ul>${items.map((line) => `<li>${escapeHtml(line)}</li>`).join('')}</ul>${again}`;
 }
 
-/** Without the characters that XML 1.0 has no place for. */
+/** Escapes text; replaces characters that XML 1.0 does not allow. */
 const escapeXml = (text: string) =>
   escapeHtml(text.toWellFormed().replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, ' '));

@@ -7,7 +7,7 @@ import * as script from './script.ts';
 
 const style = readFileSync(new URL('style.css', import.meta.url), 'utf8');
 
-/** What the browser runs: the source text of the functions, from which Node has taken the types, and the constants as JSON. */
+/** The script of the page: the source text of the functions, from which Node.js has stripped the types, and the constants as JSON. */
 export const pageScript = `${[render, script].map(sourceOf).join('\n')}
 startPage();
 `;
@@ -68,7 +68,7 @@ export function renderPage(status: OverallStatus, history: StatusHistory, public
 <main>
 <div id="banner" role="status">${render.renderBanner(model)}</div>
 <p id="checked">${render.renderChecked(model)}</p>
-<noscript><p class="notice">Without JavaScript this page does not refresh itself: it shows the state of ${escape(at.slice(0, 19).replace('T', ' '))} UTC. Load it again to see the current state.</p></noscript>
+<noscript><p class="notice">Without JavaScript this page is not updated: it shows the state of ${escape(at.slice(0, 19).replace('T', ' '))} UTC. Load it again to see the current state.</p></noscript>
 <div id="ongoing">${render.renderOngoing(model)}</div>
 <div id="components">${render.renderComponents(model)}</div>
 <p class="legend" aria-hidden="true"><span class="operational">Operational</span><span class="degraded_performance">Degraded</span><span class="partial_outage">Partial outage</span><span class="major_outage">Major outage</span><span class="unknown">No data</span></p>

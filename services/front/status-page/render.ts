@@ -1,15 +1,15 @@
 import type { HistoryDay, Incident, StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentStatus, OverallStatus, StatusValue } from '@webcapture/shared/api/status.ts';
 
-// What is exported here runs in the front, and in the browser as its own source text: see pageScript in page.ts. So there is nothing in it
-// that only one of them has, and nothing that is not exported.
+// Everything exported here runs in the front, and in the browser as its source text: see pageScript in page.ts. The code may therefore use
+// only what both have, and only what is exported.
 
-/** What the page shows. */
+/** The data of the page. */
 export interface PageModel {
   readonly status: OverallStatus;
-  /** Null where it is not known: the page keeps what it has. */
+  /** If null, the history on the page stays unchanged. */
   readonly history: StatusHistory | null;
-  /** The service has not answered since the status was created. Only a browser can detect that. */
+  /** Whether the service has not answered since the status was created. Only a browser can detect that. */
   readonly isSilent: boolean;
 }
 
@@ -34,7 +34,7 @@ export const componentLabels: Readonly<Record<string, string>> = {
   engine: 'All regions',
 };
 
-/** `engine.us-east` is US East. */
+/** Returns the label of a component, such as US East for `engine.us-east`. */
 export function componentLabel(name: string): string {
   if (Object.hasOwn(componentLabels, name)) return componentLabels[name] ?? name;
   const words = name.replace(/^engine\./, '').split('-');
@@ -53,7 +53,7 @@ export function untrusted(text: string): string {
   return `<bdi>${escapeHtml(text)}</bdi>`;
 }
 
-/** `14:05`, in UTC; with the day when that is another one than today's. */
+/** Formats a time in UTC as `14:05`; with the day if it is not today. */
 export function clockTime(timestamp: string, today: string): string {
   const time = timestamp.slice(11, 16);
   return timestamp.slice(0, 10) === today.slice(0, 10) ? time : `${shortDate(timestamp)}, ${time}`;
@@ -88,12 +88,12 @@ export function timeTag(timestamp: string, text: string): string {
   return `<time datetime="${escapeHtml(timestamp)}">${escapeHtml(text)}</time>`;
 }
 
-/** When the front that answered did so. */
+/** Returns the time at which the front created the status. */
 export function answeredAt({ components = [], lastCheckedAt }: OverallStatus): string {
   return components.find(({ name }) => name === 'api')?.lastCheckedAt ?? lastCheckedAt;
 }
 
-/** The components without a report for a minute. */
+/** Returns the components without a report for a minute. */
 export function unreported({ status, isSilent }: PageModel): readonly ComponentStatus[] {
   const at = Date.parse(answeredAt(status));
   return (status.components ?? []).filter(
@@ -108,7 +108,7 @@ export const titles = {
   major_outage: 'Major outage',
 } as const;
 
-/** The state of the whole, and what is said of it. */
+/** Returns the overall state, its title and its explanation. */
 export function summaryOf(model: PageModel): {
   readonly state: ShownState;
   readonly title: string;
@@ -118,7 +118,7 @@ export function summaryOf(model: PageModel): {
   const { components = [] } = status;
   const at = answeredAt(status);
   if (isSilent) {
-    const text = 'The service may be down, or this device has no connection. Below is what was known last.';
+    const text = 'The service may be down, or this device has no connection. The last known state is shown below.';
     return { state: 'unknown', title: `No answer since ${clockTime(at, new Date().toISOString())} UTC`, text };
   }
   const silent = unreported(model);
@@ -130,7 +130,7 @@ export function summaryOf(model: PageModel): {
     return { state: 'unknown', title: 'The state is not fully known', text };
   }
   const names = bad.filter(({ name }) => name !== 'engine').map(({ name }) => componentLabel(name));
-  const text = bad.length === 0 ? 'Captures are taken in every region.' : `Affected: ${names.join(', ')}.`;
+  const text = bad.length === 0 ? 'Captures are accepted in every region.' : `Affected: ${names.join(', ')}.`;
   return { state: status.status, title: titles[status.status], text };
 }
 
@@ -168,7 +168,7 @@ export function renderHead(component: ComponentStatus, model: PageModel): string
   return `<h3>${escapeHtml(componentLabel(name))}</h3>${time}<span class="state ${isUnreported ? 'unknown' : state}">${isUnreported ? since : stateLabel(state)}</span>${why}`;
 }
 
-/** Seconds of a day by state, the worst first. */
+/** Returns the seconds of a day by state, the worst state first. */
 export function partsOf(day: HistoryDay): readonly (readonly [ShownState, number])[] {
   const { major_outage = 0, partial_outage = 0, degraded_performance = 0, operational = 0, noData = 0 } = day;
   const parts = [
@@ -190,7 +190,7 @@ export function dayText(day: HistoryDay): string {
   return parts.map(([state, seconds]) => `${label(state)} ${duration(seconds)}`).join(', ');
 }
 
-/** The last 90 days until today, also those that the history does not have. */
+/** Returns the last 90 days until today, including days without data. */
 export function lastDays(days: readonly HistoryDay[], now: string): readonly HistoryDay[] {
   const known = new Map(days.map((day) => [day.date, day]));
   const today = Date.parse(now.slice(0, 10));
@@ -209,7 +209,7 @@ export function barClasses(day: HistoryDay): string {
     parts.reduce((sum, [state, seconds]) => (states.includes(state) ? sum + seconds : sum), 0) / Math.max(1, total);
   const bad = shareOf(['major_outage', 'partial_outage', 'degraded_performance']);
   const unseen = shareOf(['unknown']);
-  // A minute of an outage is to be seen: so by the root.
+  // The root makes even a minute of an outage visible.
   const level = (share: number) => Math.max(1, Math.min(4, Math.ceil(4 * share)));
   return [
     worst,
@@ -257,7 +257,7 @@ export function renderTable(label: string, days: readonly HistoryDay[]): string 
   return `<details><summary>Days as a table<span class="hidden"> of ${escapeHtml(label)}</span></summary><table><thead><tr><th scope="col">Days</th><th scope="col">State</th></tr></thead><tbody>${cells.join('')}</tbody></table></details>`;
 }
 
-/** The rows of the page: what there is now, and what there was in the last 90 days. */
+/** Returns the names of the current components, and of those of the last 90 days, by section. */
 export function componentNames({ status, history }: PageModel): readonly (readonly [string, readonly string[]])[] {
   const current = (status.components ?? []).map(({ name }) => name);
   const former = (history?.components ?? []).map(({ name }) => name).filter((name) => !current.includes(name));
@@ -286,12 +286,12 @@ export function renderComponents(model: PageModel): string {
     .join('');
 }
 
-/** Those of the engine say what those of its regions say. */
+/** Returns the incidents without those of the engine, which repeat those of its regions. */
 export function shownIncidents(history: StatusHistory): readonly Incident[] {
   return history.incidents.filter(({ component }) => component !== 'engine');
 }
 
-/** @param heading its level on the page */
+/** @param heading element of the heading */
 export function renderIncident(incident: Incident, now: string, heading: 'h3' | 'h4'): string {
   const { id, component, status: state, startedAt, endedAt, message, updates, interruptions } = incident;
   const lasted = duration((Date.parse(endedAt ?? now) - Date.parse(startedAt)) / 1000);
@@ -321,7 +321,7 @@ export function renderOngoing({ history, isSilent }: PageModel): string {
   return `<section class="ongoing"><h2>${title}</h2>${open.map((each) => renderIncident(each, history.generatedAt, 'h3')).join('')}</section>`;
 }
 
-/** How many incidents stand on the page; the others are behind a click. */
+/** Number of incidents that are visible without a click. */
 export const recentIncidents = 6;
 
 export function renderPast(history: StatusHistory): string {

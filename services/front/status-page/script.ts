@@ -19,12 +19,12 @@ import {
   summaryOf,
 } from './render.ts';
 
-// As in render.ts, all top-level functions are exported: the browser gets the source text of each.
+// As in render.ts, all top-level functions must be exported, because the browser gets the source text of each.
 
 /** Milliseconds. */
 export const times = { pollMs: 15_000, maxBackoffMs: 300_000, historyMs: 300_000, timeoutMs: 10_000, silentMs: 60_000 };
 
-/** Address of the JSON: next to the page, or the address of the service that the front has put into the page. */
+/** Creates a client for the JSON, which is next to the page, or at the address of the service that the front has put into the page. */
 export function createClient() {
   const other = document.documentElement.dataset['api'];
   let bases = [new URL('.', location.href).href, ...(other === undefined ? [] : [other.replace(/\/*$/, '/')])];
@@ -34,9 +34,9 @@ export function createClient() {
       try {
         const signal = AbortSignal.timeout(times.timeoutMs);
         const response = await fetch(base + path, { cache: 'no-cache', credentials: 'omit', signal });
-        // The status comes with 503 when something is wrong; a cache or a proxy may answer with something else.
+        // The status is sent with 503 if the service is not operational. A cache or a proxy may send something else.
         const body = (await response.json()) as Partial<T> | null;
-        if (body === null || !isValid(body)) throw new Error(`${base + path} is something else`);
+        if (body === null || !isValid(body)) throw new Error(`${base + path} has an unexpected body`);
         bases = [base, ...bases.filter((each) => each !== base)];
         // A copy of the page has only its script next to it.
         for (const link of document.querySelectorAll<HTMLAnchorElement>('a[data-path]')) {
@@ -52,9 +52,9 @@ export function createClient() {
 }
 
 /**
- * Puts HTML into an element if it has changed; what is open or has the focus in it stays so.
+ * Creates a function that sets the HTML of an element if it has changed, and keeps open details and the focus.
  *
- * @param upgrade makes controls of what has been put, before one of them gets the focus back
+ * @param upgrade called after the HTML is set and before the focus is restored, to add controls
  */
 export function createWriter(upgrade: () => void) {
   const written = new Map<string, string>();
@@ -72,14 +72,14 @@ export function createWriter(upgrade: () => void) {
   };
 }
 
-/** Keeps the page up to date while it is open. */
+/** Updates the page periodically while it is visible. */
 export function startPage(): void {
   const load = createClient();
   const meta = document.querySelector<HTMLMetaElement>('meta[name="webcapture-status"]');
   let status = JSON.parse(meta?.content ?? '{}') as OverallStatus;
   let history: StatusHistory | null = null;
   const ageMs = Math.abs(Date.now() - Date.parse(answeredAt(status)));
-  // A page that has been in a cache for long says nothing of now.
+  // The status in a page from a cache may be outdated.
   let heardAt = ageMs < times.silentMs ? performance.now() - ageMs : Number.NEGATIVE_INFINITY;
   let historyDueAt = 0;
   let failures = 0;
@@ -110,7 +110,7 @@ export function startPage(): void {
     clearTimeout(timer);
     try {
       const next = await load<OverallStatus>('status', (body) => Array.isArray(body.components));
-      // A cache that answers with an old status is no answer.
+      // An unchanged status comes from a cache and does not count as an answer of the service.
       if (answeredAt(next) !== answeredAt(status)) heardAt = performance.now();
       const states = ({ components = [] }: OverallStatus) => components.map((each) => each.name + each.status).join();
       if (states(next) !== states(status)) historyDueAt = 0;
@@ -124,7 +124,7 @@ export function startPage(): void {
       failures++;
     }
     show();
-    // It may have been hidden, and shown again, since this poll began.
+    // The page may have been hidden and shown again during this poll.
     clearTimeout(timer);
     if (document.hidden) return;
     const backoffMs = Math.min(times.maxBackoffMs, times.pollMs * 2 ** failures) * (0.75 + Math.random() / 2);
@@ -138,12 +138,12 @@ export function startPage(): void {
   void poll();
 }
 
-/** The bars of a component as one control: the arrow keys go from day to day, a pointer points at one. */
+/** Makes the bars of a component one slider: the arrow keys move between days, and a pointer selects a day. */
 export function createBars(history: () => StatusHistory | null) {
   const tip = document.createElement('div');
   tip.id = 'tip';
   tip.hidden = true;
-  // What it says is the value of the control.
+  // Its text is the value of the slider.
   tip.setAttribute('aria-hidden', 'true');
   document.body.append(tip);
 
@@ -208,7 +208,7 @@ export function createBars(history: () => StatusHistory | null) {
   });
 
   return {
-    /** Makes controls of bars that are new on the page. */
+    /** Adds controls to new bars on the page. */
     upgrade(): void {
       for (const element of document.querySelectorAll('.bars[role="img"]')) {
         const { name, days } = daysOf(element);

@@ -10,24 +10,24 @@ interface SchemaError {
   readonly data?: unknown;
 }
 
-/** More messages would not help. */
+/** Maximum number of messages, for readability. */
 const maxMessages = 5;
 
 /**
- * Returns one sentence for each invalid field: its name, the rule, and a short value as it was sent.
+ * Returns one sentence for each invalid field: its name, the rule, and the sent value in short.
  *
  * @param errors of ajv with `verbose`
  * @param root the JSON schema that the value violates
  */
 export function explainErrors(errors: readonly object[], root: object): string {
-  // Only shown errors are worded: finding the field that was probably meant takes longer than the validation.
+  // Only the first errors are explained, because the search for a similar field name takes longer than the validation.
   const distinct = new Map(relevant(errors as readonly SchemaError[]).map((error) => [subjectOf(error), error]));
   const messages = [...distinct.values()].slice(0, maxMessages).map((error) => explain(error, root as JsonSchema));
   const shown = messages.join('; ');
   return distinct.size > maxMessages ? `${shown}; and ${distinct.size - maxMessages} more` : shown;
 }
 
-/** What an error is about: there is one message for each. */
+/** Returns the subject of an error. There is one message for each subject. */
 function subjectOf({ instancePath, keyword, params }: SchemaError): string {
   const field = params['additionalProperty'] ?? params['missingProperty'];
   return field === undefined ? instancePath : JSON.stringify([instancePath, keyword, field]);
@@ -35,7 +35,7 @@ function subjectOf({ instancePath, keyword, params }: SchemaError): string {
 
 function explain(error: SchemaError, root: JsonSchema): string {
   const path = pathOf(error.instancePath);
-  // Names in some objects are the client's own.
+  // Some objects have names that the client chooses.
   const field = path.map(shorten).join('.');
   switch (error.keyword) {
     case 'additionalProperties': {
@@ -46,9 +46,9 @@ function explain(error: SchemaError, root: JsonSchema): string {
     }
     case 'required':
       return `${[...path, String(error.params['missingProperty'])].join('.')} is required`;
-    // There is one schema of this kind: of a body that changes what it names.
+    // Only schemas of updates have minProperties.
     case 'minProperties':
-      return `the body must name at least one of ${Object.keys(root.properties ?? {}).join(', ')}`;
+      return `the body must contain at least one of ${Object.keys(root.properties ?? {}).join(', ')}`;
     default: {
       const rule = describeSchema(error.parentSchema ?? {});
       if (path.length === 0) return `the body must be a JSON object, not ${describeValue(error.data)}`;
@@ -59,8 +59,8 @@ function explain(error: SchemaError, root: JsonSchema): string {
 }
 
 /**
- * Reduces several errors about one value to the one with the whole rule. For failed alternatives (`anyOf`) that is the
- * error of the anyOf, unless one alternative matched and contains an error: then that error.
+ * Reduces several errors about one value to the one that contains the whole rule. For failed alternatives (`anyOf`) that
+ * is the error of the anyOf, unless one alternative matched but contains an error; then it is that error.
  */
 function relevant(errors: readonly SchemaError[]): SchemaError[] {
   const unions = errors.filter(({ keyword }) => keyword === 'anyOf');
@@ -87,7 +87,7 @@ function relevant(errors: readonly SchemaError[]): SchemaError[] {
 
 const isAboutFields = ({ keyword }: SchemaError) => keyword === 'additionalProperties' || keyword === 'required';
 
-/** The steps of a JSON pointer. */
+/** Splits a JSON pointer into its steps. */
 function pathOf(pointer: string): string[] {
   return pointer
     .split('/')
@@ -95,15 +95,14 @@ function pathOf(pointer: string): string[] {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-/** A field's name, made harmless for a message: some are thousands of letters long. */
+/** Shortens and escapes the name of a field for a message; clients can send names of thousands of characters. */
 function shorten(name: string): string {
   const short = name.length <= 60 ? name : `${name.slice(0, 57)}…`;
   return /^[\w$.-]+$/.test(short) ? short : JSON.stringify(short);
 }
 
 /**
- * Describes a value for the end of a sentence, in short form: `"abc"`, `101`, "an object", "a string of 3000
- * characters".
+ * Describes a value for the end of a sentence: `"abc"`, `101`, "an object", "a string of 3000 characters".
  */
 export function describeValue(value: unknown): string {
   if (Array.isArray(value)) return 'an array';
@@ -114,25 +113,25 @@ export function describeValue(value: unknown): string {
   return `a string of ${countCharacters(value)} characters`;
 }
 
-/** Whether a field is one whose values must not be shown: `writeOnly`, as OpenAPI calls it. */
+/** Whether the value of a field is secret: `writeOnly` in terms of OpenAPI. */
 const isSecret = (path: readonly string[], root: JsonSchema) =>
   path.some((_, index) => fieldAt(root, path.slice(0, index + 1))?.writeOnly === true);
 
-/** A value as the end of a sentence, without anything of it. */
+/** Describes a value for the end of a sentence by its type, without disclosing it. */
 function describeKind(value: unknown): string {
   if (typeof value === 'object') return value === null ? 'null' : describeValue(value);
   return typeof value === 'string' ? `a string of ${value.length} characters` : `a ${typeof value}`;
 }
 
-/** Units of UTF-16 of a string whose characters are counted: twice what the longest field may have. */
+/** Maximum length, in UTF-16 units, of strings whose characters are counted: twice that of the longest field. */
 const maxCountedUnits = 4_194_304;
 
-/** Changes of one letter that still count as a slip of the pen. */
+/** Maximum number of changed letters that counts as a typo. */
 const maxDistance = 2;
 
 /**
- * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings come first: with the
- * same letters, with a typo, or with one name containing the other; then fields of the same name elsewhere in the request.
+ * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings have precedence:
+ * those with the same letters, those with a typo, and those where one name contains the other; then fields with the same name elsewhere.
  *
  * @param parent path of the object that contains the unknown field; [] for the root
  */
@@ -147,13 +146,13 @@ export function suggestField(root: JsonSchema, parent: readonly string[], unknow
   return elsewhere?.join('.') ?? null;
 }
 
-/** Letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
+/** Returns letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
 const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 
-/** Names that are offered for an unknown one. */
+/** Maximum number of suggested names. */
 const maxNearest = 3;
 
-/** The names that were probably meant by an unknown one: those of the same letters, then those that contain it, then slips of the pen. */
+/** Returns the names that an unknown one probably means: those with the same letters, then those that contain it, then typos. */
 export function nearestNames(names: readonly string[], unknown: string): string[] {
   const name = plain(unknown);
   const ranked = names
@@ -172,13 +171,13 @@ function closest(fields: readonly string[], name: string): string | undefined {
   return ranked[0]?.field;
 }
 
-/** `fullPage` for `isFullPage`, `waitUntilEvent` for `waitUntil`. */
+/** Matches `fullPage` with `isFullPage`, and `waitUntilEvent` with `waitUntil`. */
 const isContained = (name: string) => (field: string) =>
   name.length >= 4 && field.length >= 4 && (plain(field).includes(name) || name.includes(plain(field)));
 
 const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path));
 
-/** The schema of a field by its path from the root; undefined: there is none. */
+/** Returns the schema of a field by its path from the root; undefined if there is none. */
 export function fieldAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
   let schema: JsonSchema | undefined = root;
   for (const step of path) {
@@ -188,7 +187,7 @@ export function fieldAt(root: JsonSchema, path: readonly string[]): JsonSchema |
   return schema;
 }
 
-/** Of alternatives, the one that is an object. */
+/** Returns the alternative that is an object. */
 function objectOf(schema: JsonSchema | undefined): JsonSchema | undefined {
   return schema?.anyOf?.find(({ type }) => type === 'object') ?? schema;
 }
@@ -200,7 +199,7 @@ function allFields(schema: JsonSchema, path: readonly string[]): readonly (reado
   ]);
 }
 
-/** Levenshtein distance: letters to insert, remove or replace. */
+/** Returns the Levenshtein distance: the number of letters to insert, remove or replace. */
 function distanceOf(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

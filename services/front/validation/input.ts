@@ -4,12 +4,12 @@ import type { TSchema } from 'typebox';
 import { explainErrors } from './explain-errors.ts';
 import { scanJson } from './scan-json.ts';
 
-/** The largest body of an endpoint that takes no html. */
+/** Maximum size of a body on endpoints that take no html. */
 const maxBodyBytes = 16 * 1024;
 
 /**
- * What a route needs that takes a small JSON body: its bounds, and errors in our words. With `optional`, no body at all
- * is an empty object.
+ * Returns the route options for a small JSON body: its maximum size, and our own error messages. With `optional`, a
+ * missing body is an empty object.
  */
 export function jsonBody(schema: TSchema, options: { optional?: boolean } = {}) {
   return {
@@ -22,15 +22,15 @@ export function jsonBody(schema: TSchema, options: { optional?: boolean } = {}) 
   };
 }
 
-/** What a route needs that takes a query: errors in our words. */
+/** Returns the route options for a query: our own error messages. */
 export const queryOf = (schema: object) => ({
   schemaErrorFormatter: (errors: readonly object[]) =>
     new ServiceError('VALIDATION_ERROR', explainErrors(errors, schema)),
 });
 
 /**
- * What a route needs that takes integers in its query: in a query string everything is text, and nothing is coerced.
- * `schema`: of its query.
+ * Returns the route options for a query with integers: in a query string every value is a string, and the validator does
+ * not coerce. `schema`: of the query.
  */
 export const pageQueryOf = (schema: { readonly properties: object }) => ({
   ...queryOf(schema),
@@ -49,10 +49,10 @@ export const pageQuery = pageQueryOf(pageQuerySchema);
 const byteOrderMark = '\uFEFF';
 
 /**
- * A JSON body, after a scan for what is dear to parse. A key `__proto__` becomes a plain property of that name, which the schemas refuse like any other field
- * that they do not know: objects are never merged before that.
+ * Parses a JSON body after {@link scanJson}. A key `__proto__` becomes a plain property, which the schemas refuse like any other unknown
+ * field; objects are not merged before that.
  *
- * @throws ServiceError VALIDATION_ERROR that says what is wrong and where
+ * @throws ServiceError VALIDATION_ERROR with the problem and its position
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new ServiceError('VALIDATION_ERROR', 'the body is empty: send a JSON object');

@@ -1,3 +1,3 @@
-/** Whether a value of JSON is an object, and no list. */
+/** Whether a JSON value is an object, not an array. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

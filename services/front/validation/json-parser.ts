@@ -6,12 +6,12 @@ import type { Parsed } from './parse-large.ts';
 /** An idle thread ends after this time. */
 const idleTimeoutMs = 60_000;
 
-/** What no body of 8 MiB comes near once it was scanned. */
+/** Limit of the heap, far more than a scanned body of 8 MiB needs. */
 const maxHeapMb = 256;
 
 /**
- * Parses JSON bodies, large ones in a separate thread: scanning and parsing the longest HTML blocks the event loop for
- * 3 to 60 ms, and 8 MiB of blanks for 130 ms. Only the copying to and from the thread stays on the event loop.
+ * Parses JSON bodies, large ones in a separate thread: scanning and parsing the longest HTML would block the event loop
+ * for 3 to 60 ms, and 8 MiB of blanks for 130 ms. Only copying to and from the thread blocks it.
  */
 export class JsonParser {
   readonly #maxAtOnce: number;
@@ -23,14 +23,16 @@ export class JsonParser {
     resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
   });
 
-  /** @param maxAtOnce bytes of a body that is parsed at once */
+  /** @param maxAtOnce maximum size in bytes of bodies that are parsed in this thread */
   constructor(maxAtOnce: number) {
     this.#maxAtOnce = maxAtOnce;
   }
 
   /**
+   * Parses a body.
+   *
    * @param bytes in a separate buffer, which is transferred
-   * @throws ServiceError VALIDATION_ERROR that says what is wrong and where
+   * @throws ServiceError VALIDATION_ERROR with the problem and its position
    */
   async parse(bytes: Buffer<ArrayBuffer>): Promise<unknown> {
     if (bytes.length <= this.#maxAtOnce) return parseJson(bytes);

@@ -1,7 +1,7 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { parseJson } from './input.ts';
 
-/** What becomes of a body in the thread that parses large ones: errors lose their class on the way back. */
+/** Result of the thread that parses large bodies. Errors would lose their class in the transfer. */
 export type Parsed = { readonly value: unknown } | { readonly refusal: string };
 
 /** Runs in a separate thread. */

@@ -1,9 +1,9 @@
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
-/** Objects and lists inside of each other; the deepest valid body has three. */
+/** Maximum nesting of objects and arrays; the deepest valid body has three levels. */
 const maxDepth = 32;
 
-/** No valid request has as many fields in one object. */
+/** Maximum number of fields in one object, more than any valid request has. */
 const maxFields = 100;
 
 /** Maximum number of objects, lists and values; the largest valid body has about fifty. */
@@ -18,13 +18,13 @@ const openObject = 0x7b;
 const closeObject = 0x7d;
 
 /**
- * Refuses JSON that is cheap to send and dear to parse, before it is parsed: `JSON.parse` needs seconds, and a hundred
- * times the memory, for 8 MiB of brackets. What is no JSON is left to the parser.
+ * Refuses JSON that is cheap to send but expensive to parse: for 8 MiB of brackets, `JSON.parse` needs seconds, and a
+ * hundred times the memory. Ignores invalid JSON, which the parser reports.
  *
- * @throws ServiceError VALIDATION_ERROR that names the bound
+ * @throws ServiceError VALIDATION_ERROR that names the limit
  */
 export function scanJson(bytes: Buffer): void {
-  /** Of each object and list that is open: its commas, or -1 for a list. */
+  /** The number of fields of each open object; -1 for an array. */
   const fields: number[] = [];
   let values = 1;
   for (let at = 0; at < bytes.length; at++) {

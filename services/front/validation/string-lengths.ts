@@ -1,6 +1,6 @@
 import type { Ajv } from 'ajv';
 
-/** Characters of a string as JSON Schema and people count them: code points, not units of UTF-16. */
+/** Counts the characters of a string as JSON Schema does: code points, not UTF-16 units. */
 export function countCharacters(text: string): number {
   let count = text.length;
   for (let at = 0; at < text.length - 1; at++) {
@@ -16,8 +16,8 @@ const isHigh = (unit: number) => unit >= 0xd800 && unit < 0xdc00;
 const isLow = (unit: number) => unit >= 0xdc00 && unit < 0xe000;
 
 /**
- * `maxLength` and `minLength` that count the characters of a string only where its units do not tell already: ajv's own
- * count those of each html, which takes as long as all the rest of its validation.
+ * Replaces `maxLength` and `minLength` by versions that count characters only if the number of UTF-16 units does not
+ * decide. Those of ajv count the characters of all html, which takes as long as the rest of the validation.
  */
 export function quickLengths(ajv: Ajv): Ajv {
   const rule = { type: 'string', schemaType: 'number', errors: false } as const;

@@ -21,10 +21,10 @@ export type UsageReader = Pick<AccountUsage, 'read' | 'inLedger'>;
 
 interface AccountLimiterDeps {
   readonly live: Entries;
-  /** Names this process in the value. */
+  /** Identifies this process in the value. */
   readonly front: string;
   readonly usage: UsageReader;
-  /** The server's clock, Unix ms. */
+  /** The server's clock, Unix milliseconds. */
   readonly now: () => number;
   /** Whether the connection is closed permanently. */
   readonly isClosed: () => boolean;
@@ -37,7 +37,7 @@ interface Admit {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes what has changed, and that the reservation of the id has ended, if there is one. */
+/** A pending write: of changes, and of the end of the reservation with this id, if there is one. */
 interface Write {
   readonly id?: string;
   readonly resolve: () => void;
@@ -46,7 +46,7 @@ interface Write {
 
 type Operation = Admit | Write;
 
-/** A reservation that a change makes: under its own name in the value, or only counted there. */
+/** A new reservation, either named in the value or only counted there. */
 interface NewReservation {
   readonly request: AdmissionRequest;
   readonly isNamed: boolean;
@@ -54,7 +54,7 @@ interface NewReservation {
 
 const maxAttempts = 100;
 
-/** How long a rough reading of the ledger serves; `isNearLimit` leaves room for what may be charged meanwhile. */
+/** Maximum age of a cached rough usage; `isNearLimit` leaves room for what may be charged meanwhile. */
 const usageTtlMs = 250;
 
 /**
@@ -66,29 +66,29 @@ const soleWriterMs = 1000;
 /** Far from every limit, a release waits this long for an admission that it can be written with, which saves a write. */
 const releaseDelayMs = 250;
 
-/** For how long an account that was far from its limits is taken to be so still; they are at least a minute away. */
+/** Time for which an account that was far from its limits counts as far; the limits are at least a minute away. */
 const farMs = 10_000;
 
 /**
- * Lease of the reservations that the value only counts: the time from the last write of the front that made them to
- * their lapse. 10 s: captures that ended with the process that reserved them are given back within 10 s.
+ * Lease of the reservations that the value only counts, from the last write of their front. 10 s: reservations of
+ * captures that ended with their process are released within this time.
  */
 const leaseTtlMs = 10_000;
 
-/** Interval of the renewals of leases. 4 s: one lost renewal does not end a lease. Accounts without requests are forgotten as often. */
+/** Interval of the renewals of leases. 4 s: one lost renewal does not end a lease. Accounts without requests are dropped as often. */
 export const renewIntervalMs = 4000;
 
-/** After which what could not be written is tried again. */
+/** Delay before a failed write is retried. */
 const retryDelayMs = 1000;
 
-/** Where the limits of an account stand in the live bucket. */
+/** Key of the limits of an account in the live bucket. */
 export const limitKey = (account: string) => `limit.${account}`;
 
 /**
- * Rate limit, cap in flight and quota of one account: a value in the live bucket, changed by compare-and-set. What comes in
- * while a change is under way goes along with the next one, so that a busy account costs a round trip for many requests.
- * The value names reservations near a limit only, and few; others each front counts under a lease, so that neither the
- * value nor a change of it grows with what is in flight.
+ * Rate limit, concurrency limit and quota of one account: a value in the live bucket, changed by compare-and-set. Requests
+ * that arrive during a change share the next one, so that a busy account needs one round trip for many requests. The
+ * value names a few reservations near a limit. All others are counted by front under a lease, so that neither the value
+ * nor the cost of a change grows with the number of captures in flight.
  */
 export class AccountLimiter {
   readonly #account: string;
@@ -97,17 +97,17 @@ export class AccountLimiter {
   #waiting: Operation[] = [];
   #isServed = false;
   #usage: { readonly sum: UsageSum; readonly readAt: number } | null = null;
-  /** As last written; null: another writer was met, or a write was not answered. */
+  /** The last written entry; null after a conflict with another writer, or after a write without an answer. */
   #entry: Entry<AdmissionState> | null = null;
   #entryAt = -Infinity;
-  /** How far the clock of the account is ahead of this process's. */
+  /** Difference of the account's clock to the clock of this process. */
   #aheadMs = 0;
-  /** Until then (by the process's own clock) the account is taken to be far from all limits. */
+  /** Time (by the clock of this process) until which the account counts as far from all limits. */
   #farUntil = -Infinity;
   #writing: NodeJS.Timeout | undefined;
   #usedAt = performance.now();
   #writes = 0;
-  /** What writes that were not answered have admitted, if they took place. */
+  /** Reservations of writes without an answer; they exist if the write took place. */
   #unconfirmed: { readonly write: number; readonly admitted: readonly NewReservation[] }[] = [];
 
   constructor(account: string, deps: AccountLimiterDeps) {
@@ -127,7 +127,7 @@ export class AccountLimiter {
     return new Promise((resolve, reject) => this.#add({ id, resolve, reject }));
   }
 
-  /** Whether all that was released here is written. */
+  /** Whether all releases of this process are written. */
   get isWritten(): boolean {
     return this.#own.isWritten;
   }
@@ -136,7 +136,7 @@ export class AccountLimiter {
     return new Promise((resolve, reject) => this.#add({ resolve, reject }));
   }
 
-  /** Has what is reserved here written again before its lease lapses. False: there is nothing to know any more. */
+  /** Renews the lease of this process's reservations if it is due. Returns false if nothing needs to be known of the account. */
   renew(): boolean {
     this.#own.lapse(this.#deps.now());
     const isQuiet = this.#own.isEmpty && this.#own.isWritten && !this.#isServed;
@@ -151,12 +151,12 @@ export class AccountLimiter {
     if (!this.#isServed) void this.#serve();
   }
 
-  /** Has what is not written yet go along with an admission, or be written alone when none comes. */
+  /** Schedules a write of pending changes, in case no admission writes them earlier. */
   #writeLater(afterMs: number): void {
     if (this.#writing !== undefined) return;
     this.#writing = setTimeout(() => {
       this.#writing = undefined;
-      // A failure has it tried again later.
+      // A failed write is scheduled again.
       if (!this.#own.isWritten && !this.#deps.isClosed()) this.write().catch(() => undefined);
     }, afterMs).unref();
   }
@@ -177,8 +177,8 @@ export class AccountLimiter {
   }
 
   /**
-   * Does not use `compareAndSet`: an attempt that timed out there would continue beside the next one, and change the
-   * known state.
+   * Does not use `compareAndSet`: an attempt that timed out there would continue during the next one, and change the known
+   * state.
    */
   async #apply(operations: readonly Operation[]): Promise<void> {
     const admits = operations.filter((operation) => 'request' in operation);
@@ -198,10 +198,10 @@ export class AccountLimiter {
     }
   }
 
-  /** Decides and writes once. Throws a write conflict when another front wrote meanwhile: then nothing has changed. */
+  /** Decides and writes once. Throws a write conflict if another front wrote meanwhile; then nothing has changed. */
   async #change(admits: readonly Admit[], released: readonly string[], mayGuess = true): Promise<AdmissionVerdict[]> {
     const own = this.#own;
-    // What was reserved by another process, or by a write without an answer, only the value can tell.
+    // Only the value shows reservations of another process, or of a write without an answer.
     const isKnown = released.every((id) => own.has(id) || own.released.has(id));
     const guess = mayGuess && isKnown && this.#isEntryRecent() ? this.#entry : null;
     const found = guess ?? (await this.#deps.live.get<AdmissionState>(limitKey(this.#account)));
@@ -219,11 +219,11 @@ export class AccountLimiter {
       const requests = admits.map(({ request }) => ({ ...request, until: request.until + this.#aheadMs }));
       const decision = await this.#decide(state, limits, requests);
       ({ verdicts } = decision);
-      // Another front may have released, or sorted out, what a guess counts still.
+      // The guess may count reservations that another front has released meanwhile.
       if (guess !== null && verdicts.some(({ refused }) => refused !== null)) {
         return this.#change(admits, released, false);
       }
-      // A caller whose wait for admission was aborted also releases what it was about to reserve.
+      // A caller that aborted its admission also releases the reservation that it may still get.
       state = release(decision.state, released);
       const asked = admits.map(({ request }) => request);
       admitted = newReservations(asked, before, state, decision.isNear);
@@ -270,7 +270,7 @@ export class AccountLimiter {
     }
   }
 
-  /** Takes in what a write that was not answered has admitted, if the value shows that it took place. */
+  /** Adds the reservations of a write without an answer, if the value shows that it took place. */
   #confirm(state: AdmissionState): void {
     const written = state.fronts?.[this.#deps.front]?.[4];
     const landed = this.#unconfirmed.find(({ write }) => write === written);
@@ -290,7 +290,7 @@ export class AccountLimiter {
     return now + this.#aheadMs;
   }
 
-  /** The state with this process's part of it as it should be. */
+  /** Returns the state with the current reservations of this process. */
   #withOwn(state: AdmissionState, counts: Counts, now: number): AdmissionState {
     const fronts = { ...state.fronts };
     const [interactive, background, tokens, queuedBytes] = counts;
@@ -301,7 +301,7 @@ export class AccountLimiter {
     return { at: now, tat: state.tat, holds: state.holds, fronts };
   }
 
-  /** Whether there is anything to write: what was refused, or released before, changes nothing. */
+  /** Whether there is a change to write. Refusals and repeated releases change nothing. */
   #differs(before: AdmissionState, after: AdmissionState, now: number): boolean {
     if (before.tat !== after.tat || JSON.stringify(before.holds) !== JSON.stringify(after.holds)) return true;
     const [was, is] = [before, after].map(({ fronts }) => fronts?.[this.#deps.front]);
@@ -310,7 +310,7 @@ export class AccountLimiter {
     return isOld || [0, 1, 2, 5].some((index) => (was[index] ?? 0) !== is[index]);
   }
 
-  /** Whether what was last written, or that another writer was met, is likely to be so still. */
+  /** Whether the last written entry, or the knowledge of another writer, is probably still valid. */
   #isEntryRecent(): boolean {
     return performance.now() - this.#entryAt < soleWriterMs;
   }
@@ -321,16 +321,16 @@ export class AccountLimiter {
   }
 
   /**
-   * The usage is read after the reservations, so that a capture that ends meanwhile is counted twice rather than not at
-   * all. Before a request is refused for want of quota or room, those by name which the ledger has are sorted out: what
-   * is counted twice, and what a front that has died has left.
+   * Decides on requests. Reads the usage after the reservations, so that a capture that ends meanwhile is counted twice
+   * rather than not at all. Before a request is refused because of quota or bytes, removes named reservations that are
+   * already in the ledger: those counted twice, and those of dead fronts.
    */
   async #decide(state: AdmissionState, limits: AdmissionLimits, requests: readonly AdmissionRequest[]) {
     const now = state.at ?? 0;
     let usage = await this.#readUsage(state, limits, requests);
     let decision = admit(state, limits, usage, requests, now, this.#own);
     if (decision.verdicts.some(({ refused }) => refused === 'bytes')) {
-      // What was deleted since the last reading makes room.
+      // Files deleted since the last read may have made room.
       usage = await this.#deps.usage.read(this.#account, this.#deps.now(), 'exact');
       decision = admit(state, limits, usage, requests, now, this.#own);
     }
@@ -362,7 +362,7 @@ export class AccountLimiter {
   }
 }
 
-/** The reservations of a state that the one before it lacks: named near a limit, as long as there is room for names. */
+/** Returns the reservations that `after` adds to a state: named near a limit, as long as names are free. */
 function newReservations(
   requests: readonly AdmissionRequest[],
   before: AdmissionState,

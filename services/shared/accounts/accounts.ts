@@ -41,19 +41,19 @@ export class Accounts {
     await this.#db.put(`account.${record.id}`, record);
   }
 
-  /** Throws a write conflict when there is an account of that id already. */
+  /** Throws a write conflict if an account with that id exists. */
   async create(record: AccountRecord): Promise<void> {
     await this.#db.create(`account.${record.id}`, record);
   }
 
-  /** Changes an account by compare-and-set. Returns the resulting record; null when the account does not exist. */
+  /** Changes an account by compare-and-set. Returns the resulting record, or null if the account does not exist. */
   async change(id: string, next: (record: AccountRecord) => AccountRecord): Promise<AccountRecord | null> {
     if (!isKeyPart(id)) return null;
     const nextIfThere = (found: AccountRecord | null) => (found === null ? null : next(found));
     return changeEntry(this.#db, `account.${id}`, nextIfThere);
   }
 
-  /** A part of all accounts, newest first. */
+  /** Returns one page of all accounts, newest first. */
   async list(page: PageQuery): Promise<{ items: readonly AccountRecord[]; nextCursor: string | null }> {
     const keys = await keysMatching(this.#session, 'db', 'account.*');
     const { ids, nextCursor } = pageOf(
@@ -69,7 +69,7 @@ export class Accounts {
   }
 }
 
-/** The account with the operator's defaults in place of the limits that were not written down. */
+/** Returns the account with the operator's defaults for limits that its record does not contain. */
 export function withDefaultLimits(record: AccountRecord, defaults: AccountLimits): Account {
   return { ...defaults, ...record };
 }
@@ -136,7 +136,7 @@ function bytesVariable(
   });
 }
 
-/** Limits of an account for which none were chosen: fronts and controllers must be told the same. */
+/** Reads the default limits of accounts. Fronts and controllers must have the same values. */
 export function readDefaultLimits(env: EnvReader): AccountLimits {
   const ratePerMinute = defaultLimitVariables.ratePerMinute.read(env);
   return {

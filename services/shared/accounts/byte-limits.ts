@@ -14,7 +14,7 @@ export interface ByteLimits {
 /** The share of the store in NATS that an account may use. */
 export interface EmbeddedLimit {
   readonly maxEmbeddedBytes: number;
-  /** Whether files lie there; without, only HTML does. */
+  /** Whether the store contains files; otherwise it contains only HTML. */
   readonly holdsFiles: boolean;
 }
 
@@ -24,22 +24,22 @@ export interface ExceededLimit {
   /** Bytes. */
   readonly used: number;
   readonly max: number;
-  /** Bytes that the request or the file adds; undefined: as many as the file will have, which is not known yet. */
+  /** Bytes that the request or the file adds; undefined if the size of the file is not known yet. */
   readonly added: number | undefined;
 }
 
-/** Bytes that a capture adds. Its file is not there yet: it has one byte at least. */
+/** Bytes that a capture adds. A file that is not rendered yet counts as one byte. */
 export interface AddedBytes extends Partial<StoredBytes> {
   readonly isFileUnknown?: boolean;
 }
 
-/** Bytes of an account in the store in NATS. */
+/** Returns the bytes of an account in the store in NATS. */
 export function embeddedBytes(bytes: StoredBytes, { holdsFiles }: Pick<EmbeddedLimit, 'holdsFiles'>): number {
   const { queuedBytes, storedBytes, persistedBytes, keptHtmlBytes } = bytes;
   return queuedBytes + keptHtmlBytes + (holdsFiles ? storedBytes + persistedBytes : 0);
 }
 
-/** The first limit that an account exceeds with the bytes that are added; null: none. A limit to which nothing is added is not exceeded. */
+/** Returns the first limit that the account would exceed with the added bytes, or null. A limit to which nothing is added is not exceeded. */
 export function exceededLimit(
   used: StoredBytes,
   { isFileUnknown = false, ...parts }: AddedBytes,
@@ -78,7 +78,7 @@ const remedies = {
   maxEmbeddedBytes: 'Delete captures, wait until files expire or queued captures end, or ask the operator.',
 } as const;
 
-/** The error message for a limit that an account exceeds. */
+/** Returns the error message for an exceeded limit. */
 export function byteLimitMessage({ name, used, max, added }: ExceededLimit): string {
   const wants = added === undefined ? '' : ` This capture adds ${added} bytes.`;
   return `The account uses ${used} of ${max} bytes of ${contents[name]} (${name}).${wants} ${remedies[name]}`;

@@ -3,7 +3,7 @@ import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 
-/** Of an account to which nothing is delivered any more: 92 days. */
+/** Lifetime of the entry of an account without deliveries: 92 days. */
 const ttlSeconds = 92 * 86_400;
 
 interface KeptDeliveries {
@@ -35,6 +35,6 @@ export class Deliveries {
 
 const keyOf = (account: string) => `deliveries.${account}`;
 
-/** Those that are kept of any number of attempts, newest first. */
+/** Returns the attempts that are kept, newest first. */
 export const latest = (deliveries: readonly Delivery[]): readonly Delivery[] =>
   deliveries.toSorted((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, maxDeliveries);

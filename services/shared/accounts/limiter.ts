@@ -12,21 +12,21 @@ import {
 } from './limits.ts';
 
 /**
- * Rate limit, cap in flight and quota of all accounts, over all processes. Throws when NATS does not answer: without it
- * nothing is admitted.
+ * Rate limits, concurrency limits and quotas of all accounts, across all processes. Throws if NATS does not answer;
+ * without it nothing is admitted.
  */
 export class Limiter {
   readonly #session: NatsSession;
   readonly #live: Entries;
   readonly #usage: UsageReader;
   readonly #now: () => number;
-  /** Names this process in the values. */
+  /** Identifies this process in the values. */
   readonly #front = randomBytes(6).toString('base64url');
-  /** Those of which there is something to know. */
+  /** Accounts with current state. */
   readonly #accounts = new Map<string, AccountLimiter>();
   #renewing: NodeJS.Timeout | undefined;
 
-  /** `now`: the server's clock, Unix ms. */
+  /** `now`: the server's clock, Unix milliseconds. */
   constructor(session: NatsSession, usage: UsageReader, now: () => number = session.now) {
     this.#session = session;
     this.#live = new Entries(session, 'live');
@@ -34,22 +34,22 @@ export class Limiter {
     this.#now = now;
   }
 
-  /** Reserves what the request needs, if the limits allow it. The same request again is not counted again. */
+  /** Reserves what the request needs if the limits allow it. A repeated request is counted once. */
   admit(account: string, limits: AdmissionLimits, request: AdmissionRequest): Promise<AdmissionVerdict> {
     return this.#of(account).admit(limits, request);
   }
 
   /**
-   * Ends a reservation: near a limit when it resolves, far from all of them within a moment. One that is never released
-   * lapses.
+   * Ends a reservation. Near a limit, the release is written when the promise resolves; otherwise it is written soon. A
+   * reservation that is never released expires.
    */
   release(account: string, id: string): Promise<void> {
     return this.#of(account).release(id);
   }
 
   /**
-   * Captures of the account that clients wait for, over all fronts. A named reservation does not count once the ledger has
-   * the end of its capture, although the front that would release it may be dead: an admission sorts it out likewise.
+   * Returns the number of captures of the account that clients wait for, across all fronts. A named reservation does not
+   * count if the ledger contains the end of its capture, because the front that would release it may be dead.
    */
   async inFlight(account: string): Promise<number> {
     const found = await this.#live.get<AdmissionState>(limitKey(account));
@@ -62,7 +62,7 @@ export class Limiter {
     return inFlightOf(state, now, ended);
   }
 
-  /** Writes the releases that are not written yet: before the process ends. Never throws. */
+  /** Writes pending releases before the process ends. Never throws. */
   async flush(): Promise<void> {
     const unwritten = [...this.#accounts.values()].filter(({ isWritten }) => !isWritten);
     await Promise.allSettled(unwritten.map((limiter) => limiter.write()));

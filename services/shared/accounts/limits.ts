@@ -8,25 +8,25 @@ import {
   exceededLimit,
 } from './byte-limits.ts';
 
-/** What an account may do. */
+/** Limits of an account. */
 export interface AccountLimits extends ByteLimits {
-  /** Tokens of a calendar month. */
+  /** Tokens per calendar month. */
   readonly tokenQuota: number;
   readonly ratePerMinute: number;
-  /** Requests that may come at once after a quiet time. */
+  /** Maximum number of requests at once after a pause. */
   readonly burst: number;
-  /** Captures that clients wait for at the same time. */
+  /** Maximum number of concurrent captures with a waiting client. */
   readonly maxInFlight: number;
-  /** Background captures that have not ended. */
+  /** Maximum number of background captures that have not ended. */
   readonly maxQueued: number;
 }
 
-/** The limits of an account, with the one that the store sets. */
+/** The limits of an account, including that of the store. */
 export interface AdmissionLimits extends AccountLimits {
   readonly embedded?: EmbeddedLimit | undefined;
 }
 
-/** What the usage ledger says of the account this month, over all shards. */
+/** Usage of the account this month according to the usage ledger, over all shards. */
 export interface UsageSum extends StoredBytes {
   readonly tokens: number;
   /** Tokens of background captures that have not ended. */
@@ -36,15 +36,14 @@ export interface UsageSum extends StoredBytes {
 }
 
 /**
- * A reservation under its own name: its tokens, when it lapses (Unix ms) should it never be released, and the bytes of HTML that it
- * queues (absent: none).
+ * A named reservation: its tokens, its expiry (Unix ms) in case it is never released, and the bytes of HTML that it queues (absent: none).
  */
 type NamedReservation = readonly [tokens: number, until: number, priority: Priority, queuedBytes?: number];
 
 /**
- * What one front has reserved for captures that the value does not name: how many, their tokens, and until when (Unix
- * ms) they count should the front die. `write` numbers the writes of the front, so that it can find out whether one
- * that was not answered took place.
+ * The reservations of one front that the value does not name: their number, their tokens, and their expiry (Unix ms) in
+ * case the front dies. `write` numbers the writes of the front, so that it can tell whether a write without an answer
+ * took place.
  */
 type FrontReservations = readonly [
   interactive: number,
@@ -56,54 +55,54 @@ type FrontReservations = readonly [
 ];
 
 /**
- * Kept per account as one value, changed by compare-and-set: limits hold over all fronts. Its size is bounded: near a
- * limit some reservations are named, so that any front can find out which of them have ended; all others are counted by
+ * The state of one account, changed by compare-and-set, so that limits apply across all fronts. Its size is bounded: near
+ * a limit some reservations are named, so that any front can check which of them have ended. All others are counted by
  * front.
  */
 export interface AdmissionState {
   /**
-   * When it was written (Unix ms), by the account's clock: the most advanced clock of all fronts. All times in the
-   * value use this clock. Values of older versions lack it.
+   * Time of the write (Unix ms) by the account's clock: the most advanced clock of all fronts. All times in the value use
+   * this clock. Values of older versions lack it.
    */
   readonly at?: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
   readonly tat: number;
-  /** Named reservations; stored values call them so. */
+  /** Named reservations, under the name of the stored format. */
   readonly holds: Readonly<Record<string, NamedReservation>>;
   readonly fronts?: Readonly<Record<string, FrontReservations>>;
 }
 
 export const freshAdmissionState: AdmissionState = { tat: 0, holds: {} };
 
-/** How many reservations of an account may be named. */
+/** Maximum number of named reservations of an account. */
 export const maxNamed = 64;
 
 export interface AdmissionRequest {
-  /** Names the reservation: the uuid of the capture, or what `refreshReservation` makes of it. */
+  /** Identifies the reservation: the uuid of the capture, or a name from `refreshReservation`. */
   readonly id: string;
   readonly tokens: number;
   readonly priority: Priority;
-  /** No request of a client: the rate limit does not count it. */
+  /** True if no client sent the request, so that the rate limit does not apply. */
   readonly unrated?: boolean;
-  /** When the reservation lapses by itself, Unix ms. */
+  /** Expiry of the reservation, Unix milliseconds. */
   readonly until: number;
-  /** What the capture stores. Of it, `queuedBytes` are reserved. */
+  /** Bytes that the capture stores. Only `queuedBytes` are reserved. */
   readonly adds?: AddedBytes | undefined;
 }
 
 export interface AdmissionVerdict {
   readonly refused: 'rate' | 'quota' | 'bytes' | 'in-flight' | 'queued' | null;
-  /** Of a request that was refused for its bytes. */
+  /** Set if the request was refused because of its bytes. */
   readonly exceeded?: ExceededLimit | undefined;
-  /** Requests that would pass the rate limit right now. */
+  /** Number of requests that the rate limit allows now. */
   readonly remaining: number;
-  /** Until `remaining` is the whole burst again. */
+  /** Time until `remaining` is the full burst again. */
   readonly resetMs: number;
-  /** Of a request that the rate limit refused: until it would pass. */
+  /** If the rate limit refused the request: time until it would pass. */
   readonly retryAfterMs: number;
 }
 
-/** What is reserved, over all fronts. */
+/** Sums of the reservations of all fronts. */
 interface Reserved {
   interactive: number;
   background: number;
@@ -127,7 +126,7 @@ function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
   return reserved;
 }
 
-/** The state without reservations that have lapsed, and without those of fronts that have died. */
+/** Returns the state without expired reservations, and without those of dead fronts. */
 function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
   const named = Object.entries(state.holds).filter(([, [, until]]) => until > now);
   const fronts = Object.entries(state.fronts ?? {}).filter(([, [, , , expires]]) => expires > now);
@@ -135,12 +134,12 @@ function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
 }
 
 /**
- * Decides on requests in their order and returns the state with reservations, by name, for those that were admitted.
- * The rate limit is GCRA (the virtual scheduling algorithm of ITU-T I.371): a request passes when its theoretical
- * arrival time is at most `burst` intervals ahead. Quota is checked after it, then the bytes, then the caps.
+ * Decides on requests in order, and returns the state with named reservations for the admitted ones. The rate limit is
+ * GCRA (the virtual scheduling algorithm of ITU-T I.371): a request passes if its theoretical arrival time is at most
+ * `burst` intervals ahead. Then the quota is checked, then the bytes, then the concurrency limits.
  *
  * @param now by the clock of the account
- * @param admitted ids that have a reservation among those which the state only counts
+ * @param admitted ids that have a reservation that the state only counts
  */
 export function admit(
   state: AdmissionState,
@@ -173,7 +172,7 @@ export function admit(
   return { state: { ...current, tat: isChanged ? tat : state.tat, holds: Object.fromEntries(named) }, verdicts };
 
   function refusal(request: AdmissionRequest): [AdmissionVerdict['refused'], ExceededLimit?] {
-    // An earlier attempt, whose answer was lost, has admitted it.
+    // An earlier attempt, whose answer was lost, has admitted the request.
     if (named.has(request.id) || admitted.has(request.id)) return [null];
     if (request.unrated !== true) {
       if (tat + intervalMs - now > windowMs + 1e-6) return ['rate'];
@@ -200,16 +199,16 @@ const withReserved = (usage: UsageSum, { queuedBytes }: Reserved): StoredBytes =
   queuedBytes: usage.queuedBytes + queuedBytes,
 });
 
-/** Refreshes by interval, which no rate limits, that a fleet may queue for one account within a moment. */
+/** Number of scheduled refreshes of one account that may be queued at once; no rate limit applies to them. */
 const refreshesAtOnce = 100;
 
-/** What an account may be admitted for within a minute at the most. */
+/** Maximum number of admissions of an account within a minute. */
 const minuteOf = ({ ratePerMinute, burst }: AccountLimits) => ratePerMinute + burst + refreshesAtOnce;
 
 /**
- * Whether the account could use up its quota, or its room in the background, within about a minute: by requests as fast
- * as its rate allows, by what is in flight, and by refreshes, all of it in captures that cost the most. Then the usage
- * must be known to the last entry.
+ * Returns whether the account could exhaust its quota or its background limit within about a minute, if requests arrive
+ * at the maximum rate, and if they, the captures in flight and the refreshes all have the maximum cost. The exact usage
+ * is then required.
  */
 export function isNearLimit(
   state: AdmissionState,
@@ -227,10 +226,10 @@ export function isNearLimit(
   return later > 0 && usage.queued + reserved.background + later + minute > limits.maxQueued;
 }
 
-/** HTML that the fronts cannot receive for one account within the quarter of a second that a rough usage serves: 64 MiB. */
+/** More HTML than the fronts can receive for one account during the lifetime of a rough usage, 250 ms: 64 MiB. */
 const farBytes = 64 * 1024 * 1024;
 
-/** Whether the HTML that is queued comes near its limit: less than `farBytes`, or less than half of the limit, is left. */
+/** Returns whether less than `farBytes`, or less than half of the limit, remains for queued HTML. */
 function isNearQueuedBytes(
   queuedBytes: number,
   { maxQueuedBytes }: AccountLimits,
@@ -241,14 +240,14 @@ function isNearQueuedBytes(
 }
 
 /**
- * Captures of one account that may have ended without their releases having been written: those of a quarter of a second,
- * at 4,000 a second.
+ * Number of captures of one account that may have ended without a written release: those of a quarter of a second, at
+ * 4,000 a second.
  */
 const unwrittenReleases = 1000;
 
 /**
- * Returns whether the account's reservations come near a cap. Far from a cap means: at most a quarter of the captures
- * in flight, or enough room for those that may have ended but are still counted.
+ * Returns whether the reservations of the account are near a concurrency limit. They are not near if at most a quarter of
+ * the captures are in flight, or if there is room for those that may have ended but are still counted.
  */
 export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: UsageSum): boolean {
   const { interactive, background } = reservedIn(state);
@@ -256,12 +255,12 @@ export function isNearCap(state: AdmissionState, limits: AccountLimits, usage: U
   return background > 0 && usage.queued + background + minuteOf(limits) > limits.maxQueued;
 }
 
-/** Captures that clients wait for, by the reservations that have not lapsed, without those of the names that have `ended`. */
+/** Returns the number of captures with a waiting client by unexpired reservations, except the named ones in `ended`. */
 export function inFlightOf(state: AdmissionState, now: number, ended: Iterable<string> = []): number {
   return reservedIn(release(withoutLapsed(state, now), ended)).interactive;
 }
 
-/** The state without reservations that have ended. */
+/** Returns the state without these reservations. */
 export function release(state: AdmissionState, ids: Iterable<string>): AdmissionState {
   const named = { ...state.holds };
   for (const id of ids) delete named[id];

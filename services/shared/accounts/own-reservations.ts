@@ -2,15 +2,15 @@ import type { AdmissionRequest } from './limits.ts';
 
 type Reservation = Pick<AdmissionRequest, 'tokens' | 'priority' | 'until' | 'adds'> & { readonly isNamed: boolean };
 
-/** Captures, tokens and bytes of queued HTML of reservations that are counted and not named. */
+/** Captures, tokens and bytes of queued HTML of reservations that are counted but not named. */
 export type Counts = readonly [interactive: number, background: number, tokens: number, queuedBytes: number];
 
-/** What this process has reserved for one account: the detail of what the account's value only counts. */
+/** The reservations of this process for one account: the details of what the account's value only counts. */
 export class OwnReservations {
   readonly #byId = new Map<string, Reservation>();
   readonly #released = new Set<string>();
   readonly #counted = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
-  /** No reservation lapses before this, Unix ms. */
+  /** Earliest expiry of a reservation, Unix milliseconds. */
   #lapsesAt = Infinity;
   #version = 0;
   #isWritten = true;
@@ -23,12 +23,12 @@ export class OwnReservations {
     return this.#byId.size === 0;
   }
 
-  /** Whether the stored value matches, as far as is known. */
+  /** Whether the stored value is up to date, as far as is known. */
   get isWritten(): boolean {
     return this.#isWritten;
   }
 
-  /** Changes with each change of what the value should say. */
+  /** Changes with each change that must be written. */
   get version(): number {
     return this.#version;
   }
@@ -37,7 +37,7 @@ export class OwnReservations {
     return this.countsWith([]);
   }
 
-  /** With requests that are about to be counted. */
+  /** Returns the counts including requests that are about to be counted. */
   countsWith(requests: readonly AdmissionRequest[]): Counts {
     const sum = { ...this.#counted };
     for (const { priority, tokens, adds } of requests) {
@@ -48,12 +48,12 @@ export class OwnReservations {
     return [sum.interactive, sum.background, sum.tokens, sum.queuedBytes];
   }
 
-  /** Names that were released and perhaps stand in the value still. */
+  /** Released names that the stored value may still contain. */
   get released(): ReadonlySet<string> {
     return this.#released;
   }
 
-  /** Takes in what the value says already. */
+  /** Adds a reservation that the value already contains. */
   add({ id, tokens, priority, until, adds }: AdmissionRequest, isNamed: boolean): void {
     if (this.#byId.has(id)) return;
     const reservation = { tokens, priority, until, adds, isNamed };
@@ -62,7 +62,7 @@ export class OwnReservations {
     if (!isNamed) this.#count(reservation, 1);
   }
 
-  /** False when there is no such reservation here. */
+  /** Returns false if there is no such reservation here. */
   release(id: string): boolean {
     const reservation = this.#byId.get(id);
     if (reservation === undefined) return false;
@@ -74,7 +74,7 @@ export class OwnReservations {
     return true;
   }
 
-  /** Forgets what was never released in time. Looks at all of them only when one may have lapsed. */
+  /** Drops expired reservations. Checks them only if one may have expired. */
   lapse(now: number): void {
     if (now < this.#lapsesAt) return;
     this.#lapsesAt = Infinity;
@@ -84,13 +84,13 @@ export class OwnReservations {
     }
   }
 
-  /** Marks the value as written in the state of `version`, without the names released until then. */
+  /** Marks the state of `version` as written, without the released names. */
   written(version: number, released: Iterable<string>): void {
     for (const id of released) this.#released.delete(id);
     this.#isWritten = this.#version === version;
   }
 
-  /** What the value says is not known: it is to be written again. */
+  /** Marks the stored value as unknown, so that it is written again. */
   doubt(): void {
     this.#isWritten = false;
   }

@@ -4,10 +4,10 @@ interface FormerSecret {
   readonly until: number;
 }
 
-/** A secret, and those that it has replaced: who knows one of them has time to hear of the new one. */
+/** A secret and its predecessors, which stay valid for a while, so that those who know them can switch. */
 export interface RotatedSecret {
   readonly secret: string;
-  /** Newest first. Some may be over by now: see {@link signingSecrets}. */
+  /** Newest first. Some may have expired: see {@link signingSecrets}. */
   readonly former: readonly FormerSecret[];
 }
 
@@ -15,10 +15,10 @@ export interface RotatedSecret {
 const maxFormer = 4;
 
 /**
- * Puts a new secret in the place of the one that was found, which still counts for `graceMs`; so do those before it, but
- * none for longer than it would have. Asked twice by mistake, a secret that others know is not lost.
+ * Replaces a secret. The previous one stays valid for `graceMs`. Earlier ones stay valid until then at most, and not
+ * longer than before. So a secret in use is not lost if the rotation is requested twice by mistake.
  *
- * @param found null: there was none
+ * @param found null if there was no secret
  * @param now Unix milliseconds
  */
 export function rotateSecret(
@@ -32,7 +32,7 @@ export function rotateSecret(
   return { secret, former: former.filter((old) => old.until > now).slice(0, maxFormer) };
 }
 
-/** Returns all valid secrets at a time (Unix milliseconds), newest first. */
+/** Returns all secrets that are valid at `now` (Unix milliseconds), newest first. */
 export function signingSecrets({ secret, former }: RotatedSecret, now: number): readonly string[] {
   return [secret, ...former.filter(({ until }) => until > now).map((old) => old.secret)];
 }

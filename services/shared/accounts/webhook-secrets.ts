@@ -20,7 +20,7 @@ export class WebhookSecrets {
     return this.#change(account, (found) => found ?? { secret: newSecret(), former: [] });
   }
 
-  /** Makes a new secret; the present one still signs for `graceMs` (see {@link rotateSecret}). */
+  /** Creates a new secret; the current one still signs for `graceMs` (see {@link rotateSecret}). */
   async rotate(account: string, graceMs: number, now: number): Promise<RotatedSecret> {
     const secret = newSecret();
     return this.#change(account, (found) => rotateSecret(found, secret, { graceMs, now }));

@@ -1,14 +1,14 @@
 import { type Static, Type } from 'typebox';
 
 /**
- * What the captures of an account share with others: `context`, a browser, in which each has a context of its own;
- * `browser`, nothing: each has a browser of its own. `account` is `context`, but that a capture may get the page of an
- * earlier one of the same account, after a wipe.
+ * How captures of an account are isolated. `context`: captures share a browser, in separate contexts. `browser`: each
+ * capture has a separate browser. `account`: like `context`, but a capture may reuse the page of an earlier capture of
+ * the same account after its data was cleared.
  */
 const isolations = ['context', 'browser', 'account'] as const;
 export type Isolation = (typeof isolations)[number];
 
-/** The highest limit for bytes: 1 PB. */
+/** Maximum of limits for bytes: 1 PB. */
 export const maxByteLimit = 1e15;
 
 const byteLimit = (description: string) => Type.Integer({ minimum: 0, maximum: maxByteLimit, description });
@@ -62,7 +62,7 @@ const optionalLimits = {
   maxPersistedBytes: Type.Optional(limitSchemas.maxPersistedBytes),
 };
 
-/** The body of POST /admin/accounts; limits that are left out are the operator's defaults. */
+/** The body of POST /admin/accounts. Omitted limits default to those of the operator. */
 export const createAccountSchema = Type.Object(
   { name: nameSchema, ...optionalLimits, isolation: Type.Optional(isolationSchema) },
   { additionalProperties: false },
@@ -70,7 +70,7 @@ export const createAccountSchema = Type.Object(
 
 export type CreateAccount = Static<typeof createAccountSchema>;
 
-/** The body of PATCH /admin/accounts/{id}: only what it names changes. */
+/** The body of PATCH /admin/accounts/{id}. Omitted fields stay unchanged. */
 export const changeAccountSchema = Type.Object(
   {
     name: Type.Optional(nameSchema),
@@ -87,7 +87,7 @@ export const changeAccountSchema = Type.Object(
 
 export type ChangeAccount = Static<typeof changeAccountSchema>;
 
-/** An account as its operator sees it. */
+/** The view of an account for operators. */
 export const accountSchema = Type.Object({
   id: Type.String(),
   name: Type.String(),
@@ -143,5 +143,5 @@ export const usageSchema = Type.Object({
 
 export type UsageView = Static<typeof usageSchema>;
 
-/** Whom the service's own captures belong to. They cost nothing and have no record. */
+/** Account of the service's own captures. They cost nothing and have no record. */
 export const systemAccount = 'system';

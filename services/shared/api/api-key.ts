@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 
-/** What a key may do: make captures; read captures and usage; manage the account's keys. */
+/** Rights of a key: create captures; read captures and usage; manage the account's keys. */
 export const scopes = ['capture', 'read', 'manage'] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -51,7 +51,7 @@ export const rotateKeySchema = Type.Object(
 );
 export type RotateKey = Static<typeof rotateKeySchema>;
 
-/** The query of DELETE /keys/{id}. In a query string everything is text. */
+/** The query of DELETE /keys/{id}. In a query string every value is a string. */
 export const revokeKeyQuerySchema = Type.Object(
   {
     cascade: Type.Optional(
@@ -82,11 +82,11 @@ const keyFields = {
   revokedAt: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
 };
 
-/** An API key as it is shown: all but the key itself. */
+/** The view of an API key, without the key itself. */
 export const keySchema = Type.Object(keyFields);
 export type KeyView = Static<typeof keySchema>;
 
-/** A key that has been revoked, and what went with it. */
+/** A revoked key, and the keys that were revoked with it. */
 export const revokedKeySchema = Type.Object({
   ...keyFields,
   alsoRevoked: Type.Optional(
@@ -100,7 +100,7 @@ export const revokedKeySchema = Type.Object({
 });
 export type RevokedKeyView = Static<typeof revokedKeySchema>;
 
-/** A key that has just been made: the only time that it is shown. */
+/** A new key. Only this response contains the key itself. */
 export const newKeySchema = Type.Object({
   ...keyFields,
   key: Type.String({ description: 'The API key. It is shown only once.' }),

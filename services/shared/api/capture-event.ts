@@ -1,7 +1,7 @@
 import type { Region } from '../runtime/regions.ts';
 import type { CaptureStatus } from './capture.ts';
 
-/** The data of an event `capture` of GET /events: how a capture stands after a change. */
+/** The data of an event `capture` of GET /events: the state of a capture after a change. */
 export interface CaptureEvent {
   readonly uuid: string;
   readonly status: CaptureStatus;
@@ -9,7 +9,7 @@ export interface CaptureEvent {
   readonly refresh: 'queued' | 'rendering' | 'completed' | 'failed' | null;
 }
 
-/** Where a capture is that a client waits for: in the queue of its region, in the browser, or on its way into the file store. */
+/** Steps of a capture with a waiting client: in the queue of its region, in the browser, being stored. */
 export type CaptureStep = 'queued' | 'rendering' | 'storing';
 
 /** The data of an event `progress` of POST /capture. */

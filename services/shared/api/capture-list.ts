@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { type CaptureStatus, captureStatuses } from './capture.ts';
 
-/** What a request for a list may say about the part of it that it wants. */
+/** The query of a page of a list. */
 export const pageQuerySchema = Type.Object(
   {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Maximum number of items to return.' }),
@@ -18,7 +18,7 @@ export const pageQuerySchema = Type.Object(
 
 export type PageQuery = Static<typeof pageQuerySchema>;
 
-/** The `data` of a list: newest first, and where the next part begins, or null at the end. */
+/** The `data` of a list: newest first, with the cursor of the next page, or null at the end. */
 export const pageSchema = <T extends TSchema>(item: T) =>
   Type.Object({
     items: Type.Array(item),
@@ -27,7 +27,7 @@ export const pageSchema = <T extends TSchema>(item: T) =>
     }),
   });
 
-/** What a request for the list of captures may say. */
+/** The query of the list of captures. */
 export const captureListQuerySchema = Type.Object(
   {
     limit: pageQuerySchema.properties.limit,

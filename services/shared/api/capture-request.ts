@@ -8,10 +8,10 @@ import { type PdfOptions, pdfSchema } from './pdf-options.ts';
 import { type SecretNames, secretOptions } from './secret-options.ts';
 import { deviceOption, visitorOptions } from './visitor-options.ts';
 
-/** The most seconds that a file is kept without persistence, and the longest refresh interval: 30 days. */
+/** Maximum lifetime in seconds of a file without persistence, and maximum refresh interval: 30 days. */
 export const maxLifetimeSeconds = 2_592_000;
 
-/** The most pixels of an image, over its whole area, that a viewport may ask for. */
+/** Maximum number of pixels of a viewport, including the scale factor. */
 export const maxViewportPixels = 150_000_000;
 
 const viewportSchema = Type.Object(
@@ -38,13 +38,13 @@ const blockSchema = Type.Object(
   { additionalProperties: false, default: {}, description: 'Content to block.' },
 );
 
-/** Options that decide pixels and are absent where they are not asked for. */
+/** Options that affect the pixels and are absent by default. */
 const addedOptions = { ...pageOptions, ...visitorOptions } as const;
 export const addedOptionNames = Object.keys(addedOptions) as readonly (keyof typeof addedOptions)[];
 
 /**
- * The body of `POST /capture`: the only definition of its fields, bounds and defaults. A new field that decides pixels goes into
- * {@link pageOptions} or {@link visitorOptions}; one that takes time, into `deadlineOf`, too. Each stands in a group of option-groups.ts.
+ * The body of `POST /capture`: the only definition of its fields, bounds and defaults. Add new fields that affect the pixels to
+ * {@link pageOptions} or {@link visitorOptions}, and those that take time also to `deadlineOf`. Add each to a group in option-groups.ts.
  */
 export const captureRequestSchema = Type.Object(
   {
@@ -178,17 +178,17 @@ export const captureRequestSchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** A request body after validation: every default filled in. */
+/** A validated request body with all defaults. */
 export type CaptureRequest = Static<typeof captureRequestSchema>;
 
-/** What a capture costs, in tokens, when it completes. */
+/** Returns the tokens that a capture costs when it completes. */
 export function tokenCost(request: Pick<CaptureRequest, 'antiBot'>): number {
   return request.antiBot ? 2 : 1;
 }
 
 /**
- * All that decides the pixels of a capture, after validation, defaults and normalisation: what the renderer is handed,
- * and what the name of a cache entry is made of.
+ * All options that affect the pixels of a capture, after validation, defaults and normalisation. The renderer receives
+ * them, and the name of the cache entry is derived from them.
  */
 export type RenderOptions = Readonly<
   Pick<
@@ -208,10 +208,10 @@ export type RenderOptions = Readonly<
   >
 > & {
   readonly pdf: PdfOptions;
-  /** Of a device: touched, and laid out as the page's viewport meta tag says. */
+  /** From a device: it has a touch screen and applies the viewport meta tag. */
   readonly isMobile?: true;
-  /** Of a device, in CSS pixels. */
+  /** From a device, in CSS pixels. */
   readonly screen?: Device['screen'];
-  /** Which secrets go with the capture; their values are never among the options. */
+  /** Names of the secrets of the capture; the options never contain their values. */
   readonly secrets?: SecretNames;
 };

@@ -1,6 +1,6 @@
 /**
- * A schema as a client has to keep it. A field with a default may be left out, which `required` does not show: to the validator it is
- * there, filled in before it looks.
+ * Returns a schema as clients see it. Fields with a default are not required, although the validator requires them, because it fills in
+ * defaults first.
  */
 export function clientSchema<T>(value: T): T {
   if (Array.isArray(value)) return value.map(clientSchema) as T;

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { enumOf } from './capture.ts';
 import { deliveryEvents } from './webhook.ts';
 
-/** How an attempt to deliver an event ended: it arrived, is made again later, or was the last one. */
+/** Outcome of a delivery attempt: delivered, to be retried, or failed for the last time. */
 const deliveryStates = ['delivered', 'retrying', 'failed'] as const;
 
 /** One attempt to deliver an event to a webhook. */
@@ -10,7 +10,9 @@ export const deliverySchema = Type.Object({
   uuid: Type.Union([Type.String({ format: 'uuid' }), Type.Null()], {
     description: 'UUID of the capture; null for a test event.',
   }),
-  url: Type.String({ description: 'Address of the webhook, in lists of an account at most 200 characters of it.' }),
+  url: Type.String({
+    description: 'URL of the webhook; lists of an account contain at most its first 200 characters.',
+  }),
   event: enumOf(deliveryEvents),
   revision: Type.Integer({
     minimum: 0,
@@ -31,7 +33,7 @@ export const deliverySchema = Type.Object({
 });
 export type Delivery = Static<typeof deliverySchema>;
 
-/** So many delivery attempts are kept of each account. */
+/** Number of delivery attempts that are kept for each account. */
 export const maxDeliveries = 100;
 
 export const deliveriesQuerySchema = Type.Object(

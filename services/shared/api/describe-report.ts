@@ -1,15 +1,15 @@
 import type { CaptureReport, SoftTimeout } from './capture.ts';
 
-/** One sentence about how a capture went. */
+/** One sentence about the outcome of a capture. */
 export interface ReportFinding {
-  /** `error` and `warning`: the file may not show what was wanted. */
+  /** `error` and `warning`: the file may not show the expected content. */
   readonly severity: 'ok' | 'info' | 'warning' | 'error';
   readonly text: string;
-  /** What the page itself says, to stand after the text. Whoever shows it sees to what it may contain. */
+  /** Text of the page, to be shown after `text`. It is untrusted, so the caller must escape it. */
   readonly quote?: string;
 }
 
-/** The parts of a report that are put into words. A service of another version may know other waits. */
+/** The parts of a report that are described. A service of another version may report other waits. */
 type DescribedReport = Pick<
   CaptureReport,
   'httpStatus' | 'title' | 'images' | 'blockedRequests' | 'truncated' | 'blank' | 'challenge'
@@ -19,9 +19,9 @@ type DescribedReport = Pick<
 };
 
 /**
- * What a report says, in sentences: the dashboard, the command line and the tools of agents all say the same.
+ * Describes a report in sentences, which the dashboard, the command line and the tools for agents share.
  *
- * @param nameOption what an option of POST /capture is called where the sentences are read; by default as in the API
+ * @param nameOption returns the name of an option of POST /capture for the reader; by default the name in the API
  */
 export function describeReport(
   report: DescribedReport,
@@ -61,5 +61,5 @@ export function describeReport(
   return findings;
 }
 
-/** Whether a finding is one that a reader must know of, also where there is little room. */
+/** Whether readers must know of a finding even where space is limited. */
 export const isProblem = ({ severity }: ReportFinding): boolean => severity === 'error' || severity === 'warning';

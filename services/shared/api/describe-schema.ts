@@ -1,4 +1,4 @@
-/** What is read of a JSON schema of the API: to put it into words, to make flags and forms of it, to find fields in it. */
+/** The parts of a JSON schema of the API that are used to describe it, to create flags and forms, and to find fields. */
 export interface JsonSchema {
   readonly type?: string;
   readonly description?: string;
@@ -22,7 +22,7 @@ export interface JsonSchema {
   readonly writeOnly?: boolean;
 }
 
-/** What a value of the schema is, as the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
+/** Describes the values of a schema for the end of a sentence: "an integer from 1 to 100", "one of png, jpeg". */
 export function describeSchema(schema: JsonSchema): string {
   if (schema.enum !== undefined) return `one of ${schema.enum.join(', ')}`;
   if (schema.anyOf !== undefined) return [...new Set(schema.anyOf.map(describeSchema))].join(', or ');
@@ -55,7 +55,7 @@ function bounds({ minimum, exclusiveMinimum, maximum }: JsonSchema): string {
   return maximum === undefined ? '' : ` of at most ${maximum}`;
 }
 
-/** The range of a number where there is little room: "1 to 100", "more than 60, at most 2592000"; undefined without both bounds. */
+/** Describes the range of a number in short: "1 to 100", "more than 60, at most 2592000"; undefined without both bounds. */
 export function describeRange({ minimum, exclusiveMinimum, maximum }: JsonSchema): string | undefined {
   if (maximum === undefined) return undefined;
   if (exclusiveMinimum !== undefined) return `more than ${exclusiveMinimum}, at most ${maximum}`;

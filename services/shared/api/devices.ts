@@ -1,17 +1,17 @@
 import { deviceRows, userAgents } from './device-list.ts';
 
-/** What a page is seen with when a request names a device. */
+/** Properties of an emulated device. */
 export interface Device {
   readonly name: string;
   readonly viewport: { readonly width: number; readonly height: number; readonly deviceScaleFactor: number };
   /** CSS pixels. */
   readonly screen: { readonly width: number; readonly height: number };
-  /** It is touched, and lays pages out as their viewport meta tag says. */
+  /** Whether it has a touch screen and applies the viewport meta tag. */
   readonly isMobile: boolean;
   readonly userAgent: string;
 }
 
-/** That of the request's schema. */
+/** Maximum of the schema of requests. */
 const maxScale = 3;
 
 /** By name, in the order of Playwright's list. */

@@ -1,13 +1,13 @@
-// Apart from diagnostics.ts: a renderer does not load TypeBox.
+// Separate from diagnostics.ts, because renderers do not load TypeBox.
 
-/** Bounds of one list of diagnostics each. The renderer keeps them; the front refuses what exceeds them. */
+/** Limits of the lists and texts of diagnostics. The renderer applies them; the front refuses diagnostics that exceed them. */
 export const diagnosticsLimits = {
   steps: 20,
   waits: 50,
   console: 200,
   requests: 200,
   blocked: 100,
-  /** Of each list of what still moved. */
+  /** Items of each list of what was still moving. */
   moving: 20,
   /** Characters of a text, such as a console message. */
   text: 1000,

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { diagnosticsLimits as limits } from './diagnostics-limits.ts';
 
-/** In the request: absent where it was not asked for. */
+/** The option in requests; absent by default. */
 export const diagnosticsOption = Type.Optional(
   Type.Boolean({
     description:

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { oneOf } from './one-of.ts';
 
-/** The most bytes of the files of `pdf.attachments` together: they go along with a job, as base64. */
+/** Maximum total size of the files of `pdf.attachments`, because a job contains them as base64. */
 export const maxAttachmentBytes = 256 * 1024;
 
-/** The most bytes of a password in UTF-8: ISO 32000-2 takes no more. */
+/** Maximum size of a password in UTF-8, according to ISO 32000-2. */
 export const maxPasswordBytes = 127;
 
 const text = (maxLength: number, description: string) =>
@@ -109,7 +109,7 @@ export const encryptionSchema = Type.Optional(
 export type PdfMetadata = Readonly<Static<typeof metadataSchema>>;
 export type PdfEncryption = Readonly<Static<typeof encryptionSchema>>;
 
-/** A file that is attached, after validation. */
+/** A validated attachment. */
 export interface PdfAttachment {
   readonly name: string;
   /** In base64. */

@@ -1,11 +1,11 @@
 import { Type, type TSchema } from 'typebox';
 import { errorCodes, errorTable, type ErrorCode } from '../runtime/errors.ts';
 
-/** The envelope of every successful JSON answer but the status endpoints'. */
+/** The envelope of every successful JSON response, except those of the status endpoints. */
 export const successSchema = <T extends TSchema>(data: T) =>
   Type.Object({ success: Type.Literal(true), error: Type.Null(), data });
 
-/** The envelope of a failure; `codes` are those that the answer can carry. */
+/** The envelope of a failure; `codes` are the possible codes. */
 export const failureSchema = (codes: readonly ErrorCode[] = errorCodes) =>
   Type.Object({
     success: Type.Literal(false),

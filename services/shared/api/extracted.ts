@@ -2,14 +2,14 @@ import { type Static, Type } from 'typebox';
 import { extractNames } from './formats.ts';
 import { oneOf } from './one-of.ts';
 
-/** In the request: all that the option `extract` may hold. */
+/** The option `extract` of requests. */
 export const extractOption = Type.Optional(
   Type.Array(oneOf(extractNames, {}), {
     minItems: 1,
     maxItems: extractNames.length,
     uniqueItems: true,
     description:
-      'Parts of the page to return as data.extracted, as the page stands when it is captured: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out.',
+      'Parts of the page to return as data.extracted, in the state of the page at the time of the capture: any of text, html, markdown, links and metadata, at most 1 MiB each. They are stored as long as the file. Frames are left out.',
   }),
 );
 

@@ -3,7 +3,7 @@ import { type CaptureSecrets, secretLabel } from './secret-options.ts';
 const isFile = 'a link is answered with the file';
 const isSecret = 'a link is public, and would show it';
 
-/** A secret option that is missing here does not compile. */
+/** If a secret option is missing here, the file does not compile. */
 const secrets: Readonly<Record<keyof CaptureSecrets, string>> = {
   headers: isSecret,
   cookies: isSecret,
@@ -14,8 +14,8 @@ const secrets: Readonly<Record<keyof CaptureSecrets, string>> = {
 };
 
 /**
- * Options of `POST /capture`, by dotted paths, that a signed link cannot have, and the reasons: links are public, and can be opened again. Other options that are not secret
- * can be in a link as soon as the schema knows them. See docs/capture-links.md.
+ * Options of `POST /capture`, by dotted paths, that a signed link cannot have, with the reasons: links are public and can be opened
+ * repeatedly. All other options are allowed in links as soon as they are in the schema. See docs/capture-links.md.
  */
 export const linkRefusals: ReadonlyMap<string, string> = new Map([
   ['responseType', isFile],

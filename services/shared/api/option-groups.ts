@@ -1,14 +1,14 @@
 import type { CaptureRequest } from './capture-request.ts';
 
-/** Options of POST /capture that belong together, under a heading. */
+/** Related options of POST /capture under a heading. */
 interface OptionGroup {
   readonly title: string;
   readonly options: readonly (keyof CaptureRequest)[];
 }
 
 /**
- * The groups that the form of the dashboard and the help of the command line show, in their order. Each option of the schema stands in
- * exactly one of them, except those that say what is captured and how the answer comes.
+ * The groups in the form of the dashboard and in the help of the command line, in order. Each option of the schema is in exactly one
+ * group, except {@link ungroupedOptions}.
  */
 export const optionGroups = [
   {
@@ -25,5 +25,5 @@ export const optionGroups = [
   { title: 'Delivery', options: ['background', 'webhook', 'failOn', 'diagnostics'] },
 ] as const satisfies readonly OptionGroup[];
 
-/** What the source, the output and the form of the answer decide: options of no group. */
+/** Options that determine the source, the output and the form of the response. They are in no group. */
 export const ungroupedOptions = ['url', 'html', 'responseType'] as const satisfies readonly (keyof CaptureRequest)[];

@@ -43,10 +43,10 @@ const waitForSchema = closed(
   'Wait for an element or a text after the page has loaded.',
 );
 
-/** What is waited for, with defaults. */
+/** The option waitFor with defaults. */
 export type WaitFor = Static<typeof waitForSchema>;
 
-/** No picture has more pixels on a side. */
+/** Maximum side length of a picture in pixels. */
 const maxClipSide = 100_000;
 const position = Type.Integer({
   minimum: 0,
@@ -76,7 +76,7 @@ const resizeSchema = closed(
   'Resize the final picture. With one side, the other follows. report.originalSize is the size before.',
 );
 
-/** How the final picture is resized, with defaults. */
+/** The option resize with defaults. */
 export type Resize = Static<typeof resizeSchema>;
 
 const failOnSchema = closed(
@@ -103,14 +103,14 @@ const failOnSchema = closed(
   'Fail the capture, at no cost, if any of these is the case.',
 );
 
-/** What a capture is to fail on. */
+/** Conditions that fail a capture. */
 export type FailOn = Static<typeof failOnSchema>;
 
 /**
- * Options of `POST /capture` that change the page, what is waited for, or the picture, and change nothing where they are absent. None
- * has a default, so that requests without them keep the name of their cache entry.
+ * Options of `POST /capture` that change the page, the waits or the picture. None has a default, so that requests without them keep the
+ * name of their cache entry.
  *
- * Validation, types, OpenAPI, job and cache key follow from this list. What an option does is a step of the renderer.
+ * Validation, types, OpenAPI, job and cache key are derived from this list. A step of the renderer implements each option.
  */
 export const pageOptions = {
   media: Type.Optional(

@@ -1,14 +1,14 @@
 export const mmPerInch = 25.4;
-/** CSS pixels to the inch. */
+/** CSS pixels per inch. */
 export const pxPerInch = 96;
-/** Points, the unit of a pdf, to the inch. */
+/** Points, the unit of PDF, per inch. */
 export const ptPerInch = 72;
 
 export const paperNames = ['A0', 'A1', 'A2', 'A3', 'A4', 'A5', 'A6', 'Letter', 'Legal', 'Tabloid', 'Ledger'] as const;
 
 export type PaperName = (typeof paperNames)[number];
 
-/** Widths and heights in millimetres, upright. */
+/** Widths and heights in millimetres, in portrait orientation. */
 export const paperMm: Readonly<Record<PaperName, readonly [width: number, height: number]>> = {
   A0: [841, 1189],
   A1: [594, 841],
@@ -23,7 +23,7 @@ export const paperMm: Readonly<Record<PaperName, readonly [width: number, height
   Ledger: [431.8, 279.4],
 };
 
-/** Of a side of paper, in millimetres: from the narrowest labels to the 200 inches that a viewer of PDF 1.x shows. */
+/** Limits of paper sides in millimetres: from the narrowest labels to 200 inches, the limit of PDF 1.x viewers. */
 export const minPaperMm = 10;
 export const maxPaperMm = 5080;
 
@@ -33,7 +33,7 @@ export interface PaperSize {
   readonly height: number;
 }
 
-/** The paper as it lies, in millimetres. */
+/** Returns the size of the paper after rotation, in millimetres. */
 export function paperSizeOf({
   paper,
   landscape,
@@ -46,9 +46,9 @@ export function paperSizeOf({
   return landscape ? { width: height, height: width } : { width, height };
 }
 
-/** How often elements that are fixed to the viewport are on paper: on every page, or once. */
+/** How elements that are fixed to the viewport are printed: on every page, or once. */
 export const fixedModes = ['repeat', 'once'] as const;
 export type FixedMode = (typeof fixedModes)[number];
 
-/** Supplied HTML is usually a document, which repeats a fixed footer on every page; a web site fixes a bar to the window. */
+/** Supplied HTML is usually a document, which repeats a fixed footer on every page; a web site usually has a fixed bar. */
 export const defaultFixed = (isHtml: boolean): FixedMode => (isHtml ? 'repeat' : 'once');

@@ -17,10 +17,10 @@ import {
   type PaperSize,
 } from './paper.ts';
 
-/** The most millimetres that a margin of a pdf may have. */
+/** Maximum margin of a PDF in millimetres. */
 export const maxMarginMm = 1000;
 
-/** Bytes in UTF-8 of a header or footer: room for a logo. */
+/** Maximum size of a header or footer in UTF-8, with room for a logo. */
 export const maxTemplateBytes = 65_536;
 
 const marginInMm = Type.Number({ minimum: 0, maximum: maxMarginMm });
@@ -72,7 +72,7 @@ const template = (place: string) =>
 
 const range = '[1-9]\\d{0,4}(-([1-9]\\d{0,4})?)?';
 
-/** The page set-up of a pdf. What is optional here is absent from the job where it is not asked for. */
+/** The page set-up of a PDF. Optional fields are absent from the job by default. */
 export const pdfSchema = Type.Object(
   {
     paper: Type.Optional(
@@ -101,7 +101,7 @@ export const pdfSchema = Type.Object(
         pattern: `^ *${range}( *, *${range})* *$`,
         examples: ['1-3, 5, 8-'],
         description:
-          'Pages to print, in their order, such as "1-3, 5, 8-". Those that the document does not have are left out; the capture fails if there are none of them.',
+          'Pages to print, in their order, such as "1-3, 5, 8-". Pages beyond the end of the document are left out; the capture fails if no page remains.',
       }),
     ),
     headerTemplate: template('top'),
@@ -128,19 +128,19 @@ export const pdfSchema = Type.Object(
 
 type PdfRequest = Static<typeof pdfSchema>;
 
-/** Page set-up of a pdf after validation and defaults, lengths in millimetres. */
+/** The validated page set-up of a PDF with defaults; lengths in millimetres. */
 export interface PdfOptions extends Readonly<
   Pick<PdfRequest, 'landscape' | 'printBackground' | 'scale' | 'pageRanges' | 'headerTemplate' | 'footerTemplate'>
 > {
-  /** One of a name, or of its own size. */
+  /** A paper name, or a custom size. */
   readonly paper: PaperName | PaperSize;
   readonly margin: { readonly top: number; readonly right: number; readonly bottom: number; readonly left: number };
-  /** The margins of the page's own @page rules apply where it has any. */
+  /** The margins of the page's @page rules apply, if there are any. */
   readonly hasCssMargin?: true;
   readonly preferCssPageSize?: true;
   readonly tagged?: false;
   readonly outline?: true;
-  /** As `defaultFixed` says if absent. */
+  /** If absent, `defaultFixed` applies. */
   readonly fixed?: FixedMode;
   readonly metadata?: PdfMetadata;
   readonly attachments?: readonly PdfAttachment[];

@@ -3,13 +3,13 @@ import type { PdfEncryption } from './document-options.ts';
 
 const kibibyte = 1024;
 
-/** The most bytes of `css` and of `script`, in UTF-8. */
+/** Maximum size of `css` and of `script` in UTF-8. */
 export const maxCodeBytes = 64 * kibibyte;
 
-/** The most bytes of `headers`, `cookies` and `auth` together, in UTF-8. Servers accept less. */
+/** Maximum total size of `headers`, `cookies` and `auth` in UTF-8. Servers accept less. */
 export const maxCredentialBytes = 32 * kibibyte;
 
-/** The most bytes of all secrets of a capture together, as JSON in UTF-8: sealed, they go along with a job. */
+/** Maximum total size of all secrets of a capture as JSON in UTF-8, because a job contains them sealed. */
 export const maxSecretsBytes = 192 * kibibyte;
 
 const cookieSchema = Type.Object(
@@ -65,9 +65,9 @@ const authSchema = Type.Object(
 );
 
 /**
- * Options of `POST /capture` whose values are secret. As with {@link pageOptions}, none has a default, and validation, types and
- * OpenAPI follow from this list. Their values are kept sealed, and shown nowhere; see `docs/operations.md`. `writeOnly` keeps them out of
- * messages about what is wrong with a request.
+ * Options of `POST /capture` with secret values. As with {@link pageOptions}, none has a default, and validation, types and OpenAPI are
+ * derived from this list. The values are stored sealed and never shown; see `docs/operations.md`. `writeOnly` keeps them out of
+ * validation messages.
  */
 export const secretOptions = {
   headers: Type.Optional(
@@ -112,18 +112,18 @@ export const secretOptionNames = Object.keys(secretOptions) as readonly (keyof t
 
 type Optional<T> = { readonly [name in keyof T]?: T[name] };
 
-/** The secrets of a capture; what was not asked for is absent. */
+/** The secrets of a capture; those that are not set are absent. */
 export type CaptureSecrets = Optional<Readonly<Static<ReturnType<typeof secretsObject>>>> & {
-  /** `pdf.encryption`: the one secret that is an option of an option. */
+  /** `pdf.encryption`, the only secret that is nested in another option. */
   readonly pdfEncryption?: PdfEncryption;
 };
 
 const secretsObject = () => Type.Object(secretOptions);
 
-/** How messages name a secret: as the request has it. */
+/** Returns the name of a secret for messages, which is its name in requests. */
 export const secretLabel = (name: keyof CaptureSecrets): string => (name === 'pdfEncryption' ? 'pdf.encryption' : name);
 
-/** What is told of the secrets of a capture: the names of headers and cookies, and which of the others there are. */
+/** The public part of the secrets of a capture: names of headers and cookies, and whether the others are set. */
 export interface SecretNames {
   readonly headers?: readonly string[];
   readonly cookies?: readonly string[];

@@ -2,7 +2,7 @@ import { type CssNode, find, parse, type Selector, tokenize, tokenTypes } from '
 
 /** A compound of a complex selector, such as `p.note` of `main > p.note`. */
 export interface Compound {
-  /** Between the compound before and this one; empty for the first one. */
+  /** The combinator before this compound; empty for the first one. */
   readonly combinator: string;
   readonly css: string;
 }
@@ -17,11 +17,11 @@ export interface SelectorPart {
 /** Parts from the outside in: all but the last one match frames. */
 export type ParsedSelector = readonly SelectorPart[];
 
-/** Its message says why no browser takes the selector. */
+/** An invalid selector. The message says why browsers refuse it. */
 export class SelectorError extends Error {}
 
 /**
- * Parses `frame >> frame >> element`. Selectors grow with each browser, so that names of pseudo-classes are not judged here.
+ * Parses `frame >> frame >> element`. Names of pseudo-classes are not checked, because each browser version adds some.
  *
  * @throws SelectorError
  */
@@ -49,7 +49,7 @@ const opening: ReadonlySet<number> = new Set([
 ]);
 const closing: ReadonlySet<number> = new Set([tokenTypes.RightParenthesis, tokenTypes.RightSquareBracket]);
 
-/** Cuts at `>>` outside of strings, brackets and comments. */
+/** Splits at `>>` outside of strings, brackets and comments. */
 function split(selector: string): readonly string[] {
   const parts: string[] = [];
   let [partStart, depth, arrows] = [0, 0, 0];
@@ -78,7 +78,7 @@ function split(selector: string): readonly string[] {
   return [...parts, selector.slice(partStart)];
 }
 
-/** @throws Error that says what is wrong with the list of selectors */
+/** @throws Error that names the problem of the list of selectors */
 function chainsOf(css: string): readonly (readonly Compound[])[] {
   const list: CssNode = parse(css, {
     context: 'selectorList',
@@ -88,7 +88,7 @@ function chainsOf(css: string): readonly (readonly Compound[])[] {
     },
   });
   if (list.type !== 'SelectorList') return [];
-  // `#1` is a colour to the parser.
+  // The parser accepts `#1` as a colour.
   const badId = find(
     list,
     (node) => node.type === 'IdSelector' && /\d/.test(css[(node.loc?.start.offset ?? 0) + 1] ?? ''),
@@ -100,7 +100,7 @@ function chainsOf(css: string): readonly (readonly Compound[])[] {
     return first === null || first.type === 'Combinator' || last?.type === 'Combinator';
   });
   if (css === '' || isHalf || /(?<!\\),\s*$/.test(css)) throw new Error('Selector is expected');
-  // The parser takes any number of combinators in a row, and so `>>` in brackets.
+  // The parser accepts several combinators in a row, and therefore `>>` in brackets.
   const doubled = find(list, (node) => node.type === 'Selector' && hasDoubledCombinator(node.children.toArray()));
   if (doubled !== null) throw new Error('Selector is expected between two combinators');
   return selectors.map((selector) => compoundsOf(selector, css)).filter((chain) => chain.length > 1);

@@ -14,14 +14,14 @@ export const rotateSigningSecretSchema = Type.Object(
 );
 export type RotateSigningSecret = Static<typeof rotateSigningSecretSchema>;
 
-/** A signing secret that has just been made: the only time that it is shown. */
+/** A new signing secret. Only this response contains it. */
 export const newSigningSecretSchema = Type.Object({
   keyId: Type.String({ description: 'ID of the API key: the parameter key of links.' }),
   secret: Type.String({
     description: 'Signing secret: wcs_ followed by 32 base64url-encoded bytes. It is shown only once.',
   }),
   previousUntil: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-    description: 'Time until which links of the earlier secrets work at most, or null if none of them works.',
+    description: 'Time until which links of earlier secrets work, or null if they no longer work.',
   }),
 });
 export type NewSigningSecret = Static<typeof newSigningSecretSchema>;

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { status } from './status.ts';
 
-/** Days that are kept and shown, today among them. A day is one of UTC. */
+/** Number of days that are kept and shown, including today. Days are in UTC. */
 export const historyDays = 90;
 
 const seconds = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }));
@@ -14,7 +14,7 @@ const daySchema = Type.Object(
     degraded_performance: seconds('Seconds.'),
     partial_outage: seconds('Seconds.'),
     major_outage: seconds('Seconds.'),
-    noData: seconds('Seconds in which nobody observed the component.'),
+    noData: seconds('Seconds in which the component was not observed.'),
   },
   { description: 'Seconds in each state. A state that did not occur is left out. The last day is today, until now.' },
 );
@@ -29,7 +29,7 @@ export const statusHistorySchema = Type.Object({
   generatedAt: time('Time of this response.'),
   components: Type.Array(
     Type.Object({
-      name: Type.String({ description: 'Name of the component, as in GET /status. Of api there is no history.' }),
+      name: Type.String({ description: 'Name of the component, as in GET /status. The component api has no history.' }),
       observedUntil: time('Time until which the component was observed.'),
       uptimePercent: Type.Union([Type.Number({ minimum: 0, maximum: 100 }), Type.Null()], {
         description:

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 
 /**
- * Options of `POST /capture` that say who looks at the page: language, time zone, place and browser. As with {@link pageOptions}, none
- * has a default, and all else follows from this list. Their values are checked further in `brokenVisitorRules` of the front.
+ * Options of `POST /capture` that describe the visitor: language, time zone, location and browser. As with {@link pageOptions}, none has a
+ * default, and everything else is derived from this list. `brokenVisitorRules` of the front validates their values further.
  */
 export const visitorOptions = {
   locale: Type.Optional(
@@ -49,7 +49,7 @@ export const visitorOptions = {
   ),
 } as const;
 
-/** Not among the {@link visitorOptions}: what it stands for is handed to the renderer, and makes the name of a cache entry. */
+/** Not one of the {@link visitorOptions}: the renderer and the name of the cache entry use the properties of the device instead. */
 export const deviceOption = Type.Optional(
   Type.String({
     minLength: 1,

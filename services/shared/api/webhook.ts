@@ -1,16 +1,16 @@
 import { type Static, Type } from 'typebox';
 
-/** What accounts are told of, in the terms of Standard Webhooks (standardwebhooks.com): the `type` of a notice. */
+/** Events of captures: the `type` of a Standard Webhooks event (standardwebhooks.com). */
 export const webhookEvents = ['capture.completed', 'capture.failed', 'capture.refreshed'] as const;
 export type WebhookEvent = (typeof webhookEvents)[number];
 
-/** The event by which an account holder tries a webhook. */
+/** The event for tests of a webhook. */
 export const testEvent = 'webhook.test';
 
-/** All that is sent to webhooks. */
+/** All events that are sent to webhooks. */
 export const deliveryEvents = [...webhookEvents, testEvent] as const;
 
-/** How a delivery stands: waiting for an event, trying, told, or given up. */
+/** States of a delivery: no event yet, in progress, delivered, or failed. */
 export const webhookStates = ['waiting', 'pending', 'delivered', 'failed'] as const;
 export type WebhookState = (typeof webhookStates)[number];
 
@@ -28,7 +28,7 @@ export const rotateWebhookSecretSchema = Type.Object(
 );
 export type RotateWebhookSecret = Static<typeof rotateWebhookSecretSchema>;
 
-/** What the notices to an account are signed with. */
+/** Secrets that sign the events of an account. */
 export const webhookSecretSchema = Type.Object({
   secret: Type.String({
     description:

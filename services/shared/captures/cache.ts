@@ -4,27 +4,27 @@ import { Entries } from '../nats/entries.ts';
 import type { CallLimits } from '../nats/retry.ts';
 import type { CacheKey, CaptureRecord } from './capture-record.ts';
 
-/** A capture that answers for all equal ones until `until` (Unix ms): its time to live, or its file's, is over then. */
+/** A capture that answers equal requests until `until` (Unix ms), when its time to live or its file's ends. */
 interface CachedCapture {
   readonly record: CaptureRecord;
   readonly until: number;
 }
 
-/** The capture that renders for all equal ones: its lease lapses at `until` (Unix ms) unless it is extended. */
+/** The capture that renders for all equal requests. Its lease expires at `until` (Unix ms) unless it is extended. */
 export interface LeaseState {
   readonly uuid: string;
   readonly until: number;
 }
 
-/** What is kept under one cache key: a capture that answers, and the lease to render the next one (stored as `claim`). */
+/** The entry of a cache key: a capture that answers, and the lease to render the next one (stored as `claim`). */
 export interface CacheEntry {
   readonly done: CachedCapture | null;
   readonly claim: LeaseState | null;
 }
 
 /**
- * Cached captures by account and the name of their cache key, changed by compare-and-set. The server removes an entry when
- * its time is over, and the oldest ones when the bucket is full. Throws what the server answers, or its absence.
+ * Cached captures by account and the name of their cache key, changed by compare-and-set. The server removes entries when
+ * they expire, and the oldest ones when the bucket is full. Methods throw the errors of NATS.
  */
 export class Cache {
   readonly #entries: Entries;
@@ -65,7 +65,7 @@ export class Cache {
     );
   }
 
-  /** Puts a completed capture there. A newer one stays; so does the lease of another capture. */
+  /** Stores a completed capture. A newer one stays, and so does the lease of another capture. */
   async fill(account: string, { name, ttl }: CacheKey, record: CaptureRecord, limits?: CallLimits): Promise<void> {
     const until = Math.min(capturedAt(record) + ttl * 1000, record.expiresAt);
     const next = ({ done, claim }: CacheEntry, now: number) => {
@@ -83,7 +83,7 @@ export class Cache {
     await this.#change(account, name, (entry) => (entry.claim?.uuid === uuid ? { ...entry, claim: null } : entry));
   }
 
-  /** Removes an answer whose file is gone. */
+  /** Removes a cached capture whose file no longer exists. */
   async drop(account: string, name: string, uuid: string): Promise<void> {
     await this.#change(account, name, (entry) => (entry.done?.record.uuid === uuid ? { ...entry, done: null } : entry));
   }
@@ -107,12 +107,12 @@ export class Cache {
   }
 }
 
-/** The subjects of all entries (core NATS): where every change can be heard of. */
+/** Matches the subjects of all entries (core NATS), for subscriptions to changes. */
 export const cacheSubjects = '$KV.cache.>';
 
 export const cacheSubject = (account: string, name: string) => `$KV.cache.${key(account, name)}`;
 
-/** The capture that answers a request which takes none older than `maxAge` seconds, or null. */
+/** Returns the capture that answers a request with this `maxAge` in seconds, or null. */
 export function answers({ done }: CacheEntry, maxAge: number, now: number): CaptureRecord | null {
   if (done === null || done.until <= now) return null;
   return now - capturedAt(done.record) <= maxAge * 1000 ? done.record : null;

@@ -6,7 +6,7 @@ import type { CaptureRef } from './captures.ts';
 import { dayOf } from './times.ts';
 import { timeOfUuid } from './uuid.ts';
 
-/** A capture, and when the time of its file was to be over as the entry was written; Unix milliseconds. */
+/** A capture and the expiry of its file when the entry was written; Unix milliseconds. */
 export interface Expiry {
   readonly account: string;
   readonly uuid: string;
@@ -17,20 +17,20 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * What expires later than this is noted by its day, and is moved to its minute before the day begins: a file of the
- * default lifetime of a day is written once, and there are never more than some 1,600 minutes.
+ * Later expiries are indexed by day, and moved to their minutes before the day begins. So a file with the default
+ * lifetime of a day is written once, and there are at most about 1,600 minutes.
  */
 export const nearMs = 26 * hourMs;
 
-/** A day's entries are moved to their minutes this long before it begins: from then on nothing is noted by that day. */
+/** The entries of a day are moved to their minutes this long before it begins; from then on the day gets no entries. */
 export const expandAheadMs = nearMs - 24 * hourMs;
 
-/** How long noting an expiry may take while the server is unavailable. */
+/** Timeout of writing an entry while the server is unavailable. */
 const timeoutMs = 10_000;
 
 /**
- * Which captures expire when: a stream with a subject for each minute, and for each day that is far away. An entry only
- * says where to look: the record decides, so an entry that is there twice, or comes too early, does no harm.
+ * Index of captures by expiry: a stream with a subject for each minute, and for each day that is far away. The record is
+ * authoritative, so duplicate or early entries are harmless.
  */
 export class ExpiryIndex {
   readonly #session: NatsSession;
@@ -42,7 +42,7 @@ export class ExpiryIndex {
     this.#now = now;
   }
 
-  /** Has the leader look at a capture at that time. Repeating it is harmless. */
+  /** Makes the leader check a capture at that time. Repeating it is harmless. */
   async add(
     { account, uuid }: CaptureRef,
     expiresAt: number,
@@ -52,22 +52,22 @@ export class ExpiryIndex {
     await this.write(expiry, subjectAt(expiresAt, this.#now()), deadline);
   }
 
-  /** Notes an entry under a subject. */
+  /** Writes an entry under a subject. */
   async write(expiry: Expiry, subject: string, deadline = this.#session.now() + timeoutMs): Promise<void> {
-    // A capture whose time was put off may come back to another subject within the window for duplicates.
+    // If its expiry is postponed, a capture may get another subject within the deduplication window.
     const msgID = `${subject}.${expiry.uuid}`;
     const publish = (timeout: number) => this.#session.js.publish(subject, encodeExpiry(expiry), { timeout, msgID });
     await retryTransient(publish, { deadline, now: this.#session.now });
   }
 }
 
-/** The subject of the minute of a time. */
+/** Returns the subject of the minute of a time. */
 export function minuteSubject(time: number): string {
   const { day, minute } = digits(time);
   return expirySubject(day, minute);
 }
 
-/** When the minute of a subject begins, or the day of one without a minute; NaN for any other subject. */
+/** Returns the start of the minute or day of a subject; NaN for any other subject. */
 export function startOfSubject(subject: string): number {
   const [, year, month, day, hour = '00', minute = '00'] =
     /^expiry\.(\d{4})(\d\d)(\d\d)(?:\.(\d\d)(\d\d))?$/.exec(subject) ?? [];
@@ -85,10 +85,10 @@ function digits(time: number): { day: string; minute: string } {
   return { day: dayOf(time), minute: text.slice(11, 13) + text.slice(14, 16) };
 }
 
-/** There is one for each stored capture: so it is as short as can be. */
+/** Each stored capture has an entry, so entries are short. */
 const encodeExpiry = ({ account, uuid, expiresAt }: Expiry) => `${account}.${uuid}.${expiresAt}`;
 
-/** Null for what is no entry. */
+/** Returns null for an invalid entry. */
 export function parseExpiry(data: Uint8Array): Expiry | null {
   const [account = '', uuid = '', time = ''] = new TextDecoder().decode(data).split('.');
   const expiresAt = Number(time);

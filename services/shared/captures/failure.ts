@@ -1,13 +1,13 @@
 import { causeOf, type ErrorCode, ServiceError } from '../runtime/errors.ts';
 import type { CaptureFailure, RecordedFailure } from './capture-record.ts';
 
-/** The failure that a record keeps of an error. */
+/** Converts an error to the failure that a record stores. */
 export const toFailure = <Code extends ErrorCode>({
   code,
   message,
   causedBy: cause,
 }: ServiceError<Code>): CaptureFailure & { readonly code: Code } => ({ code, message, cause });
 
-/** The error that a client gets for the failure of a record. */
+/** Converts the failure of a record to the error for clients. */
 export const toError = ({ code, message, cause }: RecordedFailure): ServiceError =>
   new ServiceError(code, message, { causedBy: causeOf(code, cause) });

@@ -7,10 +7,10 @@ import { failureView } from './view.ts';
  */
 export const maxHistory = 20;
 
-/** A page can make errors long. */
+/** Maximum length of error texts, because a page can make them long. */
 const maxTextLength = 200;
 
-/** The history of refreshes with one that has ended; newest first. */
+/** Adds an ended refresh to the history; newest first. */
 export function withRefresh(
   { refreshHistory = [] }: CaptureRecord,
   { revision, by, acceptedAt, endedAt = acceptedAt, failure }: CaptureRefresh,
@@ -27,7 +27,7 @@ export function withRefresh(
   return { refreshHistory: [entry, ...refreshHistory].slice(0, maxHistory) };
 }
 
-/** The history of deliveries with another attempt; newest first. */
+/** Adds a delivery attempt to the history. */
 export const withDelivery = (
   { deliveryHistory = [] }: CaptureRecord,
   entry: DeliveryEntry,
@@ -35,11 +35,11 @@ export const withDelivery = (
 
 const sizeOf = ({ fileSizeBytes, width, height }: CaptureOutcome) => ({ fileSizeBytes, width, height });
 
-/** Not cut within a character of two UTF-16 units. */
+/** Does not split surrogate pairs. */
 const shortened = (text: string) =>
   text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 
-/** The history of a capture for the account holder. */
+/** Returns the history of a capture for the account holder. */
 export function historyView(record: CaptureRecord): CaptureHistory {
   const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook, outcome } = record;
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
@@ -51,7 +51,7 @@ export function historyView(record: CaptureRecord): CaptureHistory {
     error: failure === undefined ? null : failureView(failure),
     ...(file ?? noSize),
   }));
-  // One that is under way, or that an earlier version has ended, is not in the history.
+  // A refresh in progress, or one that an earlier version has ended, is not in the history.
   const isKept = refresh === undefined || refreshHistory.some(({ number }) => number === refresh.revision);
   const refreshes = isKept ? past : [latest(refresh, outcome), ...past];
   return {

@@ -4,10 +4,10 @@ import { type BatchWrite, commitBatch, Entries } from '../nats/entries.ts';
 import { DeadlineError, withDeadline } from '../runtime/deadline.ts';
 import { noUsage, sum, type Usage } from './usage.ts';
 
-/** A record to be written, together with what it changes in the usage ledger. */
+/** A record to write, and its changes of the usage ledger. */
 export interface LedgerWrite {
   readonly record: BatchWrite;
-  /** By key of the shard; at least one. */
+  /** Changes by key of the shard; at least one. */
   readonly changes: readonly { readonly shard: string; readonly change: Usage }[];
 }
 
@@ -18,13 +18,13 @@ interface Waiting extends LedgerWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Records in one batch, besides the shard; the server allows a thousand. */
+/** Maximum number of records in one batch, in addition to the shard; the server allows a thousand messages. */
 const maxGroup = 50;
 
 /**
- * Writes records together with the ledger shards that they change, in atomic batches. Captures that end at the same
- * time would each read a shard and find it changed at the write: of a thousand, all but sixteen would fail. So within a
- * process, each shard is written by one batch at a time, and later writes share the next batch.
+ * Writes records and the ledger shards that they change in atomic batches. If captures that end at the same time wrote
+ * separately, nearly all of them would find their shard changed: of a thousand, all but sixteen would fail. So each
+ * process writes a shard in one batch after another, and later writes share the next batch.
  */
 export class UsageLedger {
   readonly #session: NatsSession;
@@ -48,7 +48,7 @@ export class UsageLedger {
     waiting.push({ ...write, end: performance.now() + timeoutMs, resolve, reject });
     if (!this.#waiting.has(first.shard)) {
       this.#waiting.set(first.shard, waiting);
-      // What comes in the same turn goes along.
+      // Writes of the same turn of the event loop share a batch.
       queueMicrotask(() => void this.#work(first.shard, waiting));
     }
     return promise;
@@ -75,14 +75,14 @@ export class UsageLedger {
         for (const { reject } of current) reject(error);
         return;
       }
-      // It must not keep the others.
+      // One failing record must not block the others.
       const half = current.length >> 1;
       await this.#writeGroup(current.slice(0, half));
       await this.#writeGroup(current.slice(half));
     }
   }
 
-  /** Until it succeeds; throws a conflict only when one of the records was changed, and not just a shard by another process. */
+  /** Retries until it succeeds. Throws a conflict only if one of the records was changed, not if another process changed a shard. */
   async #commit(group: readonly LedgerWrite[], timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
     const records = group.map(({ record }) => record);
@@ -101,7 +101,7 @@ export class UsageLedger {
     }
   }
 
-  /** The shards of the ledger as they will be with these changes. */
+  /** Returns the shards of the ledger with these changes. */
   #shardsWith(group: readonly LedgerWrite[]): Promise<BatchWrite[]> {
     const changes = new Map<string, Usage>();
     for (const { shard, change } of group.flatMap(({ changes: each }) => each)) {

@@ -10,13 +10,13 @@ export interface SealedSecrets {
   readonly sealed: string;
 }
 
-/** What sealed secrets belong to: they open for no other capture. */
+/** The capture that sealed secrets belong to. They cannot be opened for another capture. */
 export interface SecretsOwner {
   readonly account: string;
   readonly uuid: string;
 }
 
-/** The key that secrets were sealed with is not among those that are configured, or they were changed since. */
+/** The key that sealed the secrets is not configured, or the sealed secrets were changed. */
 export class SecretsLockedError extends Error {
   constructor(message: string, options?: { cause: unknown }) {
     super(message, options);
@@ -29,7 +29,7 @@ const maxKeys = 2;
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Which keys there are: the first one seals, and both open. No message shows them. */
+/** The configured keys: the first one seals, and all of them open. No message shows them. */
 export const secretsVariable = parsedVariable('WEBCAPTURE_SECRETS_KEY', {
   type: `string, ${minKeyLength} characters or more; two with a comma between them during a rotation`,
   default: '',
@@ -61,7 +61,7 @@ export class SecretsKeys {
     this.#keys = [derive(first), ...others.map(derive)];
   }
 
-  /** Undefined where none are configured. */
+  /** Returns undefined if no keys are configured. */
   static of(keys: readonly string[] | undefined): SecretsKeys | undefined {
     const [first, ...others] = keys ?? [];
     return first === undefined ? undefined : new SecretsKeys([first, ...others]);

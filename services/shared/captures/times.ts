@@ -4,46 +4,46 @@ import { backoffMs } from '../runtime/deadline.ts';
 /** Rendering of a background capture or refresh must start within 24 hours. */
 export const backgroundWaitMs = 86_400_000;
 
-/** How long the reservation of a background capture, or of a refresh, lasts: until the usage ledger has it. */
+/** Lifetime of the reservation of a background capture or a refresh, until the usage ledger contains it. */
 export const reservationMs = 60_000;
 
-/** By then, the regular handling of overdue captures has run. */
+/** Time after a deadline by which the regular handling of overdue captures has run. */
 const overdueMs = 60_000;
 
-/** When the leader ends a capture that is still open, whatever happened to its job; Unix milliseconds. */
+/** Returns the time at which the leader ends a capture that is still open, regardless of its job; Unix milliseconds. */
 export const overdueAt = (deadline: number): number => deadline + overdueMs;
 
-/** The leader queues a job that its front, or a leader before it, could not queue, after this. */
+/** Time after which the leader queues a job that its front, or a previous leader, could not queue. */
 export const dispatchAfterMs = 20_000;
 
-/** Beyond the waits that the request allows: shooting a long page, storing it, and a second try after a death. */
+/** Time in addition to the waits that the request allows: for the picture of a long page, its storage, and a second attempt. */
 const marginMs = 60_000;
 
-/** For each element that is to be clicked to be there. */
+/** Timeout of the wait for each element to click. */
 export const clickTimeoutMs = 5000;
 
-/** For `script`. */
+/** Timeout of `script`. */
 export const scriptTimeoutMs = 5000;
 
-/** For a page to be read, where parts of it are to be extracted. */
+/** Timeout of reading the page for the extraction of its parts. */
 export const extractTimeoutMs = 8000;
 
 /** Time for metadata, attachments and encryption of a PDF, including the wait for other documents of the same renderer. */
 export const documentTimeoutMs = 30_000;
 
-/** The longest wait before a background capture that the store did not take is rendered again. */
+/** Maximum delay before a background capture that the store did not accept is rendered again. */
 export const maxStoreRetryMs = 5 * 60_000;
 
 /**
- * How long a background capture that the store did not take waits before its next attempt: 5 s, doubling up to 5 minutes. `attempt`: the
- * number of that attempt, from 2.
+ * Returns the delay before the next attempt of a background capture that the store did not accept: 5 s, doubling up to 5 minutes.
+ * `attempt`: the number of that attempt, from 2.
  */
 export const storeRetryMs = (attempt: number): number => backoffMs(attempt - 1, 5000, maxStoreRetryMs);
 
-/** When a capture that may be begun until `startBy` must have ended; Unix milliseconds. */
+/** Returns the deadline of a capture whose rendering must start by `startBy`; Unix milliseconds. */
 export function deadlineOf(options: RenderOptions, startBy: number): number {
   const { timeout, imageTimeout, delay, waitFor, click = [], secrets, extract, pdf } = options;
-  // What the clicks, or the script, lead to has as long as the page itself.
+  // A navigation after the clicks or the script gets the same time as the first one.
   const clicksMs = click.length === 0 ? 0 : timeout + click.length * clickTimeoutMs;
   const scriptMs = secrets?.script ? timeout + scriptTimeoutMs : 0;
   const extractMs = extract === undefined ? 0 : extractTimeoutMs;
@@ -55,7 +55,7 @@ export function deadlineOf(options: RenderOptions, startBy: number): number {
 
 const dayMs = 86_400_000;
 
-/** Formatting a date takes longer than most of its uses, so the last one is cached. */
+/** The formatted last day. It is cached, because formatting a date is slower than most uses of it. */
 let lastDay = { number: Number.NaN, date: '', name: '' };
 
 function dayAt(time: number): typeof lastDay {
@@ -67,10 +67,10 @@ function dayAt(time: number): typeof lastDay {
   return lastDay;
 }
 
-/** The day of a time in UTC as `yyyymmdd`, as used in keys. */
+/** Returns the day of a time in UTC as `yyyymmdd`, as used in keys. */
 export const dayOf = (time: number): string => dayAt(time).name;
 
-/** The day of a time, `yyyy-mm-dd` in UTC, as the API has it. */
+/** Returns the day of a time in UTC as `yyyy-mm-dd`, as used in the API. */
 export const dateOf = (time: number): string => dayAt(time).date;
 
 /** `yyyymm` in UTC. */
@@ -78,7 +78,7 @@ export function monthOf(time: number): string {
   return new Date(time).toISOString().slice(0, 7).replace('-', '');
 }
 
-/** The first instants of the month in UTC that `time` lies in, and of the next one; Unix milliseconds. */
+/** Returns the starts of the month of `time` in UTC and of the next one; Unix milliseconds. */
 export function periodOf(time: number): { readonly start: number; readonly end: number } {
   const date = new Date(time);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];

@@ -20,18 +20,18 @@ import { backgroundWaitMs, deadlineOf, monthOf } from './times.ts';
  */
 export type Transition = (record: CaptureRecord, now: number) => CaptureRecord | null;
 
-/** Whether the capture, or the refresh of that number, has still to end. */
+/** Whether the capture, or the refresh with that number, has not ended. */
 export function isOpen(record: CaptureRecord, refreshNumber = 0): boolean {
   return ['queued', 'rendering'].includes(stateOf(record, refreshNumber));
 }
 
-/** `none`: there is no such refresh, or no longer anything to refresh. */
+/** `none`: there is no such refresh, or nothing to refresh any more. */
 export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: number): CaptureStatus | 'none' {
   if (refreshNumber === 0) return status;
   return status === 'completed' && refresh?.revision === refreshNumber ? refresh.state : 'none';
 }
 
-/** How the capture failed (0), or with any other number how its last refresh failed; undefined when it did not. */
+/** Returns the failure of the capture (0) or of its last refresh (any other number); undefined if it did not fail. */
 export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): RecordedFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
@@ -45,7 +45,7 @@ export const begin =
     return { ...record, ...refreshed(record, { state: 'rendering' }) };
   };
 
-/** A renderer has returned the job before the end. `attempt`: the number of the attempt that follows, which can begin once. */
+/** A renderer has returned the job before the end. `attempt`: the number of the next attempt, which can begin once. */
 export const requeue =
   (refreshNumber: number, attempt: number): Transition =>
   (record) => {
@@ -59,8 +59,8 @@ export const attemptOf = (record: CaptureRecord, refreshNumber: number): number 
   (refreshNumber === 0 ? record : record.refresh)?.attempt ?? 1;
 
 /**
- * The file is stored: it completes once, however many renderers have finished it. `expiresAt` is that of the file. `diagnostics` replaces
- * those of an earlier rendering.
+ * Completes a capture whose file is stored. It completes once, even if several renderers have finished it. `expiresAt` is that of the
+ * file. `diagnostics` replaces those of an earlier rendering.
  */
 export function complete(
   refreshNumber: number,
@@ -91,7 +91,7 @@ export function complete(
   };
 }
 
-/** It ends without a file, or, of a refresh, without a new one; uncharged. */
+/** Ends a capture without a file, or a refresh without a new file, at no cost. */
 export function fail(refreshNumber: number, failure: CaptureFailure, diagnostics?: DiagnosticsFile): Transition {
   return (record, now) => {
     if (!isOpen(record, refreshNumber)) return null;
@@ -118,13 +118,13 @@ function failed(record: CaptureRecord, refreshNumber: number, failure: CaptureFa
   };
 }
 
-/** The fields of a refresh that its requester decides. */
+/** The fields of a refresh that its requester determines. */
 export type RefreshOrder = Pick<
   CaptureRefresh,
   'revision' | 'by' | 'region' | 'acceptedAt' | 'startBy' | 'deadline' | 'isolation'
 >;
 
-/** The refresh of that number is queued, unless it is not the next one, one is under way or there is nothing to refresh. */
+/** Queues the refresh, unless its number is not the next one, another refresh is in progress, or there is nothing to refresh. */
 export function startRefresh(order: RefreshOrder, nextRefreshAt?: number): Transition {
   return (record, now) => {
     if (!isRefreshable(record) || order.revision !== nextRefreshNumber(record) || record.expiresAt <= now) return null;
@@ -145,15 +145,15 @@ export function refuseRefresh(order: RefreshOrder, failure: CaptureFailure, next
   };
 }
 
-/** The number that the next refresh will have. */
+/** Returns the number of the next refresh. */
 export const nextRefreshNumber = ({ refresh }: CaptureRecord) => (refresh?.revision ?? 0) + 1;
 
-/** Whether a refresh could be queued now. */
+/** Whether a refresh can be queued now. */
 export function isRefreshable(record: CaptureRecord): boolean {
   return record.status === 'completed' && !isOpen(record, record.refresh?.revision ?? -1);
 }
 
-/** The file of a completed capture has expired, or the diagnostics of a failed one have. */
+/** Marks a completed capture whose file has expired, or removes expired diagnostics of a failed one. */
 export const expire: Transition = (record, now) => {
   const { status, expiresAt, diagnostics } = record;
   if (status === 'completed' && expiresAt <= now) return ended(record, 'expired', now);
@@ -161,13 +161,13 @@ export const expire: Transition = (record, now) => {
   return diagnostics.expiresAt <= now ? { ...record, diagnostics: { ...diagnostics, isExpired: true } } : null;
 };
 
-/** The account holder does not want it any more: cancelled when it is queued; one that is being rendered ends first. */
+/** Deletes a capture on behalf of the account holder. A queued one is cancelled; one that is being rendered must end first. */
 export const remove: Transition = (record, now) => {
   if (record.status === 'rendering' || record.status === 'deleted') return null;
   return { ...ended(record, 'deleted', now), endedAt: record.endedAt ?? now };
 };
 
-/** A refresh that is under way ends with its capture: nothing that a renderer does ends it any more. */
+/** Ends a refresh in progress together with its capture. Its renderer's result is then ignored. */
 function ended(
   { nextRefreshAt: _none, ...record }: CaptureRecord,
   status: 'expired' | 'deleted',
@@ -185,7 +185,7 @@ const goneWith = (status: 'expired' | 'deleted'): CaptureFailure => ({
   cancelled: true,
 });
 
-/** Of a capture that is never rendered again: its record outlives it by months. */
+/** Removes the secrets of a capture that is never rendered again, because its record is kept for months. */
 function withoutSecrets({ secrets: _gone, ...record }: CaptureRecord): CaptureRecord {
   return record;
 }
@@ -208,13 +208,13 @@ export function noteDelivery(refreshNumber: number, delivery: WebhookDelivery, a
   };
 }
 
-/** Whether the event of a delivery, or of a task, was asked to be delivered again since. */
+/** Whether a redelivery of the event was requested after this delivery or task. */
 export const isSuperseded = (
   { revision, redelivery = 0 }: WebhookDelivery,
   delivery: Pick<WebhookDelivery, 'revision' | 'redelivery'>,
 ): boolean => revision === delivery.revision && redelivery > (delivery.redelivery ?? 0);
 
-/** Delivers the latest event again from the first attempt; null without an event. */
+/** Delivers the latest event again, starting with the first attempt; null without an event. */
 export const redeliver: Transition = (record) => {
   const { webhook, status } = record;
   if (webhook?.event === undefined || status === 'deleted') return null;
@@ -227,7 +227,7 @@ function refreshed({ refresh }: CaptureRecord, changes: Partial<CaptureRefresh>)
   return refresh === undefined ? {} : { refresh: { ...refresh, ...changes } };
 }
 
-/** The refresh that is under way ends. `outcome`: of one that completes. */
+/** Ends the refresh in progress. `outcome`: of a completed refresh. */
 function endRefresh(
   record: CaptureRecord,
   changes: Pick<CaptureRefresh, 'state' | 'failure' | 'endedAt'>,
@@ -238,7 +238,7 @@ function endRefresh(
   return { refresh, ...withRefresh(record, refresh, outcome) };
 }
 
-/** A refresh is charged to the month in which it was accepted. */
+/** Charges a refresh to the month in which it was accepted. */
 function withCharge({ refresh, refreshCharges = {}, tokenCost, acceptedAt }: CaptureRecord) {
   const month = monthOf(refresh?.acceptedAt ?? acceptedAt);
   const { tokens, captures } = refreshCharges[month] ?? { tokens: 0, captures: 0 };
@@ -255,7 +255,7 @@ function withPendingWebhook(
   };
 }
 
-/** The order for the next refresh of a capture, which has as long as a background capture. */
+/** Returns the order of the next refresh of a capture, with the deadlines of a background capture. */
 export function refreshOrderOf(
   record: CaptureRecord,
   order: Pick<RefreshOrder, 'by' | 'region' | 'acceptedAt' | 'isolation'>,

@@ -17,11 +17,11 @@ interface ViewOptions {
   readonly cdnUrl: string;
   /** Unix milliseconds. */
   readonly now: number;
-  /** It answers a request that was not rendered for: how long that request took, in milliseconds. */
+  /** If the capture answers a request from the cache: the duration of that request in milliseconds. */
   readonly fromCacheMs?: number | undefined;
 }
 
-/** The client's view of a capture in any state. */
+/** Returns the client's view of a capture in any state. */
 export function captureView(record: CaptureRecord, options: ViewOptions): CaptureState {
   switch (record.status) {
     case 'queued':
@@ -37,7 +37,7 @@ export function captureView(record: CaptureRecord, options: ViewOptions): Captur
   }
 }
 
-/** The status that clients see: a completed capture past its expiry counts as expired. `now` in Unix milliseconds. */
+/** Returns the status for clients: a completed capture past its expiry counts as expired. `now` in Unix milliseconds. */
 export function statusOf({ status, expiresAt }: CaptureRecord, now: number): CaptureStatus {
   return status === 'completed' && expiresAt <= now ? 'expired' : status;
 }
@@ -51,7 +51,7 @@ export function hasDiagnostics({ status, diagnostics, expiresAt }: CaptureRecord
 const diagnosticsView = (record: CaptureRecord, now: number) =>
   hasDiagnostics(record, now) ? ({ hasDiagnostics: true } as const) : {};
 
-/** The `data` of a capture that has completed; `expired` once its file is gone. */
+/** Returns the `data` of a completed capture; `expired` if its file no longer exists. */
 export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: ViewOptions): CaptureResult {
   const { outcome } = record;
   if (outcome === undefined) throw new TypeError(`the record of ${record.uuid} has no outcome`);
@@ -88,7 +88,7 @@ export function resultView(record: CaptureRecord, { cdnUrl, now, fromCacheMs }: 
   };
 }
 
-/** The `data` of a capture that has still to end. */
+/** Returns the `data` of a capture that has not ended. */
 export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions, 'cdnUrl'>): PendingCapture {
   return {
     ...withoutResult(record),
@@ -99,7 +99,7 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
   };
 }
 
-/** A failure as clients see it. */
+/** Returns a failure for clients. */
 export const failureView = ({ code, message, cause }: RecordedFailure): FailedCapture['error'] => ({
   code,
   message,
@@ -139,7 +139,7 @@ function withoutResult(record: CaptureRecord) {
   } as const;
 }
 
-/** The names of the secrets; values are never shown. */
+/** Returns the names of the secrets; values are never shown. */
 function secretsView({ options: { secrets } }: CaptureRecord): { readonly secrets?: SecretsView } {
   if (secrets === undefined) return {};
   const { headers = [], cookies = [], auth = false, css = false, script = false, pdfEncryption } = secrets;

@@ -10,8 +10,8 @@ interface Entries {
 }
 
 /**
- * Changes how the library (2.11.1) adds an entry to a cross-reference stream. It compares the new entry with all entries before it, which takes
- * 5 s for 36,000 objects (measured), although it adds them in the order of their numbers.
+ * Changes how the library (2.11.1) adds an entry to a cross-reference stream. It compares each new entry with all earlier ones, although it
+ * adds them in the order of their numbers; for 36,000 objects this takes 5 s (measured).
  */
 export function addEntriesInOrder(): void {
   const stream = PDFCrossRefStream.prototype as unknown as Entries;

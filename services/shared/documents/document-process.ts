@@ -1,6 +1,6 @@
 /*
- * The program of the process that write-document.ts starts. Its stdin has the length of the changes in 4 bytes, the changes as JSON, and the
- * PDF. It writes the changed PDF to stdout.
+ * The program of the process that write-document.ts starts. Stdin contains the length of the changes in 4 bytes, the changes as JSON, and
+ * the PDF. Stdout receives the changed PDF.
  */
 import { buffer } from 'node:stream/consumers';
 import { PDFDocument, ParseSpeeds } from '@cantoo/pdf-lib';

@@ -17,20 +17,20 @@ import type { PdfAttachment, PdfEncryption, PdfMetadata } from '../api/document-
 import type { DocumentChanges } from './document-changes.ts';
 import { xmpPacket } from './xmp.ts';
 
-/** Makes the changes in memory. Encryption takes effect when the document is saved, with object streams. */
+/** Applies the changes in memory. Encryption takes effect when the document is saved with object streams. */
 export function editDocument(document: PDFDocument, { metadata, attachments, encryption }: DocumentChanges): void {
   if (metadata !== undefined) setMetadata(document, metadata);
   if (attachments !== undefined) attachFiles(document, attachments);
   if (encryption !== undefined) encrypt(document, encryption);
 }
 
-/** Sets the metadata in the information dictionary, and writes all of that dictionary, with Chromium's dates, into an XMP packet as well. */
+/** Sets the metadata in the information dictionary, and writes the whole dictionary, with Chromium's dates, into an XMP packet. */
 function setMetadata(document: PDFDocument, { title, author, subject, keywords, language }: PdfMetadata): void {
   const { context, catalog } = document;
   if (title !== undefined) document.setTitle(title);
   if (author !== undefined) document.setAuthor(author);
   if (subject !== undefined) document.setSubject(subject);
-  // The library joins several with spaces, which would part a keyword of two words.
+  // The library joins keywords with spaces, which would split a keyword of two words.
   if (keywords !== undefined) document.setKeywords([keywords.join(', ')]);
   if (language !== undefined) document.setLanguage(language);
   const packet = xmpPacket({
@@ -54,7 +54,7 @@ function setMetadata(document: PDFDocument, { title, author, subject, keywords, 
  */
 function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[]): void {
   const { context, catalog } = document;
-  // Chromium writes 1.4, which has no associated files.
+  // Chromium writes PDF 1.4, which does not support associated files.
   context.header = PDFHeader.forVersion(1, 7);
   const written = PDFHexString.fromText(dateText(new Date()));
   const files = attachments.map(({ name, content, mimeType, description, relationship }) => {
@@ -72,7 +72,7 @@ function attachFiles(document: PDFDocument, attachments: readonly PdfAttachment[
     return { text, spec: context.register(spec) };
   });
   const names = context.obj([]);
-  // A name tree is sorted by the bytes of its keys, in the order of their hexadecimal digits.
+  // A name tree is sorted by the bytes of its keys, which is the order of their hexadecimal digits.
   for (const { text, spec } of files.toSorted((a, b) => (a.text.asString() < b.text.asString() ? -1 : 1))) {
     names.push(text);
     names.push(spec);
@@ -107,7 +107,7 @@ function hasString(value: PDFObject): boolean {
   return value instanceof PDFString || value instanceof PDFHexString;
 }
 
-/** Encrypts with AES-256. The library's default owner password is the user password, with which permissions limit no reader. */
+/** Encrypts with AES-256. By default, the library uses the user password as the owner password, so that permissions would have no effect. */
 function encrypt(document: PDFDocument, { userPassword, ownerPassword, permissions = {} }: PdfEncryption): void {
   const { print = true, copy = true, modify = true, annotate = true } = permissions;
   moveStrings(document);

@@ -6,7 +6,7 @@ import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 const maxDataKiB = 1024 * 1024;
 const maxHeapMiB = 384;
 
-/** That document takes 4 s, and 7 s with encryption. */
+/** The same document takes 4 s, and 7 s with encryption. */
 const maxCpuSeconds = 30;
 
 const maxOutputBytes = 256 * 1024 * 1024;
@@ -30,14 +30,14 @@ export const documentScript = {
   maxOutputBytes,
 } as const;
 
-/** The bytes are not a PDF, or changing it takes more time or memory than the process has. */
+/** The bytes are not a PDF, or changing it exceeds the limits of time or memory. */
 export class UnreadableDocumentError extends Error {}
 
 /**
- * Returns a PDF with the changes. A confined process makes them, because the printed page may be hostile.
+ * Returns a PDF with the changes. They are made in a confined process, because the printed page may be hostile.
  *
  * @param signal ends the process
- * @throws UnreadableDocumentError; the reason of `signal` when that aborts; Error when the process cannot work
+ * @throws UnreadableDocumentError; the reason of `signal` if it aborts; Error if the process cannot work
  */
 export async function writeDocument(file: Buffer, changes: DocumentChanges, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();

@@ -11,7 +11,7 @@ interface DocumentFacts {
   readonly modifiedAt: Date | undefined;
 }
 
-/** An XMP packet (ISO 16684-1): the metadata of a PDF for programs that do not read its information dictionary. */
+/** Returns an XMP packet (ISO 16684-1): the metadata of a PDF for programs that do not read its information dictionary. */
 export function xmpPacket(facts: DocumentFacts): string {
   const { title, author, subject, keywords, language, creator, producer, createdAt, modifiedAt } = facts;
   const properties = [
@@ -48,13 +48,13 @@ function list(name: string, kind: 'Alt' | 'Bag' | 'Seq', ...values: readonly (st
   return [`<${name}><rdf:${kind}>${items.join('')}</rdf:${kind}></${name}>`];
 }
 
-/** In whole seconds, like dates of a PDF. */
+/** Formats a date in whole seconds, like dates in PDF. */
 const dateOf = (date: Date | undefined) =>
   date === undefined || Number.isNaN(date.getTime()) ? undefined : date.toISOString().replace(/\.\d+Z$/, 'Z');
 
 const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Replaces characters that XML does not allow, which the title of a page may have. */
+/** Escapes text, and replaces characters that XML does not allow; the title of a page may contain them. */
 function escapeXml(text: string): string {
   const valid = text.replaceAll(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, '\u{FFFD}');
   return valid.replaceAll(/[&<>]/g, (character) => entities[character] ?? '');

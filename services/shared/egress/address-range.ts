@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Addresses at which clouds hand credentials to any client inside. Most lie in refused ranges; some do not (Azure's),
- * and a range as wide as 0.0.0.0/0 must not open them: only a block of that single address does.
+ * Addresses at which clouds provide credentials to any client inside. Most are in refused ranges, but some are not
+ * (Azure's). A range as wide as 0.0.0.0/0 must not allow them: only a block of that single address does.
  */
 export const metadataAddresses: readonly string[] = [
   '169.254.169.254', // AWS, GCP, Azure, OpenStack, DigitalOcean and others
@@ -19,17 +19,17 @@ export const metadataAddresses: readonly string[] = [
 
 export type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** What an IP address is, in the terms of the IANA special-purpose registries. */
+/** Classification of an IP address in terms of the IANA special-purpose registries. */
 export interface AddressRange {
-  /** The address, IPv4-mapped IPv6 unwrapped: `::ffff:10.0.0.1` reaches the very same host as `10.0.0.1`. */
+  /** The address, with IPv4-mapped IPv6 converted to IPv4: `::ffff:10.0.0.1` reaches the same host as `10.0.0.1`. */
   readonly address: Address;
-  /** `unicast` when it is global unicast, else a short description to be read by people. */
+  /** `unicast` for global unicast; otherwise a short description for people. */
   readonly range: string;
-  /** The IPv4 address that a translator (NAT64, 6to4, Teredo, ISATAP) would send the packets on to. */
+  /** The IPv4 address to which a translator (NAT64, 6to4, Teredo, ISATAP) would forward packets. */
   readonly embedded: ipaddr.IPv4 | undefined;
 }
 
-/** The words for the names that ipaddr.js gives to ranges. One that is missing here is called by its name. */
+/** Descriptions of the ranges of ipaddr.js. A range that is missing here is described by its name. */
 const words: Readonly<Record<string, string>> = {
   private: 'private',
   loopback: 'loopback',
@@ -48,15 +48,15 @@ const words: Readonly<Record<string, string>> = {
   segmentRouting: 'segment routing',
 };
 
-/** All that IANA has handed out as global unicast. Ranges come and go around it, so IPv6 is judged by what is inside. */
+/** The space that IANA has assigned for global unicast. Special ranges change, so IPv6 is classified by this block. */
 const globalUnicast6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Returned to IANA when the 6bone ended; nothing public answers there. ipaddr.js has no name for it. */
+/** Returned to IANA at the end of the 6bone; it has no public servers. ipaddr.js has no name for it. */
 const sixBone = ipaddr.IPv6.parseCIDR('3ffe::/16');
 
 /**
- * Describes an address. The text must be an address in a resolver's own form (dotted quad, or IPv6 without brackets
- * and zone); undefined when it is not.
+ * Classifies an address. The text must be in the form of a resolver (dotted quad, or IPv6 without brackets and zone);
+ * otherwise returns undefined.
  */
 export function rangeOf(text: string): AddressRange | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
@@ -78,7 +78,7 @@ function rangeOf6(address: ipaddr.IPv6): string {
   return address.match(globalUnicast6) && !address.match(sixBone) ? 'unicast' : 'reserved';
 }
 
-/** `::a.b.c.d`, deprecated by RFC 4291. `::` and `::1` are separate ranges and do not get here. */
+/** `::a.b.c.d`, deprecated by RFC 4291. `::` and `::1` are separate ranges and are handled before. */
 function isCompatible(address: ipaddr.IPv6): boolean {
   return address.parts.slice(0, 6).every((part) => part === 0);
 }
@@ -155,7 +155,7 @@ function firstOf(address: Address, prefix: number): Address {
   return ipaddr.fromByteArray(bytes);
 }
 
-/** Whether a block holds the address. An IPv4 block holds no IPv6 address, and the other way round. */
+/** Whether a block contains the address. IPv4 blocks contain no IPv6 addresses, and vice versa. */
 export function holds(block: Cidr, address: Address): boolean {
   if (address instanceof ipaddr.IPv4) {
     return block.network instanceof ipaddr.IPv4 && address.match(block.network, block.prefix);

@@ -4,14 +4,14 @@ import type { ResolvedAddress } from './lookup.ts';
 import { pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
-/** Maximum number of addresses to try: with more, the caller has timed out. */
+/** Maximum number of addresses to try; with more, the caller would time out. */
 const maxAddresses = 4;
 
 /**
- * Connects to the first address that answers, in their order, by number: nothing is looked up here. Each try gets its
- * share of the time that is left.
+ * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining
+ * time.
  *
- * @throws EgressFailure `unreachable` (its cause is what the system said), `connect-timeout`, or `closed` by the signal
+ * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, or `closed` by the signal
  */
 export async function connect(
   addresses: readonly ResolvedAddress[],

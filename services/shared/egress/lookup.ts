@@ -8,7 +8,7 @@ export interface ResolvedAddress {
   readonly family: 4 | 6;
 }
 
-/** Resolves a name to its addresses; rejects when it has none. It should stop when the signal aborts. */
+/** Resolves a name to its addresses. Rejects if it has none. Should stop when the signal aborts. */
 export type Lookup = (name: string, signal: AbortSignal) => Promise<readonly ResolvedAddress[]>;
 
 export interface SystemLookupOptions {
@@ -20,10 +20,10 @@ export interface SystemLookupOptions {
   readonly servers?: readonly string[];
 }
 
-/** How long files and name servers are taken for unchanged: a laptop that changes networks gets new ones. */
+/** Interval at which files and name servers are read again, because a laptop that changes networks gets new ones. */
 const refreshMs = 30_000;
 
-/** A site's IPv4 addresses need not wait longer for name servers that drop questions for IPv6 ones. */
+/** Extra time to wait for IPv6 addresses, in case the name servers drop queries for them. */
 const graceMs = 250;
 
 /**
@@ -48,7 +48,7 @@ export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
     const known = hosts.get(name);
     if (known) return known;
 
-    // A name of one label is most likely one of the search list's: do not bother the root servers first.
+    // A name with one label probably belongs to the search list, so the root servers are asked last.
     const expanded = search.map((domain) => `${name}.${domain}`);
     const candidates = name.includes('.') ? [name, ...expanded] : [...expanded, name];
     let failure: unknown;
@@ -65,7 +65,7 @@ export function createSystemLookup(options: SystemLookupOptions = {}): Lookup {
   };
 }
 
-/** IPv4 first: an IPv6 address is worth nothing on a network without a way out for it, and then connecting hangs. */
+/** IPv4 first, because connecting to an IPv6 address hangs on networks without IPv6 routing. */
 async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedAddress[]> {
   const six = resolver.resolve6(name).then(
     (list) => list.map((address) => ({ address, family: 6 as const })),
@@ -85,21 +85,21 @@ async function ask(resolver: Resolver, name: string): Promise<readonly ResolvedA
   }
 }
 
-/** Whether the answer was "there is no such name" or "it has no address", not a failure to get an answer. */
+/** Whether the name does not exist or has no address, as opposed to a failed query. */
 function isAbsence(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ENOTFOUND' || code === 'ENODATA';
 }
 
-/** What the system's files say about names. */
+/** Contents of the system's files about names. */
 interface NameFiles {
   /** The hosts file: names in lower case. */
   readonly hosts: ReadonlyMap<string, readonly ResolvedAddress[]>;
-  /** The domains that a short name may be completed with, in order. */
+  /** Domains that are appended to short names, in order. */
   readonly search: readonly string[];
 }
 
-/** Reads hosts(5) and the search list of resolv.conf(5). A file that is not there is empty. */
+/** Reads hosts(5) and the search list of resolv.conf(5). A missing file counts as empty. */
 async function readNameFiles(hostsFile: string, resolvConf: string): Promise<NameFiles> {
   const [hosts, resolv] = await Promise.all([readLines(hostsFile), readLines(resolvConf)]);
   return { hosts: parseHosts(hosts), search: parseSearch(resolv) };
@@ -128,7 +128,7 @@ function parseHosts(lines: readonly (readonly string[])[]): Map<string, Resolved
   return hosts;
 }
 
-/** The last `search` or `domain` line counts; six domains are what resolvers look at. */
+/** The last `search` or `domain` line applies; resolvers use at most six domains. */
 function parseSearch(lines: readonly (readonly string[])[]): readonly string[] {
   const line = lines.findLast(([keyword]) => keyword === 'search' || keyword === 'domain');
   return (line ?? [])

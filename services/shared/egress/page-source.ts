@@ -3,13 +3,13 @@ import process from 'node:process';
 import { pageSource } from '../runtime/page-source.ts';
 import { rangeOf } from './address-range.ts';
 
-/** The local address for a connection to an address on behalf of a page; undefined where the system chooses it. */
+/** Returns the local address for a connection on behalf of a page; undefined if the system chooses it. */
 export function pageSourceFor(address: string): string | undefined {
   if (process.platform !== 'linux' || !isThisMachine(address)) return undefined;
   return address.includes(':') ? `::ffff:${pageSource}` : pageSource;
 }
 
-/** Whether it is an IPv4 address of this machine, in IPv6 notation too; Linux takes 0.0.0.0 for loopback. */
+/** Whether it is an IPv4 address of this machine, also in IPv6 notation. On Linux, 0.0.0.0 is loopback as well. */
 function isThisMachine(address: string): boolean {
   const known = rangeOf(address);
   if (known?.address.kind() !== 'ipv4') return false;

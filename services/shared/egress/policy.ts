@@ -7,13 +7,13 @@ import { parsedVariable } from '../runtime/variables.ts';
 import { type Address, holds, metadataAddresses, parseCidrs, rangeOf } from './address-range.ts';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
 
-/** Why something outside could not be reached, or did not answer: for a page's requests, and for webhooks. */
+/** Reasons why a host could not be reached or did not answer, for requests of pages and for webhooks. */
 export type EgressFailureKind =
   /** The policy refuses the host, one of its addresses, or the port. */
   | 'blocked'
   /** The name has no address, or the name servers do not answer. */
   | 'unresolved'
-  /** No address of the host took the connection. */
+  /** All addresses of the host refused the connection or were unreachable. */
   | 'unreachable'
   /** No address of the host answered in time. */
   | 'connect-timeout'
@@ -35,8 +35,8 @@ export class EgressFailure extends Error {
 }
 
 /**
- * Ports that no web page is served on. The first list is that of the Fetch standard ("bad port"), which browsers
- * follow; the second adds servers that take text or binary commands and could make sense of bytes in a request.
+ * Ports on which no web page is served. The first list is that of the Fetch standard ("bad port"), which browsers use.
+ * The second adds servers that accept text or binary commands and could interpret bytes of a request.
  */
 const fetchBadPorts = [
   0, 1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110,
@@ -49,19 +49,19 @@ const commandPorts = [445, 873, 1433, 1521, 2181, 3306, 3389, 4222, 5432, 5672, 
 
 const refusedPorts: ReadonlySet<number> = new Set([...fetchBadPorts, ...commandPorts]);
 
-/** The host of an address bar: an IP address in canonical form, or a name in lower case without its trailing dot. */
+/** A host as in an address bar: an IP address in canonical form, or a name in lower case without the trailing dot. */
 export type Host =
   { readonly kind: 'address'; readonly address: string } | { readonly kind: 'name'; readonly name: string };
 
 /**
- * Reads a host the way a browser does, so that nothing means one thing here and another to the one who connects:
+ * Parses a host like a browser, so that a host cannot mean one thing here and another to the program that connects:
  * `0x7f.1`, `2130706433`, `127。0。0。1`, `[::ffff:7f00:1]` and `127.0.0.1.` are addresses, not names.
  *
  * @param text without port; IPv6 with or without brackets
- * @returns undefined when it is no host: empty labels, zone ids, a number that is no address, user info, a port
+ * @returns undefined for an invalid host: empty labels, zone ids, a number that is not an address, user info, a port
  */
 export function parseHost(text: string): Host | undefined {
-  // What the URL parser strips or takes for the end of the host must not get that far.
+  // Characters that the URL parser strips, or treats as the end of the host, must not get there.
   if (/[\s\p{Cc}/?#@\\]/u.test(text)) return undefined;
   const bracketed = isIP(text) === 6 ? `[${text}]` : text;
   if (!bracketed.startsWith('[') && bracketed.includes(':')) return undefined;
@@ -78,7 +78,7 @@ export function parseHost(text: string): Host | undefined {
 
 function isName(name: string): boolean {
   const labels = name.split('.');
-  // A resolver may still take a numeric last label for an address in one of the old notations.
+  // A resolver may interpret a numeric last label as an address in an old notation.
   if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? '')) return false;
   return name.length <= 253 && labels.every((label) => label.length >= 1 && label.length <= 63);
 }
@@ -95,29 +95,29 @@ const localNames = new Set([
 ]);
 
 /**
- * Returns whether a name means this machine, whatever a resolver answers: RFC 6761 for `localhost` and its subdomains,
- * and the names in the hosts files of common systems.
+ * Returns whether a name means this machine, independent of resolvers: RFC 6761 for `localhost` and its subdomains, and
+ * the names in the hosts files of common systems.
  */
 function isLocalName(name: string): boolean {
   return localNames.has(name) || name.endsWith('.localhost');
 }
 
-/** What a local name means. It is never asked for in DNS. */
+/** Addresses of local names. They are not looked up in DNS. */
 const loopbackAddresses = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
 ] as const;
 
-/** Whether an address is open; `reason` continues the sentence "10.0.0.1 is …". */
+/** Whether an address is allowed; `reason` continues the sentence "10.0.0.1 is …". */
 type Verdict = { readonly allowed: true } | { readonly allowed: false; readonly reason: string };
 
 const open: Verdict = { allowed: true };
 const refused = (reason: string): Verdict => ({ allowed: false, reason });
 
 /**
- * Creates the function that judges addresses. Global unicast addresses and the operator's allowed ranges are open; denied ranges override
- * allowed ones. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has allowed its
- * block, the IPv4 address inside must be open as well.
+ * Creates the function that checks addresses. Global unicast addresses and the operator's allowed ranges are allowed; denied ranges
+ * override allowed ones. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has
+ * allowed its block, the IPv4 address inside must be allowed as well.
  *
  * @throws Error naming the entry that is not a CIDR block
  */
@@ -146,14 +146,13 @@ function createJudge(allow: readonly string[], deny: readonly string[]): (addres
 }
 
 export interface EgressPolicyOptions {
-  /** CIDR blocks that the operator opens in addition to the public internet. */
+  /** CIDR blocks that the operator allows in addition to the public internet. */
   readonly allow: readonly string[];
   /**
-   * CIDR blocks that the operator closes; they override all other rules. For a cluster that uses public addresses
-   * inside.
+   * CIDR blocks that the operator denies; they override all other rules. For clusters with public addresses inside.
    */
   readonly deny?: readonly string[];
-  /** How names become addresses; by default the system's hosts file and name servers. */
+  /** Resolves names; by default with the system's hosts file and name servers. */
   readonly lookup?: Lookup;
 }
 
@@ -164,33 +163,33 @@ interface ResolveOptions {
   readonly lookup?: Lookup;
 }
 
-/** Where captures and webhooks may go. */
+/** Destinations that captures and webhooks may reach. */
 export interface EgressPolicy {
   /**
-   * Refuses what can be refused without a resolver: schemes but http and https, ports that are not the web's, IP
-   * addresses outside of the open ranges, names of this machine, hosts that are none. It does no I/O; a name that
-   * passes must still go through {@link EgressPolicy.resolve}.
+   * Refuses URLs that can be refused without a resolver: schemes other than http and https, ports other than those of the
+   * web, IP addresses that are not allowed, names of this machine, and invalid hosts. Does no I/O; a name that passes must
+   * still go through {@link EgressPolicy.resolve}.
    *
    * @throws ServiceError URL_BLOCKED
    */
   checkLiteral(url: URL): void;
-  /** Whether connections may go to an address (a resolver's form, without brackets), and why not. */
+  /** Whether connections to an address (in a resolver's form, without brackets) are allowed; with the reason if not. */
   checkAddress(address: string): Verdict;
-  /** Whether connections may go to a port. */
+  /** Whether connections to a port are allowed. */
   allowsPort(port: number): boolean;
   /**
-   * The addresses of a host, in the order in which to try them; the caller connects to one of them and must not
-   * resolve again. One refused address refuses the name: an honest site does not mix public and private ones, and a
-   * name that does is most likely an attack under way. Local names mean loopback and are not looked up.
+   * Returns the addresses of a host, in the order in which to try them. The caller connects to one of them and must not
+   * resolve the name again. One refused address refuses the name: legitimate sites do not mix public and private
+   * addresses, so the name is probably part of an attack. Local names resolve to loopback without a look-up.
    *
-   * @throws ServiceError URL_BLOCKED when it is refused, NAVIGATION_FAILED when the name has no address or the
-   *   resolver does not answer in time
+   * @throws ServiceError URL_BLOCKED if it is refused, NAVIGATION_FAILED if the name has no address or the resolver does
+   *   not answer in time
    */
   resolve(hostname: string, options?: ResolveOptions): Promise<readonly ResolvedAddress[]>;
 }
 
 /**
- * Builds the policy.
+ * Creates the policy.
  *
  * @throws Error naming the entry of `allow` or `deny` that is not a CIDR block
  */
@@ -239,7 +238,7 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
       for (const { address } of addresses) {
         const verdict = judge(address);
         if (verdict.allowed) continue;
-        // The client learns that it is refused, not what the inside of the network looks like.
+        // Clients learn that the address is refused, but nothing about the internal network.
         throw blocked(`The name "${host.name}" leads to an address that is not open to captures.`, {
           cause: new Error(`${host.name} resolves to ${address}: ${verdict.reason}`),
         });
@@ -286,7 +285,7 @@ export const egressVariables = {
   ),
 };
 
-/** The CIDR ranges opened to captures and webhooks. */
+/** Returns the CIDR ranges that captures and webhooks may reach in addition. */
 export const readEgressAllow = (env: EnvReader): readonly string[] => egressVariables.allow.read(env);
 
 /** Returns the CIDR ranges that captures and webhooks may never reach. */

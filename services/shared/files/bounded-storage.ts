@@ -11,15 +11,15 @@ import type { Bucket, File, Storage, StorageOptions } from '@google-cloud/storag
 
 /*
  * Google's library has no deadlines: a request ends only when the server ends it, and destroying a stream leaves its connection open.
- * This file alone adds what is missing (docs/adr/0013).
+ * Only this file adds deadlines (docs/adr/0013).
  */
 
-/** Opens clients of Google's library, which is loaded here since only a bucket needs it. */
+/** Returns a function that creates clients of Google's library, which is imported here because only a bucket needs it. */
 export async function loadStorage(): Promise<(options?: StorageOptions) => Storage> {
   const { Storage } = await import('@google-cloud/storage');
 
   class CheckedStorage extends Storage {
-    /** Takes nothing but JSON for an answer: what came of a page of a proxy would look like an empty listing. */
+    /** Accepts only JSON, because the page of a proxy would otherwise look like an empty listing. */
     override request(...[request, done]: Parameters<Storage['request']>): void {
       super.request(request, (error, body, response) => {
         const isAnswer = request.method === 'DELETE' || (typeof body === 'object' && body !== null);
@@ -28,12 +28,12 @@ export async function loadStorage(): Promise<(options?: StorageOptions) => Stora
     }
   }
 
-  // Its retries know no deadline either: the only ones are those of GcsClient.
+  // Its retries have no deadline either, so only GcsClient retries.
   const retryOptions = { autoRetry: false, retryableErrorFn: () => false };
   return (options) => new CheckedStorage({ ...options, retryOptions });
 }
 
-/** The stored bytes of an object from `start` to `end`, both inclusive. The reader verifies them. */
+/** Returns the stored bytes of an object from `start` to `end`, both inclusive. The caller verifies them. */
 export function readStream(file: File, range: { readonly start?: number; readonly end?: number } = {}): Readable {
   const stream = file.createReadStream({ ...range, validation: false, decompress: false });
   // The library adds enough listeners to trigger a Node warning for each read.
@@ -43,12 +43,12 @@ export function readStream(file: File, range: { readonly start?: number; readonl
 
 const agents = { 'http:': new HttpAgent({ keepAlive: true }), 'https:': new HttpsAgent({ keepAlive: true }) };
 
-/** Where the library takes these from the environment, it sends its requests through a proxy. */
+/** The library reads these variables, and then sends its requests through a proxy. */
 const isProxied = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'].some((name) => process.env[name]);
 
 /**
- * Removes an object. The one call that is not the library's, unless there is a proxy: thousands of files may expire in a
- * second, and the library takes four to six times the processor time for a request (docs/adr/0013). Rejects as the library does.
+ * Removes an object. Does not use the library, unless there is a proxy: thousands of files may expire in a second, and the library
+ * takes four to six times the processor time for a request (docs/adr/0013). Rejects with the same errors as the library.
  */
 export async function removeObject(
   bucket: Bucket,
@@ -74,7 +74,7 @@ export async function removeObject(
   if (status >= 300) throw Object.assign(new Error(`status ${status}`), { status, response: { data } });
 }
 
-/** Nothing moved on a connection for too long. */
+/** A connection without traffic for too long. */
 class SilenceError extends Error {
   constructor(ms: number) {
     super(`the connection was silent for ${ms} ms`);
@@ -82,14 +82,14 @@ class SilenceError extends Error {
   }
 }
 
-/** The call that the running code belongs to: the library does not say which call made a request. */
+/** The current call, because the library does not say which call made a request. */
 const calls = new AsyncLocalStorage<Call>();
 
 subscribe('http.client.request.created', (message) => {
   calls.getStore()?.watch((message as { readonly request: ClientRequest }).request);
 });
 
-/** One use of the library, whose requests end with it. */
+/** One call of the library. When it ends, so do its requests. */
 export class Call {
   readonly #silenceMs: number;
   readonly #idleMs: number;
@@ -147,20 +147,20 @@ export class Call {
     });
   }
 
-  /** Closes the connections of requests that have not come to their end. */
+  /** Closes the connections of requests that have not ended. */
   end(): void {
     this.#isOver = true;
     for (const request of this.#requests) giveUp(request);
   }
 }
 
-/** Closes the connection of a request. One that it is about to get would be kept, if the request were destroyed before. */
+/** Closes the connection of a request. If the request were destroyed before it has a connection, that connection would stay open. */
 function giveUp(request: ClientRequest): void {
   if (request.socket === null) request.once('socket', () => request.destroy());
   else request.destroy();
 }
 
-/** The time limit of a request begins only when it is connected. */
+/** Limits the time of connecting, because the time limit of a request begins only afterwards. */
 function limitConnect(socket: Socket, ms: number, cut: () => void): void {
   const timer = setTimeout(cut, ms);
   socket.once('connect', () => clearTimeout(timer));

@@ -8,7 +8,7 @@ import type { BucketNeed, GcsLimits } from './gcs-client.ts';
 import { deniedPermission, GcsError, isBucketMissing, isObjectMissing, mayBeMissing } from './gcs-error.ts';
 import type { GcsStore } from './gcs-store.ts';
 
-/** A right that the bucket does not give. */
+/** A permission that the bucket does not grant. */
 class NeedRefused extends Error {
   readonly need: BucketNeed;
 
@@ -19,8 +19,8 @@ class NeedRefused extends Error {
 }
 
 /**
- * What a try left behind, because it was interrupted, has expired after this. Then a comparison of the bucket with the
- * records removes it, or the bucket's own rule, a day later.
+ * Expiry of files that an interrupted check leaves behind. Orphan collection, or the lifecycle rule of the bucket,
+ * removes them a day later.
  */
 const leftoverMs = 5 * 60_000;
 
@@ -74,7 +74,7 @@ function askForMissing({ client }: GcsStore, name: string, limits: GcsLimits): P
 async function useFile(store: GcsStore, name: string, needs: readonly BucketNeed[], limits: GcsLimits): Promise<void> {
   const file: NewFile = {
     object: name,
-    // Any one: a bucket does not tell regions apart.
+    // Any region: buckets do not distinguish regions.
     region: 'us-east',
     account: 'probe',
     bytes: randomBytes(64),
@@ -96,7 +96,7 @@ async function useFile(store: GcsStore, name: string, needs: readonly BucketNeed
   if (needs.includes('delete')) await store.remove(name, limits);
 }
 
-/** Throws unless the bucket says that it gives the rights by which a name that is refused is known to be missing. */
+/** Throws unless the bucket grants the permissions with which a refused name is known to be missing. */
 async function askForRights(
   { client }: GcsStore,
   needs: readonly BucketNeed[],
@@ -106,11 +106,11 @@ async function askForRights(
   const granted = await client.rights.ask(limits);
   const lacking = needs.find((need) => granted?.has(`storage.objects.${need}`) !== true);
   if (lacking === undefined) return;
-  // The created file proves that these rights exist, under a condition: only a lister learns what is missing.
+  // The created file proves that this permission exists, but under a condition: without `list`, missing objects cannot be detected.
   throw new NeedRefused(needs.includes('create') ? 'list' : lacking, refusal);
 }
 
-/** The bucket cannot be used like this, and waiting does not help; the message is for the operator. */
+/** The bucket cannot be used, and waiting does not help. The message is for the operator. */
 export class BucketError extends Error {
   constructor(message: string, options?: { cause?: unknown }) {
     super(message, options);
@@ -152,7 +152,7 @@ export async function bucketReady(
   }
 }
 
-/** What is wrong with a bucket and what to do about it. */
+/** Explains the problem of a bucket and its solution. */
 function explain(error: unknown, { client }: GcsStore, needs: readonly BucketNeed[]): BucketError {
   const { bucket } = client;
   const say = (message: string) => new BucketError(message, { cause: error });

@@ -39,23 +39,23 @@ import { placementOf, showSame, untilPlaced } from './placement.ts';
 import { mayShowSame } from './same-picture.ts';
 import { expiryToleranceMs, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
-/** Parts read ahead of the reader. */
+/** Number of parts that are read in advance. */
 const readAhead = 8;
 
 const writeTimeoutMs = 30_000;
 
-/** Files larger than this, in bytes, are not returned with the answer but read from the store. */
+/** Files larger than this are not returned by `accept` but read from the store. */
 const maxReturnedBytes = 8 * 1024 * 1024;
 
-/** A result may be quicker than the parts of its file, which another stream stores. */
+/** Time to wait for the parts of a file, because another stream stores them and its result can be faster. */
 const partsTimeoutMs = 2000;
 
-/** How a file is to be kept. */
+/** Name, expiry and caching of a file. */
 type Wanted = Pick<ExpectedUpload, 'name' | 'expiresAt' | 'cacheSeconds'>;
 
-/** A file in place, and what a compare-and-set of its head must name. */
+/** The current head of a file, and the sequence for its compare-and-set. */
 interface Place {
-  /** Null when there is none, or no longer. */
+  /** Null if there is no head. */
   readonly head: Head | null;
   readonly sequence: number;
   readonly version: number;
@@ -91,7 +91,7 @@ export class EmbeddedStore implements FileStore {
       const placed = await this.#place(upload, location, wanted, deadline, (head) =>
         head === null ? 'write' : 'keep',
       );
-      // Either our own head, whose acknowledgement was lost, or that of another file of the name.
+      // The head in place is either our own, whose acknowledgement was lost, or that of another file of this name.
       if (!isSameLocation(placed.location, location)) await this.#drop(partsFilter(location));
       return placed;
     });
@@ -103,11 +103,11 @@ export class EmbeddedStore implements FileStore {
       const location = locationOf(upload, expected);
       const deadline = limits?.deadline ?? this.#now() + writeTimeoutMs;
       const isReturned = expected.wantsBytes === true && upload.size <= maxReturnedBytes;
-      // What needs no comparison is verified while the place is looked at.
+      // Verify in parallel what needs no comparison.
       const early = expected.isRefresh ? null : this.#verify(upload, location, { ...expected, deadline }, isReturned);
       early?.catch(() => undefined);
       let isSame = false;
-      // The name of a first file is new, but for a job that was delivered twice.
+      // The name of a first file is new, unless the job was delivered twice.
       const known = expected.isRefresh ? undefined : emptyPlace;
       const decide = async (head: Head | null) => {
         if (head !== null && (isSameLocation(head.location, location) || !expected.isRefresh)) return 'keep';
@@ -126,7 +126,7 @@ export class EmbeddedStore implements FileStore {
         return placementOf(head, expected, isSame);
       };
       const file = await this.#place(upload, location, expected, deadline, decide, known);
-      // That of another delivery of the job may be in place.
+      // The file of another delivery of the job may be in place.
       const isOwn = isSameLocation(file.location, location);
       const bytes = isReturned && isOwn ? await early?.catch(() => undefined) : undefined;
       return { file, isSame, bytes };
@@ -174,7 +174,7 @@ export class EmbeddedStore implements FileStore {
       const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
       await this.#messages.purge(formerHeadSubject(name));
       await this.#messages.purge(headVersions(name));
-      // Also those of earlier files of that name, and of writings that never came to a head.
+      // Also removes parts of earlier files of that name, and of uploads that never got a head.
       for (const filter of objectFilters(name)) await this.#messages.purge(filter);
       for (const location of [head?.location, head?.previous]) {
         if (location !== undefined && location.object !== name) await this.#messages.purge(objectFilter(location));
@@ -182,11 +182,11 @@ export class EmbeddedStore implements FileStore {
     }, limits);
   }
 
-  /** In the order in which they were written, so that `next` is the sequence of the last head. */
+  /** Lists files in the order of their writes, so that `next` is the sequence of the last head. */
   list(after: string | null, limit: number): Promise<FilePage> {
     return this.#call(async () => {
       const sequence = Number(after ?? 0);
-      // The cursor of another store, which was in use before: from the begin.
+      // Start from the beginning for the cursor of another store, which was in use before.
       const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter, limit);
       const last = heads.at(-1);
       return { files: heads.map((head) => listedFileOf(head)), next: last === undefined ? null : String(last.seq) };
@@ -194,10 +194,10 @@ export class EmbeddedStore implements FileStore {
   }
 
   /**
-   * Makes an upload the file of a name, where `decide` says so of the file in place: `keep` that, `write` the upload in
-   * its place, or `extend` the life of its bytes. Decides anew when another file has come meanwhile.
+   * Makes an upload the file of a name, if `decide` says so for the file in place: `keep` that file, `write` the upload in its place, or
+   * `extend` the life of its bytes. Decides again if another file has been placed meanwhile.
    *
-   * @param known what is under the name, as far as is known; the server refuses the write when that is not so, and it is looked at
+   * @param known the expected file under the name; if it is wrong, the server refuses the write, and the file is read
    */
   async #place(
     upload: Upload,
@@ -220,7 +220,7 @@ export class EmbeddedStore implements FileStore {
       if (place.version > 0 || head !== null) await this.#dropFormer(written.head, written.sequence, head?.previous);
       return written.head;
     };
-    // If the known state or the upload is wrong, the following read finds out.
+    // If the known state or the upload is wrong, the following read shows that.
     const asKnown = known === undefined ? null : await attempt(known).catch(() => null);
     if (asKnown !== null) return asKnown;
     const look = async () => attempt(await this.#placeOf(wanted.name, deadline));
@@ -256,11 +256,11 @@ export class EmbeddedStore implements FileStore {
     const message = await this.#messages.lastOfLeader(headVersions(head.name), until);
     const found = headOf(message, this.#now());
     if (message === null || found === null || !isSameLocation(found.location, head.location)) return null;
-    // Of an earlier attempt, whose acknowledgement was lost, or an earlier delivery.
+    // The head belongs to an earlier attempt, whose acknowledgement was lost, or to an earlier delivery.
     return { head: found, sequence: message.seq };
   }
 
-  /** The parts of the file before stay for those who are reading them; those of the file before it have had their time. */
+  /** Removes old parts. Those of the previous file stay for its readers; those of the file before it are removed. */
   async #dropFormer(
     { name, location, previous }: Head,
     sequence: number,
@@ -269,7 +269,7 @@ export class EmbeddedStore implements FileStore {
     await this.#messages.purge(headVersions(name), sequence);
     if (previous !== undefined && previous.region === undefined) await this.#drop(formerHeadSubject(name));
     if (beforePrevious === undefined) return;
-    // Of an object that was made to replace a file: also what other deliveries of that job have left.
+    // For an object that replaced a file, also remove what other deliveries of that job have left.
     const isOwn = [location, previous].some((kept) => kept?.object === beforePrevious.object);
     await this.#drop(
       isOwn || beforePrevious.region === undefined ? partsFilter(beforePrevious) : objectFilter(beforePrevious),
@@ -286,7 +286,7 @@ export class EmbeddedStore implements FileStore {
   }
 
   /**
-   * Reads an upload and holds it against its description. Returns its bytes when they are wanted. Throws an
+   * Reads an upload and verifies it against its description. Returns its bytes if they are requested. Throws an
    * {@link UploadRejectedError}.
    */
   async #verify(
@@ -306,7 +306,7 @@ export class EmbeddedStore implements FileStore {
       if (data.length !== length) {
         throw new UploadRejectedError('wrong_size', `a part of it has ${data.length} bytes, not ${length}`);
       }
-      // One that is gone before its file would leave half of it, and room for other bytes.
+      // A part that expires before its file would leave an incomplete file, and could be replaced by other bytes.
       const ttlSeconds = Number.parseInt(header.get('Nats-TTL'), 10);
       if (!(time.getTime() + ttlSeconds * 1000 + expiryToleranceMs >= expiresAt)) {
         throw new UploadRejectedError('expired', `a part of it lives for ${header.get('Nats-TTL')} s`);
@@ -327,19 +327,19 @@ export class EmbeddedStore implements FileStore {
     return message;
   }
 
-  /** Makes a call within its limits, and errors those of the store. */
+  /** Makes a call within its limits, and converts its errors to those of the store. */
   async #call<T>(call: () => Promise<T>, { deadline }: CallLimits = {}): Promise<T> {
     try {
       if (deadline === undefined) return await call();
       const leftMs = deadline - this.#now();
-      if (leftMs <= 0) throw new DeadlineError('what came before', 0);
+      if (leftMs <= 0) throw new DeadlineError('a previous call', 0);
       return await withDeadline(call(), leftMs, 'the store');
     } catch (error) {
       throw toServiceError(error, 'STORAGE_FAILED');
     }
   }
 
-  /** What stays when this fails goes with the file, or expires. */
+  /** Removes messages. On failure, they are removed with the file, or expire. */
   async #drop(filter: string): Promise<void> {
     await this.#messages.purge(filter).catch(() => undefined);
   }
@@ -377,21 +377,21 @@ function locationOf({ object, size }: Upload, expected: Pick<ExpectedUpload, 're
   return parsed.location;
 }
 
-/** Copies nothing where there is one part: most files. */
+/** Joins the parts; copies nothing for a single part, as in most files. */
 function joined(parts: readonly Uint8Array[]): Buffer {
   const [first, ...rest] = parts;
   if (first === undefined || rest.length > 0) return Buffer.concat(parts);
   return Buffer.from(first.buffer, first.byteOffset, first.byteLength);
 }
 
-/** What `get` gives for the numbers from `first` to `last`, in order, with some calls under way ahead of the reader. */
+/** Yields the results of `get` for the indexes from `first` to `last`, in order. Some calls run ahead of the reader. */
 async function* ahead<T>(get: (index: number) => Promise<T>, first: number, last: number): AsyncGenerator<T> {
   const pending: Promise<T>[] = [];
   let next = first;
   for (let index = first; index <= last; index++) {
     for (; next <= last && next < index + readAhead; next++) {
       const reading = get(next);
-      // It may fail before its turn comes; it is awaited then.
+      // A read ahead may fail before it is awaited.
       reading.catch(() => undefined);
       pending.push(reading);
     }

@@ -34,7 +34,7 @@ export class EmbeddedUploader implements FileUploader {
     const stored = writing.then(
       () => upload,
       (cause: unknown) => {
-        // Files expire: a full stream has room again.
+        // A full stream has room again when files expire.
         const mayPass = isTransient(cause) || isStreamFull(cause);
         throw mayPass ? new StoreUnavailableError(undefined, { cause }) : toServiceError(cause, 'STORAGE_FAILED');
       },
@@ -47,9 +47,9 @@ export class EmbeddedUploader implements FileUploader {
   async #write(location: PartsLocation, { bytes, expiresAt, deadline: until }: NewFile): Promise<void> {
     const now = this.#now();
     const deadline = localDeadline(until ?? now + writeTimeoutMs, now);
-    // The time to live is relative: the server and this process need not agree on what time it is.
+    // The time to live is relative, so the clocks of the server and this process need not agree.
     const ttlSeconds = Math.max(1, Math.ceil((expiresAt - now) / 1000)) + partGraceSeconds;
-    // A renderer far away needs the time that its line takes (2 MB/s); what got lost must be sent again before the deadline.
+    // A remote renderer needs time for the transfer (2 MB/s), and must be able to retry before the deadline.
     const timeout = Math.max(1, Math.min(5000 + bytes.length / 2048, (deadline - Date.now()) / 3));
     await this.#messages.createParts((part) => partSubject(location, part), bytes, { ttlSeconds, deadline, timeout });
   }

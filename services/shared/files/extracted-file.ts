@@ -5,13 +5,13 @@ import { type ExtractName, extractNames, maxExtractedBytes } from '../api/format
 import type { CaptureRecord } from '../captures/capture-record.ts';
 import { extractedName } from './file-name.ts';
 
-/** Of the parts as JSON: quotes and line ends take two bytes there, and what else JSON escapes is not extracted. */
+/** Maximum size of the parts as JSON: quotes and line ends take two bytes, and other characters that JSON escapes are not extracted. */
 export const maxJsonBytes = 2 * extractNames.length * maxExtractedBytes + 65_536;
 
-/** What cannot be compressed grows a little. */
+/** Incompressible data grows slightly. */
 export const maxStoredBytes = maxJsonBytes + 65_536;
 
-/** All names under which a capture has stored files: its file, the extracted parts next to it, and its diagnostics. */
+/** Returns all names of stored objects of a capture: its file, the extracted parts, and its diagnostics. */
 export const storedNamesOf = ({
   fileName,
   options,
@@ -22,14 +22,14 @@ export const storedNamesOf = ({
   ...(diagnostics === undefined ? [] : [diagnostics.name]),
 ];
 
-/** The names of {@link storedNamesOf} that a capture without a file does not need. Diagnostics of a failed capture stay until they expire. */
+/** Returns the names of {@link storedNamesOf} without diagnostics of a failed capture, which stay until they expire. */
 export function removableNamesOf(record: CaptureRecord): readonly string[] {
   const { status, diagnostics } = record;
   const kept = status === 'failed' && diagnostics?.isExpired !== true ? diagnostics?.name : undefined;
   return storedNamesOf(record).filter((name) => name !== kept);
 }
 
-/** The names of the parts that there are. */
+/** Returns the names of the existing parts. */
 export const partsOf = (extracted: Extracted): ExtractName[] =>
   extractNames.filter((name) => extracted[name] !== undefined);
 

@@ -9,10 +9,10 @@ import { readBatch } from '../nats/read-many.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { streamNames } from '../nats/streams.ts';
 
-/** Bytes of a part: well below the smallest max_payload, and 0.5 ms for a file of 300 KB. */
+/** Size of a part: well below the minimum max_payload; a file of 300 KB takes 0.5 ms. */
 export const partSize = 256 * 1024;
 
-/** The messages of the stream of files, by subject. Each is written once and never changed. Errors are those of the client. */
+/** The messages of the stream of files, by subject. Each is written once and never changed. Throws the errors of NATS. */
 export class FileMessages {
   readonly #session: NatsSession;
 
@@ -21,8 +21,8 @@ export class FileMessages {
   }
 
   /**
-   * The last message of the subjects that match a filter. Any replica may answer, and one that lags may not have it yet:
-   * then the leader is asked.
+   * Returns the last message of the subjects that match a filter. Any replica may answer. If it has no message, the leader
+   * is asked, because the replica may lag.
    */
   async last(filter: string): Promise<StoredMsg | null> {
     const { direct, streams } = this.#session.jsm;
@@ -68,7 +68,7 @@ export class FileMessages {
     await retryTransient(attempt, { deadline, attemptTimeoutMs });
   }
 
-  /** Publishes bytes in parts of {@link partSize}, each as {@link create} does; they are on their way when the call returns. */
+  /** Publishes bytes in parts of {@link partSize}, each as {@link create} does. The messages are sent when the call returns. */
   async createParts(
     subjectOf: (part: number) => string,
     bytes: Buffer,
@@ -115,7 +115,7 @@ export class FileMessages {
     return readBatch(this.#session, streamNames.files, { seq: sequence + 1, next_by_subj: filter, batch: limit });
   }
 
-  /** @param before the sequence of the first message that stays; by default none does */
+  /** @param before sequence of the first message that stays; by default, none stays */
   async purge(filter: string, before?: number): Promise<void> {
     const options = before === undefined ? { filter } : { filter, seq: before };
     await this.#session.jsm.streams.purge(streamNames.files, options);

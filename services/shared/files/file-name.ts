@@ -10,17 +10,17 @@ export function newFileName(uuid: string, format: Format): string {
 }
 
 /**
- * Another name for an object whose name is taken: by another delivery of the same job, or by an upload whose answer was
- * lost, which a renderer can neither read nor write over.
+ * Returns another name for an object whose name is in use: by another delivery of the same job, or by an upload whose
+ * answer was lost. Renderers can neither read nor overwrite objects.
  */
 export const withSuffix = (object: string) => `${object}~${randomBytes(4).toString('hex')}`;
 
 const suffix = /~[0-9a-f]{8}$/;
 
-/** Returns the name of an object as requested, without the suffix that it may have got. */
+/** Returns the requested name of an object, without a suffix. */
 export const withoutSuffix = (object: string) => object.replace(suffix, '');
 
-/** Whether a name can be that of a file of ours. */
+/** Whether a name has the form of a file name of this service. */
 export function isFileName(name: string): boolean {
   return fileName.test(name);
 }
@@ -33,13 +33,13 @@ export const extractedName = (name: string): string => name + extractedSuffix;
 const diagnosticsSuffix = /\.diagnostics-[0-9a-f]{32}$/;
 
 /**
- * Returns a new name for the diagnostics of a rendering, next to the object of that name. It cannot be derived from the name of the file:
- * diagnostics are for the account alone, and a bucket may serve files to everyone who knows their names.
+ * Returns a new name for the diagnostics of a rendering, next to the object of that name. It cannot be derived from the name of the file,
+ * because diagnostics are private to the account, but buckets may serve files to everyone who knows their names.
  */
 export const newDiagnosticsName = (object: string): string =>
   `${object}.diagnostics-${randomBytes(16).toString('hex')}`;
 
-/** Whether a name is that of diagnostics next to the object of that name. */
+/** Whether a name is that of diagnostics of the given object. */
 export const isDiagnosticsName = (name: string, object: string): boolean =>
   diagnosticsSuffix.test(name) && name.replace(diagnosticsSuffix, '') === object;
 
@@ -49,10 +49,10 @@ export function isStoredName(name: string): boolean {
   return isFileName(name.replace(diagnosticsSuffix, ''));
 }
 
-/** The uuid of the capture that a name of ours belongs to. */
+/** Returns the uuid of the capture that a name belongs to. */
 export const uuidOfFileName = (name: string): string => name.slice(0, 36);
 
-/** `capture-<uuid>.<format>`: the secret random part of the file name must not appear on disks. */
+/** Returns `capture-<uuid>.<format>`, without the random part of the file name, which is secret. */
 export function downloadName(uuid: string, format: Format): string {
   return `capture-${uuid}.${format}`;
 }
@@ -62,18 +62,18 @@ function formatOf(mimeType: StoredFile['contentType']): Format {
   return (found?.[0] ?? 'png') as Format;
 }
 
-/** The Content-Disposition header of a file: shown in place, and saved under {@link downloadName}. */
+/** Returns the Content-Disposition header of a file: shown inline, and saved as {@link downloadName}. */
 export function contentDisposition({ name, contentType }: Pick<StoredFile, 'name' | 'contentType'>): string {
   if (contentType === extractedType) return `attachment; filename="capture-${uuidOfFileName(name)}.json.gz"`;
   return `inline; filename="${downloadName(uuidOfFileName(name), formatOf(contentType))}"`;
 }
 
-/** A year: no cache keeps anything for longer. */
+/** A year, the maximum for caches. */
 const maxSeconds = 31_536_000;
 
 /**
- * The Cache-Control header of a file that is sent at `now` (Unix ms): copies end with it. One that may be replaced is
- * asked for again after a while, which costs little where it is the same still.
+ * Returns the Cache-Control header of a file that is sent at `now` (Unix ms): copies expire with the file. Copies of a
+ * file that may be replaced must be revalidated earlier, which is cheap if it is unchanged.
  */
 export function cacheControl(
   { expiresAt, cacheSeconds }: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,

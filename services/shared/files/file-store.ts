@@ -14,7 +14,7 @@ export class FileReplacedError extends ServiceError<'STORAGE_FAILED'> {
   }
 }
 
-/** The store cannot be reached, or cannot take a file now: the same call may succeed later. */
+/** The store is unavailable, or cannot accept a file now. The same call may succeed later. */
 export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
   constructor(message?: string, options?: { cause?: unknown }) {
     super('STORAGE_FAILED', message, options);
@@ -25,7 +25,7 @@ export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
 /** Maximum number of reads of a file that is replaced between `stat` and `read`. */
 const maxLooks = 3;
 
-/** Runs `read`, and repeats it when the file was replaced meanwhile. */
+/** Runs `read`, and repeats it if the file was replaced meanwhile. */
 export async function lookAgain<T>(read: () => Promise<T>): Promise<T> {
   for (let look = 1; ; look += 1) {
     try {
@@ -36,7 +36,7 @@ export async function lookAgain<T>(read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What is known of a file without its bytes. */
+/** Metadata of a file. */
 export interface StoredFile {
   readonly name: string;
   readonly contentType: StoredType;
@@ -58,12 +58,12 @@ export interface StoredFile {
 
 export interface NewFile {
   /**
-   * The name of the object to create: that of the file itself where it is the first one of its capture, another name of
-   * the same form where it is to replace a file.
+   * Name of the object to create: the name of the file for the first file of a capture, another name of the same form for
+   * a file that replaces it.
    */
   readonly object: string;
   readonly region: Region;
-  /** Whose capture it is of. */
+  /** Account of the capture. */
   readonly account: string;
   readonly bytes: Buffer;
   readonly contentType: StoredType;
@@ -72,7 +72,7 @@ export interface NewFile {
   readonly height: number;
   /** As in {@link StoredFile}. */
   readonly cacheSeconds?: number | undefined;
-  /** Unix milliseconds: until when writing is tried again. By default 30 seconds from now. */
+  /** Unix milliseconds: deadline of all attempts. By default 30 seconds from now. */
   readonly deadline?: number;
 }
 
@@ -93,7 +93,7 @@ export interface Upload {
   readonly cacheSeconds?: number;
 }
 
-/** All that a renderer can do with files: create them. */
+/** The operations of a renderer: it can only create files. */
 export interface FileUploader {
   /**
    * Uploads a file. It is not readable before {@link FileStore.accept} has put it in place (in a bucket, the first file of a capture is
@@ -106,75 +106,75 @@ export interface FileUploader {
   upload(file: NewFile): { readonly sent: Promise<Upload>; readonly stored: Promise<Upload> };
 }
 
-/** What an upload must be to be put in place. */
+/** Properties that an upload must have to be accepted. */
 export interface ExpectedUpload {
-  /** Of the file. */
+  /** Name of the file. */
   readonly name: string;
-  /** The name that the renderer was given for the object. */
+  /** Object name in the job of the renderer. */
   readonly object: string;
   readonly account: string;
   readonly region: Region;
   readonly contentType: StoredType;
-  /** Unix milliseconds. The upload's may be up to ten minutes off. */
+  /** Unix milliseconds. That of the upload may differ by up to ten minutes. */
   readonly expiresAt: number;
   readonly cacheSeconds?: number | undefined;
-  /** Whether it replaces the file that is there. */
+  /** Whether the upload replaces the current file. */
   readonly isRefresh: boolean;
-  /** By default 512 MiB. */
+  /** Default: 512 MiB. */
   readonly maxBytes?: number;
-  /** The bytes are wanted where they are read to verify the upload. */
+  /** Whether to return the bytes if the store reads them to verify the upload. */
   readonly wantsBytes?: boolean;
 }
 
 export interface AcceptedFile {
-  /** The file that is in place now. */
+  /** The file that is now in place. */
   readonly file: StoredFile;
-  /** The refresh shows what the file in place shows, which has kept its bytes and its ETag. */
+  /** Whether the refresh shows the same as the file in place, which then keeps its bytes and its ETag. */
   readonly isSame: boolean;
-  /** Those of `file`, where they were wanted and read; absent of a large file, and where another one is in place. */
+  /** Content of `file` if it was requested and read; absent for a large file, and if another file is in place. */
   readonly bytes?: Buffer | undefined;
 }
 
-/** A file as a listing shows it, those that have expired among them. Times in Unix milliseconds. */
+/** A listed file, which may have expired. Times in Unix milliseconds. */
 export interface ListedFile {
-  /** As in {@link StoredFile}, or the name of an upload that was never put in place. What is no name of ours is not listed. */
+  /** As in {@link StoredFile}, or the name of an upload that was never accepted. Other names are not listed. */
   readonly name: string;
   readonly size: number;
   readonly storedAt: number;
   readonly expiresAt: number;
 }
 
-/** Some of the files, and where the rest begins. */
+/** One page of files. */
 export interface FilePage {
   readonly files: readonly ListedFile[];
-  /** To be handed to the next call; any process may do so, also much later. Null: that was all. */
+  /** Cursor of the next page, valid in any process and without a time limit; null for the last page. */
   readonly next: string | null;
 }
 
-/** When a call is given up. */
+/** Limits of a call. */
 export interface CallLimits {
-  /** Unix milliseconds, by the clock that the store was given; by default some seconds from now. */
+  /** Unix milliseconds, by the clock of the store; by default some seconds from now. */
   readonly deadline?: number | undefined;
-  /** Of a bucket: ends the call before. */
+  /** Ends a call of a bucket earlier. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Bytes `start` to `end`, both included. */
+/** Bytes from `start` to `end`, both inclusive. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * Where the files of captures are kept, for trusted services. Every call throws a ServiceError `STORAGE_FAILED` when the
- * store does not do as asked within its deadline. A file is whole or not there: half a file is never seen.
+ * Stores the files of captures, for trusted services. Every call throws a ServiceError `STORAGE_FAILED` if the store does
+ * not complete it before its deadline. Incomplete files are never visible.
  */
 export interface FileStore {
-  /** {@link accept} reads what it verifies, so a caller that needs the bytes gets them there. */
+  /** Whether {@link accept} reads the upload to verify it, and can return its bytes. */
   readonly readsUploads: boolean;
   /**
-   * Stores a file of this service's own under the name of its object, unless one of that name is there already; returns
-   * the one that is there afterwards.
+   * Stores a file of this service under the name of its object, unless a file of that name exists. Returns the file that is
+   * then stored.
    */
   create(file: NewFile): Promise<StoredFile>;
   /**
@@ -192,11 +192,11 @@ export interface FileStore {
    */
   accept(upload: Upload, expected: ExpectedUpload, limits?: CallLimits): Promise<AcceptedFile>;
   /**
-   * Removes an upload, unless it is the file in place under `name`; one that is not there is no error. (In a bucket the
-   * first file of a capture is created in its place: of a capture that is to have no file, `remove` the file.)
+   * Removes an upload, unless it is the file in place under `name`. A missing upload is not an error. (In a bucket, the
+   * first file of a capture is created in place; to remove it, use `remove`.)
    */
   discard(name: string, upload: Upload, limits?: CallLimits): Promise<void>;
-  /** Null when there is no such file, or no longer. */
+  /** Returns null if there is no such file. */
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null>;
   /**
    * Returns the bytes of exactly the file that `stat` described, in order, never mixed with another file's. Throws a
@@ -205,7 +205,7 @@ export interface FileStore {
    * the whole read; without them it takes as long as the reader does.
    */
   read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array>;
-  /** Removes a file; one that is not there is no error. */
+  /** Removes a file. A missing file is not an error. */
   remove(name: string, limits?: CallLimits): Promise<void>;
   /**
    * Lists at most `limit` files in the store's order; `after` is the `next` of the previous page, null for the first

@@ -9,7 +9,7 @@ import { GcsError, type GcsOperation, toGcsError } from './gcs-error.ts';
 
 export interface GcsClientOptions {
   readonly bucket: string;
-  /** Of the names of all files in it: `captures/`. By default none. */
+  /** Prefix of the names of all files in the bucket, such as `captures/`; none by default. */
   readonly prefix?: string;
   /** Opens Google's library with the current credentials. */
   readonly open: () => Storage;
@@ -30,27 +30,27 @@ export interface GcsClientOptions {
   readonly tokenMs?: number;
 }
 
-/** Within which attempts are made. */
+/** Limits of a call with all its attempts. */
 export interface GcsLimits {
   /** Unix milliseconds. */
   readonly deadline: number;
-  /** Ends the call before. */
+  /** Ends the call earlier. */
   readonly signal?: AbortSignal;
 }
 
-/** The head of an answer whose body the caller reads. */
+/** The head of a response whose body the caller reads. */
 export interface Download {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Readable;
-  /** Closes the connection unless the body was read to its end. */
+  /** Closes the connection unless the body was read completely. */
   end(): void;
 }
 
 const maxBackoffMs = 5000;
 const mebibyte = 1024 * 1024;
 
-/** Calls of a bucket by Google's library, each with an end and with the one policy of retries that there is. */
+/** Calls of a bucket with Google's library. This class is the only place with deadlines and retries of these calls. */
 export class GcsClient {
   readonly bucket: string;
   readonly prefix: string;
@@ -74,8 +74,8 @@ export class GcsClient {
   }
 
   /**
-   * Makes attempts until one succeeds, with exponential back-off and full jitter between them, as long as what they fail
-   * of may pass and the deadline is not there. A 401 gets one more try with a new token. Throws the last GcsError.
+   * Makes attempts until one succeeds or the deadline passes, with exponential backoff and full jitter, while the errors are
+   * temporary. Retries a 401 once with a new token. Throws the last GcsError.
    */
   async retry<T>(
     operation: GcsOperation,
@@ -98,7 +98,7 @@ export class GcsClient {
           ? 0
           : Math.random() * Math.min(maxBackoffMs, this.backoffMs * 2 ** (number - 1));
         if (signal.aborted || (!error.transient && !isRefused) || Date.now() + waitMs >= deadline) {
-          log.warn({ err: error, operation, attempts: number }, 'a call of the bucket failed');
+          log.warn({ err: error, operation, attempts: number }, 'bucket request failed');
           throw error;
         }
         hasRenewed ||= isRefused;
@@ -117,9 +117,9 @@ export class GcsClient {
   }
 
   /**
-   * One attempt, which ends with the signal at the latest, and its connections with it. Throws a GcsError.
+   * Makes one attempt, which ends at the latest when the signal aborts; its connections are then closed. Throws a GcsError.
    *
-   * @param sentBytes of the body
+   * @param sentBytes size of the request body
    */
   async attempt<T>(
     operation: GcsOperation,
@@ -142,21 +142,21 @@ export class GcsClient {
     }
   }
 
-  /** A call with its retries. Throws a GcsError. */
+  /** Makes a call with retries. Throws a GcsError. */
   call<T>(operation: GcsOperation, limits: GcsLimits, work: (bucket: Bucket) => Promise<T>): Promise<T> {
     return this.retry(operation, limits, (signal) => this.attempt(operation, signal, work));
   }
 
   /**
-   * One attempt to read, up to the head of an answer of 2xx; the signal ends that much of it. Throws a GcsError.
+   * Makes one attempt to read, until the head of a 2xx response has arrived; the signal ends only this part. Throws a GcsError.
    *
-   * @param work makes a stream of the library's
+   * @param work creates a stream of the library
    */
   async open(operation: GcsOperation, signal: AbortSignal, work: (bucket: Bucket) => Readable): Promise<Download> {
     const { bucket, token } = await this.#authorized(operation, signal);
     const call = new Call({ silenceMs: this.silenceMs, idleMs: this.#idleMs, isStreamed: true });
     const body = call.run(() => work(bucket));
-    // Heard by the reader of the body; one that comes after its end has no other listener.
+    // Errors are handled by the reader of the body. After its end, they need another listener.
     body.on('error', () => undefined);
     const end = () => {
       body.destroy();
@@ -174,12 +174,12 @@ export class GcsClient {
     }
   }
 
-  /** Closes connections that are kept. */
+  /** Closes idle connections. */
   close(): void {
     closeIdle();
   }
 
-  /** The bucket, for calls that need not wait for a token, and the token that they will have. */
+  /** Returns the bucket, once it has a token, so that calls do not wait for one, and that token. */
   async #authorized(operation: GcsOperation, signal: AbortSignal) {
     try {
       return await untilAborted(this.credentials.authorized(), signal);
@@ -197,13 +197,13 @@ export class GcsClient {
   }
 }
 
-/** What may still be in the system's buffers when all is written: on a slow line it takes a while to leave. */
+/** Data that the operating system may still have to send when everything is written; this takes a while on a slow line. */
 const maxUnsentBytes = 4 * mebibyte;
 
 /** Returns the head of the answer of a library stream. For a status other than 2xx the stream emits an error. */
 async function headOf(body: Readable): Promise<Pick<Download, 'status' | 'headers'>> {
   const answered = once(body, 'response');
-  // Only who begins to read makes it ask.
+  // Reading from the stream makes it send the request.
   body.read(0);
   const [{ statusCode: status, headers }] = (await answered) as [
     { statusCode: number; headers: Record<string, string> },
@@ -217,23 +217,23 @@ function tooLate(operation: GcsOperation, cause: unknown): GcsError {
   return new GcsError(operation, { failure: 'connection', detail, transient: true }, { cause });
 }
 
-/** The right `storage.objects.<need>`. */
+/** The permission `storage.objects.<need>`. */
 export type BucketNeed = 'create' | 'get' | 'delete' | 'list';
 
 const all: readonly BucketNeed[] = ['create', 'get', 'delete', 'list'];
 
-/** How who knows of no rights answers. */
+/** Statuses of servers that do not support querying permissions. */
 const unknowing = [403, 404, 405, 501];
 
 /** How long an answer is cached. */
 const knownMs = 60_000;
 
-/** The most that a question takes which others wait for. */
+/** Timeout of a query, because other calls wait for it. */
 const askMs = 5000;
 
 /**
- * The rights on the bucket. Every client may query its own rights; conditional rights, for instance on a prefix, do not
- * show.
+ * The permissions on the bucket. Every client may query its own permissions. The result does not include conditional
+ * ones, for instance on a prefix.
  */
 class BucketRights {
   readonly #client: GcsClient;
@@ -243,7 +243,7 @@ class BucketRights {
     this.#client = client;
   }
 
-  /** Null: who answers knows of no rights, as emulators do. Throws a GcsError. */
+  /** Returns null if the server does not support it, as emulators. Throws a GcsError. */
   ask(limits: GcsLimits): Promise<ReadonlySet<string> | null> {
     return this.#client.retry('testPermissions', limits, async (signal) => {
       const rights = all.map((need) => `storage.objects.${need}`);
@@ -259,7 +259,7 @@ class BucketRights {
     });
   }
 
-  /** Whether the bucket gives a right, as it said within the last minute. False when it cannot be asked. */
+  /** Whether the bucket grants a permission, according to a response of the last minute. False if it cannot be queried. */
   async has(right: string): Promise<boolean> {
     if (this.#known === null || Date.now() >= this.#known.until) {
       const granted = this.ask({ deadline: Date.now() + askMs }).then((rights) => rights ?? new Set<string>());

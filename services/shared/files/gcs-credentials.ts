@@ -17,8 +17,8 @@ export class CredentialsError extends Error {
 const defaultTokenMs = 8000;
 
 /**
- * Google's library with the credentials that it finds: the key file of GOOGLE_APPLICATION_CREDENTIALS, gcloud's own, the
- * metadata server (Workload Identity).
+ * Google's library with the credentials that it finds: the key file in GOOGLE_APPLICATION_CREDENTIALS, those of gcloud,
+ * or the metadata server (Workload Identity).
  */
 export class Credentials {
   readonly isAnonymous: boolean;
@@ -27,7 +27,7 @@ export class Credentials {
   #bucket: Bucket;
   #token: string | null | undefined;
 
-  /** @param tokenMs the most that getting a token may take */
+  /** @param tokenMs timeout of getting a token */
   constructor(open: () => Storage, bucket: string, tokenMs = defaultTokenMs) {
     this.#open = () => open().bucket(bucket);
     this.#tokenMs = tokenMs;
@@ -36,7 +36,7 @@ export class Credentials {
     this.isAnonymous = customEndpoint && useAuthWithCustomEndpoint !== true;
   }
 
-  /** The bucket once there is a token, so that no call of it waits for one. Throws a {@link CredentialsError}. */
+  /** Returns the bucket when a token is available, so that calls do not wait for one. Throws a {@link CredentialsError}. */
   async authorized(): Promise<{ readonly bucket: Bucket; readonly token: string | null }> {
     const bucket = this.#bucket;
     if (this.isAnonymous) return { bucket, token: null };
@@ -50,22 +50,22 @@ export class Credentials {
       if (bucket === this.#bucket) this.#token = token;
       return { bucket, token };
     } catch (error) {
-      // A question that hangs is joined by all that follow, for ever.
+      // All later calls would join a request that hangs.
       if (error instanceof DeadlineError && bucket === this.#bucket) this.#bucket = this.#open();
       throw toCredentialsError(error);
     }
   }
 
-  /** The bucket refused a token: unless another one is in use by now, the next one is got anew, from the source on. */
+  /** Called when the bucket has refused a token. Unless another token is in use already, the next one is requested from its source. */
   renew(refused: string | null): void {
-    // Of many that are refused at once, the first one is enough.
+    // If many calls are refused at once, renew only once.
     if (this.isAnonymous || refused !== this.#token) return;
     this.#token = undefined;
-    // What it knows (a token, that there is no metadata server) it would keep.
+    // A new client, because the old one caches its token and the absence of a metadata server.
     this.#bucket = this.#open();
   }
 
-  /** A V4 link to read an object with, without any other right, until `expiresAt` (Unix ms). */
+  /** Returns a V4 link to read an object without further credentials until `expiresAt` (Unix ms). */
   async signLink(name: string, expiresAt: number): Promise<string> {
     const file = this.#bucket.file(name);
     const [link] = await file.getSignedUrl({ version: 'v4', action: 'read', expires: expiresAt });

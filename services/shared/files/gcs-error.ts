@@ -1,11 +1,11 @@
-/** What is asked of a bucket; the permission that it needs is `storage.objects.<operation>`, or none. */
+/** Bucket operations. Each needs the permission `storage.objects.<operation>`, except testPermissions. */
 export const gcsOperations = ['create', 'get', 'delete', 'list', 'testPermissions'] as const;
 
 export type GcsOperation = (typeof gcsOperations)[number];
 
 /**
- * Why a call did not come to its end. `status`: the bucket answered so. `connection`: no (whole) answer. `checksum`:
- * the bytes that came are not those of the file. `credentials`: none, or refused before the bucket was asked.
+ * Why a call failed. `status`: an error status of the bucket. `connection`: no response, or an incomplete one.
+ * `checksum`: the received bytes differ from those of the file. `credentials`: none, or refused before the request.
  */
 export type GcsFailure = 'status' | 'connection' | 'checksum' | 'credentials';
 
@@ -16,9 +16,9 @@ const secretPart = /-[0-9a-f]{32}(?=\.[a-z])/g;
 export class GcsError extends Error {
   readonly operation: GcsOperation;
   readonly failure: GcsFailure;
-  /** Of the answer. */
+  /** Status of the response. */
   readonly status: number | undefined;
-  /** Google's word for it, `backendError`. */
+  /** Google's reason, such as `backendError`. */
   readonly reason: string | undefined;
   /** Google's message without the secret part of the file name. */
   readonly detail: string;
@@ -43,13 +43,13 @@ export class GcsError extends Error {
   }
 }
 
-/** Reasons of a 403 that say what a 429 says. */
+/** Reasons of a 403 that mean the same as a 429. */
 const tooMuch = ['rateLimitExceeded', 'userRateLimitExceeded', 'quotaExceeded'];
 
 /** Prefixes of connection errors of the HTTP client; the log has separate fields for them. */
 const address = /^(?:request to \S+ failed, reason|Invalid response body while trying to fetch \S+): /;
 
-/** What Google's library throws, in each of its ways: an ApiError, an error of gaxios, or of the connection. */
+/** Errors of Google's library in their various forms: an ApiError, an error of gaxios, or of the connection. */
 interface LibraryError {
   readonly code?: unknown;
   readonly status?: unknown;
@@ -59,8 +59,8 @@ interface LibraryError {
 }
 
 /**
- * Anything thrown on the way to an answer. What broke a connection once need not do so again. Nothing of what was thrown
- * is kept: it holds the request, with the names of files and, perhaps, credentials.
+ * Converts any thrown value to a GcsError. Connection errors count as temporary. The thrown value is not kept, because it
+ * contains the request, with names of files and perhaps credentials.
  */
 export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
   if (thrown instanceof GcsError) return thrown;
@@ -71,7 +71,7 @@ export function toGcsError(operation: GcsOperation, thrown: unknown): GcsError {
   return new GcsError(operation, { failure: 'connection', detail, transient: true });
 }
 
-/** What an answer says of an error. */
+/** The error details in a response. */
 interface Complaint {
   readonly reason?: string | undefined;
   readonly message?: string | undefined;
@@ -84,10 +84,10 @@ function errorOfAnswer(operation: GcsOperation, status: number, { reason, messag
   return new GcsError(operation, { failure: 'status', status, reason, detail, transient });
 }
 
-/** Google's JSON, wherever the library has put it, or any other text (of a proxy, of a download). */
+/** Returns the error details of Google's JSON, wherever the library puts it, or any other text (of a proxy, or of a download). */
 function answerIn({ message, errors, response }: LibraryError): Complaint {
   const body = response?.data ?? response?.body ?? errors?.[0];
-  // Of a download the message is all of the answer, and of its response the body is a stream.
+  // For downloads, the message is the whole response, and the body of the response is a stream.
   const text = typeof body === 'string' ? body : message;
   const { error } = isAnswer(body) ? body : parseAnswer(text);
   if (error === undefined) return { reason: (errors?.[0] as Complaint | undefined)?.reason, message: text };
@@ -110,17 +110,17 @@ function parseAnswer(text: string | undefined): Answer {
   }
 }
 
-/** The permission that an answer names as missing, for messages. */
+/** Returns the missing permission that a response names. */
 export function deniedPermission({ detail }: GcsError): string | undefined {
   return /\bstorage\.[a-z]+\.[a-zA-Z]+\b/.exec(detail)?.[0];
 }
 
-/** Whether the bucket is not there, rather than an object: both are `404 notFound`, and of a reading only the words tell. */
+/** Whether the bucket is missing, not an object: both are `404 notFound`, and for reads only the text differs. */
 export function isBucketMissing({ operation, status, detail }: GcsError): boolean {
   return status === 404 && (['create', 'list'].includes(operation) || /bucket does not exist/i.test(detail));
 }
 
-/** Whether an object, though not its bucket, is not there. */
+/** Whether an object is missing, but not its bucket. */
 export const isObjectMissing = (error: GcsError) => error.status === 404 && !isBucketMissing(error);
 
 /**

@@ -26,7 +26,7 @@ export async function orMissing<T>(client: GcsClient, attempt: Promise<T>, signa
   }
 }
 
-/** What an object is described by; null when it is not there. Throws a GcsError. */
+/** Returns the metadata of an object, or null if it does not exist. Throws a GcsError. */
 export function getObject(client: GcsClient, name: string, limits: GcsLimits): Promise<ObjectResource | null> {
   return client.retry('get', limits, async (signal) => {
     const asking = client.attempt('get', signal, (bucket) => bucket.file(client.prefix + name).getMetadata());
@@ -35,7 +35,7 @@ export function getObject(client: GcsClient, name: string, limits: GcsLimits): P
   });
 }
 
-/** The first bytes of an object, at most `length`; null when it is not there. Throws a GcsError. */
+/** Returns the first bytes of an object, at most `length`, or null if it does not exist. Throws a GcsError. */
 export function readHead(
   client: GcsClient,
   { name, generation }: { readonly name: string; readonly generation: string },
@@ -50,14 +50,14 @@ export function readHead(
     try {
       return await orMissing(client, asking, signal);
     } catch (error) {
-      // Of an empty object there is no range.
+      // An empty object has no satisfiable range.
       if (error instanceof GcsError && error.status === 416) return Buffer.alloc(0);
       throw error;
     }
   });
 }
 
-/** Deletes an object, of that generation if one is named; what is not there is no error. Throws a GcsError. */
+/** Deletes an object, optionally only one generation. A missing object is not an error. Throws a GcsError. */
 export function deleteObject(
   client: GcsClient,
   { name, ...rest }: { readonly name: string; readonly generation?: string },
@@ -79,20 +79,20 @@ export function deleteObject(
 type BucketRequest = Parameters<Bucket['request']>[0];
 
 export interface ObjectCopy {
-  /** The object to be copied, and the generation that it must have. */
+  /** Name of the source, and the generation that it must have. */
   readonly source: string;
   readonly sourceGeneration: string;
   readonly destination: string;
-  /** The generation that the destination must have now; `0`: there must be none. */
+  /** The generation that the destination must have; `0`: it must not exist. */
   readonly expected: string;
-  /** What the copy is described by: nothing of the description of the source is kept. */
+  /** Metadata of the copy. It replaces all metadata of the source. */
   readonly description: object;
 }
 
 /**
- * Copies an object within the bucket: no byte leaves it, and readers get the object of before or the new one. Resolves with
- * the copy; `conflict` when the destination or the source has another generation, which may come of an attempt of
- * this very call whose answer was lost, and `missing` when there is no source. Throws a GcsError.
+ * Copies an object within the bucket, without a transfer; readers get either the old object or the new one. Returns the
+ * copy, `conflict` if the destination or the source has another generation, possibly because of an attempt of this call
+ * whose answer was lost, or `missing` if there is no source. Throws a GcsError.
  */
 export function copyObject(
   client: GcsClient,
@@ -130,8 +130,8 @@ export type ListedObject = Pick<ObjectResource, 'name' | 'size' | 'timeCreated' 
 const maxListed = 1000;
 
 /**
- * At most `limit` objects by name, `from` that name on, and the name of the first one after them, null when
- * there is none. The bucket may answer with fewer than it was asked for, though there are more.
+ * Returns at most `limit` objects by name, starting with `from`, and the name of the first object after them, or null.
+ * The bucket may return fewer objects although there are more.
  */
 export async function listObjects(
   client: GcsClient,
@@ -151,7 +151,7 @@ export async function listObjects(
       ...(pageToken === undefined ? {} : { pageToken }),
     };
     const [files, next] = await client.call('list', limits, (bucket) => bucket.getFiles(query));
-    // Where fields are named, the library hands on what the bucket says.
+    // If fields are selected, the library returns the response of the bucket unchanged.
     const listed = files as unknown as readonly ListedObject[];
     objects.push(...listed.map((object) => ({ ...object, name: object.name.slice(prefix.length) })));
     ({ pageToken } = (next ?? {}) as { pageToken?: string });
@@ -159,13 +159,13 @@ export async function listObjects(
   return { objects: objects.slice(0, limit), next: objects[limit]?.name ?? null };
 }
 
-/** A file of a bucket. */
+/** A file in a bucket. */
 export interface GcsFile extends StoredFile {
-  /** The object's: a name, once replaced, is of another. */
+  /** Generation of the object. It changes when the object is replaced. */
   readonly generation: string;
-  /** Of its bytes, in base64; null where the bucket does not tell it. */
+  /** MD5 of the content in base64; null if the bucket does not provide it. */
   readonly md5: string | null;
-  /** The upload that was put in place here by a copy; null where the file was created in its place. */
+  /** The upload that was copied to this place; null if the file was created in place. */
   readonly upload: string | null;
 }
 
@@ -184,14 +184,14 @@ export interface ObjectResource {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The resource that an answer holds. Throws a GcsError when it is something else: a page of a proxy, half an answer. */
+/** Returns the resource in a response. Throws a GcsError for anything else, such as a page of a proxy or an incomplete response. */
 export function resourceIn(operation: GcsOperation, answer: unknown): ObjectResource {
   const { name, generation } = (answer ?? {}) as Partial<ObjectResource>;
   if (typeof name === 'string' && typeof generation === 'string') return answer as ObjectResource;
   throw new GcsError(operation, { failure: 'connection', detail: 'the answer is no object', transient: true });
 }
 
-/** What an object is described by. `name`: whose uuid it is of. */
+/** Metadata for an object. `name` contains the uuid of the capture. */
 export type Described = Omit<StoredFile, 'storedAt' | 'size'> & { readonly account: string };
 
 /**
@@ -222,7 +222,7 @@ export function describeObject(file: Described, now: number, upload?: string) {
   };
 }
 
-/** Whose file an object is, in its description. */
+/** The account of a file in its metadata, as a hash. */
 const accountTag = (account: string) => createHash('sha256').update(account).digest('hex').slice(0, 32);
 
 /** Returns the file of an object; null when it is not one of this service. */
@@ -289,7 +289,7 @@ export function verifyObject(
   verifyExpiry(end, expected.expiresAt);
 }
 
-/** It is ours but for the time that was left when the renderer wrote it. */
+/** Whether the Cache-Control is that of this service, except for the remaining time when the renderer wrote it. */
 function isOurCacheControl(
   { cacheControl: shown = '', timeCreated }: ObjectResource,
   file: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'>,

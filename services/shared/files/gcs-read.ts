@@ -26,7 +26,7 @@ export async function* readObject(
   for (let opened = 0; at <= end; opened++) {
     if (opened > 0) await delay(backoffMs(opened, client.backoffMs / 4, 1000));
     const part = { file, start: at, end };
-    // The time limit is that of the first bytes: only they tell that it is being read. The rest takes as long as the reader does.
+    // The deadline applies to the first bytes, which show that the file can be read. The rest takes as long as the reader does.
     const limits = { deadline: Math.min(deadline, Date.now() + stalledMs) };
     const reading = await client.retry('get', limits, (signal) => tryOpen(client, part, signal));
     if (reading === null) throw new FileReplacedError();
@@ -50,7 +50,7 @@ export async function* readObject(
   }
 }
 
-/** One attempt to open an object from a byte on; null when the generation is gone. */
+/** Makes one attempt to open an object from a byte on; null if the generation no longer exists. */
 async function tryOpen(
   client: GcsClient,
   { file, start, end }: { file: GcsFile; start: number; end: number },
@@ -81,7 +81,7 @@ async function tryOpen(
   }
 }
 
-/** Null at the end of the body, and when the connection broke or fell silent: what is missing then is asked for again. */
+/** Returns null at the end of the body, and if the connection broke or was silent; the missing bytes are then requested again. */
 async function nextPart(
   client: GcsClient,
   parts: AsyncIterator<Uint8Array>,

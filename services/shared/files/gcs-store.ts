@@ -37,17 +37,17 @@ import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySigna
 const writeTimeoutMs = 30_000;
 const readTimeoutMs = 15_000;
 
-/** A cursor of the embedded store, which was in use before: the listing begins anew. */
+/** A cursor of the embedded store, which was in use before; the listing then starts from the beginning. */
 const foreignCursor = /^\d+$/;
 
-/** V4 links hold for seven days at most. */
+/** Maximum lifetime of V4 links: seven days. */
 const maxLinkMs = 7 * 86_400_000;
 
-/** Files as objects of a bucket of Google Cloud Storage, below a prefix. */
+/** Stores files as objects of a bucket in Google Cloud Storage, under a prefix. */
 export class GcsStore implements FileStore {
   readonly client: GcsClient;
   readonly #now: () => number;
-  /** The bucket has the hashes of its objects. */
+  /** False, because the bucket provides the hashes of its objects. */
   readonly readsUploads = false;
 
   /** @param now Unix milliseconds */
@@ -118,13 +118,13 @@ export class GcsStore implements FileStore {
     return orStorageFailed(() => deleteObject(this.client, { name }, this.#limitsOf(limits, writeTimeoutMs)));
   }
 
-  /** In the order of their names; `next` is the first name of the next page, so it never grows old. */
+  /** Lists files by name. `next` is the first name of the next page, so it does not become outdated. */
   list(after: string | null, limit: number, limits: CallLimits = {}): Promise<FilePage> {
     return orStorageFailed(async () => {
       const from = after === null || foreignCursor.test(after) ? '' : after;
       const { objects, next } = await listObjects(this.client, { from, limit }, this.#limitsOf(limits, writeTimeoutMs));
       const files = objects.flatMap(({ name, size, timeCreated, customTime, metadata }): ListedFile[] => {
-        // An emulator loses the custom time of an object with its copy.
+        // Emulators do not copy the custom time of an object.
         const end = customTime ?? metadata?.['expires-at'];
         if (!isStoredName(withoutSuffix(name)) || end === undefined) return [];
         const expiresAt = customTime === undefined ? Number(end) : Date.parse(customTime);
@@ -135,9 +135,9 @@ export class GcsStore implements FileStore {
   }
 
   /**
-   * A V4 link that opens the file without any other right until `expiresAt` (Unix ms), but for no longer than the file
-   * is there, or seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a key
-   * file; elsewhere it is a call of IAM, so keep the link.
+   * Returns a V4 link that opens the file without further credentials until `expiresAt` (Unix ms), but at most until the
+   * file expires, or for seven days. Type, disposition and Cache-Control are those of the object. Signing is local with a
+   * key file, otherwise a request to IAM, so links should be reused.
    */
   signedUrl(file: StoredFile, { expiresAt }: { readonly expiresAt: number }): Promise<string> {
     return orStorageFailed(() => {
@@ -149,12 +149,12 @@ export class GcsStore implements FileStore {
     });
   }
 
-  /** Closes connections that are kept. */
+  /** Closes idle connections. */
   close(): void {
     this.client.close();
   }
 
-  /** Verifies an upload and puts it in place. Null when another file has come into place meanwhile. */
+  /** Verifies an upload and puts it in place. Returns null if another file has been placed meanwhile. */
   async #tryAccept(
     upload: Upload,
     source: UploadSource,
@@ -169,7 +169,7 @@ export class GcsStore implements FileStore {
       isInPlace ? null : this.#get(name, limits),
     ]);
     const present = this.#fileOf(placed);
-    // It was put in place before.
+    // The upload was put in place by an earlier call.
     if (present?.upload === upload.object) return { file: present, isSame: false };
     if (object === null || signature === null || object.generation !== source.generation) {
       throw new UploadRejectedError('missing', 'the object is not there');
@@ -201,12 +201,12 @@ export class GcsStore implements FileStore {
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
-    // What stays when this fails is found by `discard`, or by the comparison of all files with their records.
+    // If this fails, `discard` or orphan collection removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
     return { file: replaced, isSame: false };
   }
 
-  /** Copies an object into the place of a file. Null when the place has another generation than expected. */
+  /** Copies an object to the place of a file. Returns null if the place has another generation than expected. */
   async #copy(
     source: UploadSource,
     file: Described,
@@ -228,7 +228,7 @@ export class GcsStore implements FileStore {
     return typeof copy === 'string' ? null : this.#described(copy);
   }
 
-  /** Whether a refresh shows what the file in place shows. */
+  /** Whether a refresh shows the same as the file in place. */
   async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
     const { contentType, etag, size, md5 } = file;
     if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
@@ -252,7 +252,7 @@ export class GcsStore implements FileStore {
     }
   }
 
-  /** The first bytes of an object; null when it is not there. */
+  /** Returns the first bytes of an object, or null if it does not exist. */
   #signatureOf({ object, generation }: UploadSource, limits: GcsLimits): Promise<Buffer | null> {
     return readHead(this.client, { name: object, generation }, signatureBytes, limits);
   }
@@ -266,13 +266,13 @@ export class GcsStore implements FileStore {
     return object === null ? null : fileOfObject(this.client, object);
   }
 
-  /** The file that an object is; null when there is none, or its time is over. */
+  /** Returns the file of an object; null if it is missing or has expired. */
   #fileOf(object: ObjectResource | null): GcsFile | null {
     const file = this.#described(object);
     return file === null || file.expiresAt <= this.#now() ? null : file;
   }
 
-  /** What a call may take, for the client of the bucket, which goes by the clock of this process. */
+  /** Converts the limits of a call for the client, which uses the clock of this process. */
   #limitsOf({ deadline, signal }: CallLimits, timeoutMs: number): GcsLimits {
     const now = this.#now();
     return { deadline: localDeadline(deadline ?? now + timeoutMs, now), ...(signal === undefined ? {} : { signal }) };
@@ -292,7 +292,7 @@ interface UploadSource {
   readonly generation: string;
 }
 
-/** What an upload names; null when it names nothing of ours. */
+/** Parses the location of an upload; null if it is not a name of this service. */
 function sourceOf({ object: text }: Upload): UploadSource | null {
   const [, generation, object] = /^(\d{1,20})\/([^/]+)$/.exec(text) ?? [];
   if (generation === undefined || object === undefined || !isStoredName(withoutSuffix(object))) return null;

@@ -10,20 +10,20 @@ import { type ContentHashes, hashesOf, uploadOf } from './upload.ts';
 
 export interface ObjectCreation {
   readonly file: NewFile;
-  /** The object's name. */
+  /** Name of the object. */
   readonly object: string;
-  /** Of the bytes of the file. */
+  /** Hashes of the content. */
   readonly hashes: ContentHashes;
-  /** The generation that the object must have now; `0`: there must be none. */
+  /** The generation that the object must have now; `0`: it must not exist. */
   readonly expected: string;
   /** Unix milliseconds. */
   readonly now: number;
 }
 
-/** A 400 for bytes that were damaged on their way looks like one for a request that is wrong, which stays wrong. */
+/** Maximum number of 400 responses: one may be caused by damaged bytes, but an invalid request stays invalid. */
 const maxRefusals = 2;
 
-/** A resumable upload is gone: it expired, or the bucket lost it. */
+/** Statuses of a resumable upload that has expired, or that the bucket has lost. */
 const sessionGone = [404, 410];
 
 /**
@@ -45,7 +45,7 @@ export async function createObject(
     metadata: { md5Hash: hashes.md5, ...describeObject({ ...file, name: object, etag: hashes.etag }, now) },
     preconditionOpts: { ifGenerationMatch: expected },
   };
-  /** The address of a resumable upload, and whether the bucket may have bytes of it. */
+  /** The resumable upload, and whether the bucket may have received bytes of it. */
   let session: Session | null = null;
   let refusals = 0;
   return client.retry('create', limits, async (signal) => {
@@ -70,7 +70,7 @@ export async function createObject(
         throw new GcsError('create', { failure: 'connection', detail, transient: true });
       }
       if (error.status === 400) {
-        // The session has failed, and the next attempt sends all bytes anew.
+        // The session has failed, so the next attempt sends all bytes again.
         session = null;
         if (++refusals <= maxRefusals) throw asPassing(error);
       }
@@ -80,7 +80,7 @@ export async function createObject(
 }
 
 interface Sending {
-  /** Prefix and all. */
+  /** Including the prefix. */
   readonly name: string;
   readonly bytes: Buffer;
   readonly metadata: { readonly contentType: string; readonly md5Hash: string };
@@ -93,7 +93,7 @@ async function sendAtOnce(bucket: Bucket, { name, bytes, ...options }: Sending):
   return target.metadata;
 }
 
-/** A resumable upload: the object is invisible before its last byte, and an unfinished upload expires. */
+/** A resumable upload. The object becomes visible with its last byte, and an unfinished upload expires. */
 interface Session {
   readonly uri: string;
   isBegun: boolean;
@@ -102,21 +102,21 @@ interface Session {
 async function openSession(bucket: Bucket, { name, bytes, metadata, preconditionOpts }: Sending): Promise<Session> {
   const described = { ...metadata, contentLength: bytes.length };
   const [uri] = await bucket.file(name).createResumableUpload({ metadata: described, preconditionOpts });
-  // The library takes any answer of 2xx for a session.
+  // The library treats any 2xx response as a session.
   if (typeof uri !== 'string') throw new Error('the bucket named no address to upload to');
   return { uri, isBegun: false };
 }
 
-/** Sends what the bucket does not have. */
+/** Sends the bytes that the bucket does not have. */
 async function sendTo(session: Session, bucket: Bucket, { name, bytes, metadata }: Sending): Promise<unknown> {
   const { contentType } = metadata;
   const target = bucket.file(name);
-  // The library names the type when it opens the session, where emulators do not look for it.
+  // The library sends the type when it opens the session; emulators ignore it there.
   target.interceptors.push({
     request: (options) => ({ ...options, headers: { 'content-type': contentType } }) as BucketRequest,
   });
   const options = { uri: session.uri, validation: false, metadata: { contentType, contentLength: bytes.length } };
-  // Without an offset, the library asks the bucket what it has.
+  // Without an offset, the library asks the bucket for the received bytes.
   const begin = session.isBegun ? {} : { offset: 0 };
   session.isBegun = true;
   await target.save(bytes, { ...options, ...begin });
@@ -131,10 +131,10 @@ function asPassing({ operation, failure, status = 400, reason, detail }: GcsErro
 
 const writeTimeoutMs = 30_000;
 
-/** An object with a random suffix is there already only when the answer to its upload was lost. */
+/** Maximum number of names. An object with a random suffix exists only if the answer to its upload was lost. */
 const maxNames = 5;
 
-/** Uploads into a bucket with the right to create objects (`roles/storage.objectCreator`), and no other one. */
+/** Uploads to a bucket with only the permission to create objects (`roles/storage.objectCreator`). */
 export class GcsUploader implements FileUploader {
   readonly client: GcsClient;
   readonly #now: () => number;
@@ -161,12 +161,12 @@ export class GcsUploader implements FileUploader {
         const creation = { file, object, hashes, expected: '0', now: this.#now() };
         const created = await createObject(this.client, creation, limits);
         if (created !== null) return uploadOf(file, `${created.generation}/${object}`, hashes.etag);
-        // There is an object of that name, which may come of this very call, its answer lost.
+        // The object exists, possibly because of an attempt of this call whose answer was lost.
         object = withSuffix(file.object);
       }
       throw new Error('all names for the object are taken');
     } catch (error) {
-      // The others need the operator: a missing right or bucket.
+      // Other errors need the operator: a missing permission or bucket.
       if (error instanceof GcsError && error.transient) throw new StoreUnavailableError(undefined, { cause: error });
       throw toServiceError(error, 'STORAGE_FAILED');
     }

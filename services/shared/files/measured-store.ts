@@ -3,7 +3,7 @@ import type { FileStore, FileUploader } from './file-store.ts';
 import { type GcsFailure, type GcsOperation, gcsOperations } from './gcs-error.ts';
 import { UploadRejectedError, type UploadRejection, uploadRejections } from './upload.ts';
 
-/** A store whose calls are measured. */
+/** Wraps a store to measure its calls. */
 export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStore {
   return {
     readsUploads: store.readsUploads,
@@ -14,7 +14,7 @@ export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStor
     async *read(...file) {
       const parts = store.read(...file)[Symbol.asyncIterator]();
       try {
-        // The pace of the rest is the reader's.
+        // The rest is read at the pace of the reader.
         const first = await measure(metrics, 'read', () => parts.next());
         for (let part = first; part.done !== true; part = await parts.next()) yield part.value;
       } finally {
@@ -26,7 +26,7 @@ export function measuredStore(store: FileStore, metrics: StoreMetrics): FileStor
   };
 }
 
-/** An uploader whose calls are measured. */
+/** Wraps an uploader to measure its calls. */
 export function measuredUploader(uploader: FileUploader, metrics: StoreMetrics): FileUploader {
   return {
     upload(file) {
@@ -45,7 +45,7 @@ async function measure<T>(metrics: StoreMetrics, operation: StoreOperation, call
     metrics.called(operation, 'ok', performance.now() - start);
     return result;
   } catch (error) {
-    // The store did what it is for.
+    // A rejected upload is a success of the store.
     const isRejected = error instanceof UploadRejectedError;
     if (isRejected) metrics.rejected(error.reason);
     metrics.called(operation, isRejected ? 'ok' : 'failed', performance.now() - start);
@@ -58,13 +58,13 @@ type StoreOperation = (typeof storeOperations)[number];
 
 export interface StoreMetrics {
   called(operation: StoreOperation, outcome: 'ok' | 'failed', ms: number): void;
-  /** An upload of a renderer was not what was asked for. */
+  /** Counts an upload of a renderer that was rejected. */
   rejected(reason: UploadRejection): void;
   /** Counts a retried bucket request. */
   retried(operation: GcsOperation, failure: GcsFailure): void;
 }
 
-/** What Prometheus learns of the store of files, in each service. All labels come from closed sets. */
+/** Creates the metrics of the file store for each service. All labels come from closed sets. */
 export function createStoreMetrics(registry: Registry): StoreMetrics {
   const registers = [registry];
   const seconds = new Histogram({
@@ -74,7 +74,7 @@ export function createStoreMetrics(registry: Registry): StoreMetrics {
     buckets: [0.002, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
     registers,
   });
-  // A first failure is to show in a rate, too.
+  // Start at 0, so that a rate includes the first failure.
   for (const operation of storeOperations) seconds.zero({ operation, outcome: 'failed' });
   const retries = new Counter({
     name: 'webcapture_store_retries_total',

@@ -12,14 +12,14 @@ import { GcsStore } from './gcs-store.ts';
 import { GcsUploader } from './gcs-uploader.ts';
 import { createStoreMetrics, measuredStore, measuredUploader, type StoreMetrics } from './measured-store.ts';
 
-/** What a store is opened with. */
+/** Dependencies of a store. */
 interface Context {
   readonly session: NatsSession;
   readonly log: Logger;
   readonly metrics: Registry;
 }
 
-/** Makes a link that opens a file until `expiresAt` (Unix ms), or until the file ends. */
+/** Creates a link that opens a file until `expiresAt` (Unix ms), or until the file expires. */
 export type SignLink = (file: StoredFile, options: { readonly expiresAt: number }) => Promise<string>;
 
 interface Opened {
@@ -52,7 +52,7 @@ export async function openStore(
   };
 }
 
-/** The same store for a service that may create files and do nothing else. */
+/** Opens the same store for a service that may only create files. */
 export async function openUploader(
   { bucket }: StorageConfig,
   { session, log, metrics: registry }: Context,
@@ -68,7 +68,7 @@ export async function openUploader(
 const alwaysReady: Opened = { ready: () => Promise.resolve(), close: () => undefined };
 
 const openedBucket = (client: GcsClient, needs: readonly BucketNeed[], log: Logger): Opened => ({
-  // By this process's own clock: the server's is not known yet.
+  // Uses the clock of this process, because that of the server is not known yet.
   ready: (options) => bucketReady(new GcsStore(client), needs, { ...options, log }),
   close: () => client.close(),
 });
@@ -78,7 +78,7 @@ interface OpenBucketDeps {
   readonly metrics?: StoreMetrics;
 }
 
-/** The client of a bucket; nothing has been asked of it yet. */
+/** Creates the client of a bucket without sending a request. */
 async function openClient(
   { bucket, prefix, endpoint, project }: BucketConfig,
   { log, metrics }: OpenBucketDeps,
@@ -97,7 +97,7 @@ async function openClient(
   });
 }
 
-/** The bucket of a configuration; nothing has been asked of it yet. */
+/** Opens the configured bucket without sending a request. */
 export async function openBucket(config: BucketConfig, deps: OpenBucketDeps): Promise<GcsStore> {
   return new GcsStore(await openClient(config, deps));
 }

@@ -8,10 +8,10 @@ export interface Pixels {
 }
 
 export interface Difference {
-  /** As large as both pictures together: unchanged pixels pale, the others in the colours that were asked for. */
+  /** Large enough for both pictures: unchanged pixels are pale, changed ones have the requested colours. */
   readonly picture: Pixels;
   readonly changedPixels: number;
-  /** Of the area of the difference picture, 0 to 1. */
+  /** Changed share of the area of the difference picture, 0 to 1. */
   readonly changedShare: number;
 }
 
@@ -19,16 +19,16 @@ export interface Difference {
 type Color = readonly [red: number, green: number, blue: number];
 
 interface ComparisonOptions {
-  /** 0 to 1: how far two colours must be apart; smaller finds more. */
+  /** Minimum distance of two colours, 0 to 1; a smaller value finds more differences. */
   readonly threshold: number;
   readonly changedColor: Color;
-  /** Where only one of the pictures is. */
+  /** Colour of areas that only one of the pictures covers. */
   readonly outsideColor: Color;
 }
 
 /**
- * Compares two pictures from their top left corner. Pixels that differ only by anti-aliasing count as equal, those that only
- * one of the pictures covers as changed.
+ * Compares two pictures, aligned at the top left corner. Pixels that differ only by anti-aliasing count as equal. Pixels
+ * that only one picture covers count as changed.
  */
 export function comparePictures(before: Pixels, after: Pixels, options: ComparisonOptions): Difference {
   const common = { width: Math.min(before.width, after.width), height: Math.min(before.height, after.height) };

@@ -3,8 +3,8 @@ import type { ExpectedUpload, StoredFile } from './file-store.ts';
 import { type ComparableFile, isSamePicture, mayShowSame } from './same-picture.ts';
 
 /**
- * What becomes of a verified upload and the file that is in place under its name: `write` the upload in its place, `keep`
- * the file, or `extend` the file's life, whose bytes stay. `isSame`: of a refresh, whether it shows what the file shows.
+ * Decides on a verified upload and the file in place under its name: `write` the upload in its place, `keep` the file, or
+ * `extend` the life of the file with its bytes. `isSame`: for a refresh, whether it shows the same as the file.
  */
 export function placementOf(
   present: Pick<StoredFile, 'expiresAt' | 'cacheSeconds'> | null,
@@ -12,13 +12,13 @@ export function placementOf(
   isSame: boolean,
 ): 'write' | 'keep' | 'extend' {
   if (present === null) return 'write';
-  // Of another delivery of the job.
+  // The file in place belongs to another delivery of the job.
   if (!isRefresh) return 'keep';
   if (!isSame) return 'write';
   return present.expiresAt === expiresAt && present.cacheSeconds === cacheSeconds ? 'keep' : 'extend';
 }
 
-/** Whether two files show the same picture, by their bytes. One that cannot be read is of no use: then they do not. */
+/** Whether two files show the same picture, by their content. False if one of them cannot be read. */
 export async function showSame(
   a: ComparableFile,
   b: ComparableFile,
@@ -30,14 +30,14 @@ export async function showSame(
   return first !== null && second !== null && (await isSamePicture(a.contentType, first, second));
 }
 
-/** How often a file is put in place that others replace, or write and remove, at the same time. */
+/** Maximum number of attempts to place a file that others replace or remove at the same time. */
 const maxAttempts = 5;
 
 /**
- * Makes attempts to put a file in place until one succeeds; an attempt that others were quicker than resolves with null.
+ * Makes attempts to place a file until one succeeds. An attempt resolves to null if another process was faster.
  *
- * @param isLate whether the time for it is over
- * @throws Error when others are quicker again and again
+ * @param isLate whether the deadline has passed
+ * @throws Error if other processes are faster repeatedly
  */
 export async function untilPlaced<T>(
   attempt: () => Promise<T | null>,
@@ -48,7 +48,7 @@ export async function untilPlaced<T>(
     const placed = await attempt();
     if (placed !== null) return placed;
     if (count === maxAttempts || isLate()) throw new Error('others wrote and removed the file again and again');
-    // Another write may be under way, which the next reading does not show yet.
+    // Another write may be in progress that the next read does not show yet.
     await delay(backoffMs(count, 50, 1000), signal);
   }
 }

@@ -16,9 +16,9 @@ interface ReadDiagnostics {
 }
 
 /**
- * Reads the diagnostics in the object of that name.
+ * Reads diagnostics from the object of that name.
  *
- * @throws Error when they are missing or damaged
+ * @throws Error if they are missing or damaged
  */
 export async function readDiagnostics(
   store: Pick<FileStore, 'stat' | 'read'>,
@@ -34,9 +34,9 @@ export async function readDiagnostics(
 }
 
 /**
- * Validates what a renderer has stored as diagnostics, and drops fields that are not in the schema.
+ * Validates diagnostics that a renderer has stored, and drops fields that are not in the schema.
  *
- * @throws TypeError when it has another form
+ * @throws TypeError if they do not match the schema
  */
 export async function parseDiagnostics(json: unknown): Promise<ReadDiagnostics> {
   const stored = (json ?? {}) as Partial<Record<keyof StoredDiagnostics, unknown>>;

@@ -22,9 +22,9 @@ export async function readExtracted(
   >;
   const large = fields.find((name) => bytesOf(stored[name]) > maxExtractedBytes);
   if (large !== undefined) throw new RangeError(`${large} is too large`);
-  // Each part is small enough now to be looked at. What else there is, is left out.
+  // Each part is small enough now. Unknown parts are dropped.
   const told = Object.fromEntries(fields.map((name) => [name, stored[name]]).filter(([, part]) => part !== undefined));
-  // Loaded by the first who reads one: it takes 150 modules.
+  // Imported at the first use, because it has 150 modules.
   const { Value } = await import('typebox/value');
   const extracted = Value.Clean(extractedSchema, told);
   if (!Value.Check(extractedSchema, extracted) || partsOf(extracted).length === 0) {

@@ -4,21 +4,21 @@ import type { StoredType } from '../api/formats.ts';
 import type { StoredFile } from './file-store.ts';
 import { hasSignature } from './upload.ts';
 
-/** The most pixels of pictures that are taken apart: what is larger takes too long. */
+/** Maximum number of pixels of compared pictures; larger ones would take too long. */
 const maxPixels = 150_000_000;
 
 /** Number of bytes decoded per step: it needs little memory, and blocks the event loop for about 2 ms. */
 const blockBytes = 256 * 1024;
 
-/** What each printing writes anew into a pdf: these entries, at once and always of the same length. */
+/** Entries of a PDF that change with each print. They are at the beginning and have a fixed length. */
 const printingTimes = ['/CreationDate (', '/ModDate ('] as const;
 
 /**
- * Whether two files of a type show the same although their bytes may differ. The same page rendered twice is not always
- * equal to the last bit: pixels of a png that differ by 1 of 255 in a channel count as equal, and a pdf says when it was
- * printed. A jpeg or webp shows the same only when its bytes are equal: taking them apart needs a decoder in native code,
- * to which a service that is trusted must not give a file of a hostile page. The same holds of a png that is not of the
- * kind that our encoder writes, that cannot be read, or that has more than 150 million pixels.
+ * Returns whether two files of the same type show the same picture although their bytes may differ. Two renderings of a
+ * page are not always identical: pixels of a PNG that differ by 1 of 255 in a channel count as equal, and a PDF contains
+ * the time of printing. JPEG and WebP must have equal bytes, because decoding needs native code, which a trusted service
+ * must not run on files of hostile pages. The same applies to a PNG of a kind that our encoder does not write, that cannot
+ * be read, or that has more than 150 million pixels.
  */
 export async function isSamePicture(mimeType: StoredType, a: Buffer, b: Buffer): Promise<boolean> {
   if (a.equals(b)) return true;
@@ -31,16 +31,16 @@ export async function isSamePicture(mimeType: StoredType, a: Buffer, b: Buffer):
   }
 }
 
-/** Types of which files can show the same in other bytes. */
+/** Types of files that can show the same picture with different bytes. */
 const comparable: readonly StoredType[] = ['image/png', 'application/pdf'];
 
-/** Larger files are not compared with each other: both would be held in memory. */
+/** Maximum size of compared files, because both are held in memory. */
 const maxComparedBytes = 64 * 1024 * 1024;
 
-/** What is known of a file without its bytes. */
+/** Metadata that decides whether files are compared. */
 export type ComparableFile = Pick<StoredFile, 'contentType' | 'width' | 'height' | 'size'>;
 
-/** Whether it is worth while to compare the bytes of two files that are described so. */
+/** Whether two files with this metadata are worth comparing. */
 export const mayShowSame = (a: ComparableFile, b: ComparableFile): boolean =>
   a.contentType === b.contentType &&
   a.width === b.width &&
@@ -71,7 +71,7 @@ async function haveSamePixels(a: Buffer, b: Buffer): Promise<boolean> {
   }
 }
 
-/** Null for a kind of png that our encoder does not write: a palette, 16 bits, interlaced. */
+/** Returns null for a kind of PNG that our encoder does not write: a palette, 16 bits, interlaced. */
 function readHeader(png: Buffer): Header | null {
   if (!hasSignature('image/png', png) || png.length < 33) return null;
   const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
@@ -82,8 +82,8 @@ function readHeader(png: Buffer): Header | null {
 }
 
 /**
- * Yields the pixels some rows at a time, always the same number for equal headers. Each block is valid until the next
- * one is requested. Throws when there are fewer pixels than the header says.
+ * Yields the pixels in blocks of rows; the number of rows is equal for equal headers. Each block is valid until the next
+ * one is requested. Throws if there are fewer pixels than the header says.
  */
 async function* pixelsOf(
   png: Buffer,
@@ -92,9 +92,9 @@ async function* pixelsOf(
   const stride = width * bytesPerPixel + 1;
   const rowsPerBlock = Math.min(height, Math.max(1, Math.floor(blockBytes / stride)));
   const inflate = createInflate({ chunkSize: blockBytes });
-  // An error destroys the stream that is read below, which then throws it.
+  // An error destroys the stream that is read below, which then throws the error.
   pipeline(Readable.from(imageData(png)), inflate, () => undefined);
-  // The same memory for all: of a picture of 100,000 px, hundreds of megabytes would wait to be collected.
+  // One block is reused: for a picture of 100,000 px, hundreds of megabytes would otherwise wait for garbage collection.
   const block = Buffer.alloc(rowsPerBlock * stride);
   let [pixels, pixelsBefore] = [Buffer.alloc(rowsPerBlock * (stride - 1)), Buffer.alloc(rowsPerBlock * (stride - 1))];
   let previous = Buffer.alloc(stride - 1);
@@ -123,7 +123,7 @@ async function* pixelsOf(
   if (rowsLeft > 0) throw new Error(`${rowsLeft} rows are missing`);
 }
 
-/** The contents of the chunks that hold the compressed pixels. */
+/** Yields the contents of the chunks with compressed pixels. */
 function* imageData(png: Buffer): Generator<Buffer> {
   for (let at = 8; at + 12 <= png.length;) {
     const length = png.readUInt32BE(at);
@@ -135,8 +135,8 @@ function* imageData(png: Buffer): Generator<Buffer> {
 }
 
 /**
- * Reverses the filters of some rows (PNG specification, 9 Filtering). Each row is a byte that names its filter, and the
- * differences of its pixels from their neighbours to the left and above.
+ * Reverses the filters of some rows (PNG specification, 9 Filtering). Each row starts with a byte for its filter, followed
+ * by the differences of its pixels from their neighbours to the left and above.
  */
 function unfilter(
   block: Buffer,
@@ -153,7 +153,7 @@ function unfilter(
   }
 }
 
-/** The pixels left of the first one, and above the first row, count as 0. */
+/** Pixels to the left of the first one, and above the first row, count as 0. */
 function unfilterRow(
   filter: number,
   { filtered, above, own }: { filtered: Uint8Array; above: Uint8Array; own: Uint8Array },
@@ -161,7 +161,7 @@ function unfilterRow(
 ): void {
   const { length } = own;
   own.set(filtered);
-  // These loops go over each byte of each picture: they index plainly, since a call for each byte takes ten times as long.
+  // These loops process each byte of each picture. They use plain indexes, because a call for each byte takes ten times as long.
   switch (filter) {
     case 0:
       return;
@@ -190,7 +190,7 @@ function unfilterRow(
 
 const byte = (value: number | undefined): number => value ?? 0;
 
-/** That of the three neighbours which is nearest to left + above - upper left. */
+/** Returns the neighbour that is nearest to left + above - upper left. */
 function paeth(left: number, above: number, upperLeft: number): number {
   const toLeft = Math.abs(above - upperLeft);
   const toAbove = Math.abs(left - upperLeft);
@@ -199,7 +199,7 @@ function paeth(left: number, above: number, upperLeft: number): number {
   return toAbove <= toUpperLeft ? above : upperLeft;
 }
 
-/** Whether no two bytes at the same place differ by more than 1. */
+/** Whether no two bytes at the same position differ by more than 1. */
 function isAlmostEqual(a: Buffer, b: Buffer): boolean {
   if (a.equals(b)) return true;
   if (a.length !== b.length) return false;

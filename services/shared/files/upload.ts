@@ -3,7 +3,7 @@ import type { StoredType } from '../api/formats.ts';
 import { ServiceError } from '../runtime/errors.ts';
 import type { ExpectedUpload, NewFile, Upload } from './file-store.ts';
 
-/** The strong validator of these bytes, the same in every store. */
+/** Returns the strong validator of these bytes, which is the same in every store. */
 export function contentTag(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
 }
@@ -27,11 +27,11 @@ export function uploadOf(file: NewFile, object: string, etag: string): Upload {
   return cacheSeconds === undefined ? upload : { ...upload, cacheSeconds };
 }
 
-/** Why an upload is not put in place. `foreign`: it is not the object that was asked for, or not described like it. */
+/** Reasons why an upload is rejected. `foreign`: it is not the requested object, or has another description. */
 export const uploadRejections = ['missing', 'wrong_type', 'wrong_size', 'foreign', 'expired'] as const;
 export type UploadRejection = (typeof uploadRejections)[number];
 
-/** An upload is not what was asked for, so that no file of a capture can come of it. */
+/** An upload that does not match the request and cannot become the file of a capture. */
 export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
   readonly reason: UploadRejection;
 
@@ -46,7 +46,7 @@ export class UploadRejectedError extends ServiceError<'STORAGE_FAILED'> {
 /** Number of bytes that identify a file type. */
 export const signatureBytes = 32;
 
-/** How far the end of an upload's life may be from what was asked for: the clocks of renderers, and the wait in the queue. */
+/** Maximum difference of an upload's expiry from the requested one, for the clocks of renderers and the wait in the queue. */
 export const expiryToleranceMs = 10 * 60_000;
 
 const defaultMaxBytes = 512 * 1024 * 1024;
@@ -55,7 +55,7 @@ const maxPixelsOnSide = 1_000_000;
 const isCount = (value: unknown, max: number) =>
   Number.isSafeInteger(value) && Number(value) > 0 && Number(value) <= max;
 
-/** Holds what a renderer says of its upload against what was asked for. Throws an {@link UploadRejectedError}. */
+/** Verifies the description of an upload against the request. Throws an {@link UploadRejectedError}. */
 export function verifyClaim(
   upload: Upload,
   { contentType, expiresAt, maxBytes = defaultMaxBytes }: ExpectedUpload,
@@ -68,14 +68,14 @@ export function verifyClaim(
   if (!isCount(upload.width, maxPixelsOnSide) || !isCount(upload.height, maxPixelsOnSide)) {
     throw new UploadRejectedError('wrong_size', `it is said to be of ${upload.width} × ${upload.height} px`);
   }
-  // An array of strings, for instance, would be written into the description of the file.
+  // Other types, such as an array of strings, would be written into the metadata of the file.
   if (typeof upload.etag !== 'string' || typeof upload.object !== 'string') {
     throw new UploadRejectedError('foreign', 'its description is of another form');
   }
   verifyExpiry(upload.expiresAt, expiresAt);
 }
 
-/** Throws unless a file that ends at `end` ends about when it was asked to. Times in Unix milliseconds. */
+/** Throws unless the expiry of a file is near the requested one. Times in Unix milliseconds. */
 export function verifyExpiry(end: number, expiresAt: number): void {
   if (!(Math.abs(end - expiresAt) <= expiryToleranceMs)) {
     throw new UploadRejectedError('expired', `it ends at ${end}, not about ${expiresAt}`);
@@ -94,7 +94,7 @@ const signatures: Readonly<Record<StoredType, (head: Buffer) => boolean>> = {
 /** Whether the first bytes of a file are those of its type. */
 export const hasSignature = (contentType: StoredType, head: Buffer): boolean => signatures[contentType](head);
 
-/** Holds the first {@link signatureBytes} of an upload against its description. Throws an {@link UploadRejectedError}. */
+/** Verifies the first {@link signatureBytes} of an upload against its description. Throws an {@link UploadRejectedError}. */
 export function verifySignature(
   { contentType, width, height }: Pick<Upload, 'contentType' | 'width' | 'height'>,
   head: Buffer,

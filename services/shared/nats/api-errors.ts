@@ -3,7 +3,7 @@ import { jserrors, JetStreamStatusError } from '@nats-io/jetstream/internal';
 import { ConnectionError, NoRespondersError, TimeoutError } from '@nats-io/nats-core';
 import { DeadlineError } from '../runtime/deadline.ts';
 
-/** Error codes of the JetStream API that we act upon (server/errors.json of nats-server). */
+/** Error codes of the JetStream API that are handled specially (server/errors.json of nats-server). */
 const codes = {
   messageNotFound: 10037,
   streamNameInUse: 10058,
@@ -39,18 +39,18 @@ const transientCodes: ReadonlySet<number> = new Set([
   10210, // too many atomic batches are under way
 ]);
 
-/** Answered with status 503, but the same call will never work. */
+/** Errors with status 503 that are permanent. */
 const lasting503: ReadonlySet<number> = new Set([
   10010, // needs a cluster
   10036, // is not supported in a cluster
 ]);
 
-/** Of answers to direct gets, which have no code: the server is busy, or its store not there yet. */
+/** Statuses of direct gets, which have no code: the server is busy, or its store is not available yet. */
 const transientStatuses: ReadonlySet<number> = new Set([408, 429, 503]);
 
 /**
- * The one thing that the server's error for a failed write says in words alone: it is just closing the stream, as a server that
- * stops does. All else under that code is about what may be stored.
+ * Text of the server's error for a failed write while it closes the stream during a shutdown. Only the text distinguishes it: other errors
+ * with that code are about what may be stored.
  */
 const storeClosed = 'store is closed';
 
@@ -62,7 +62,7 @@ export function isWriteConflict(error: unknown): boolean {
   return code === codes.wrongLastSequence || code === codes.wrongLastSequenceUnknown;
 }
 
-/** The stream holds all that it may (`max_bytes` with `discard: new`): asking again and again does not help. */
+/** The stream is full (`max_bytes` with `discard: new`), so retries do not help. */
 export function isStreamFull(error: unknown): boolean {
   return codeOf(error) === codes.storeFailed && !isStoreClosed(error) && !isSubjectTaken(error);
 }
@@ -72,8 +72,9 @@ function isStoreClosed(error: unknown): boolean {
 }
 
 /**
- * The subject has a message, in a stream where each may have one (`discard_new_per_subject`): nothing was written. The
- * server has one code for this and for a full stream; only the words differ (ErrMaxMsgsPerSubject of server/store.go).
+ * The subject has a message in a stream with one message for each subject (`discard_new_per_subject`); nothing was
+ * written. The server uses one code for this and for a full stream; only the text differs (ErrMaxMsgsPerSubject in
+ * server/store.go).
  */
 export function isSubjectTaken(error: unknown): boolean {
   return codeOf(error) === codes.storeFailed && (error as Error).message.includes('per subject');
@@ -85,7 +86,7 @@ export function isMessageMissing(error: unknown): boolean {
   return codeOf(error) === codes.messageNotFound;
 }
 
-/** The stream or consumer is not there (yet). */
+/** The stream or consumer does not exist (yet). */
 export function isNotProvisioned(error: unknown): boolean {
   const code = codeOf(error);
   return code === codes.streamNotFound || code === codes.consumerNotFound;

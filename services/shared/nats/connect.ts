@@ -8,28 +8,28 @@ import type { Logger } from '../runtime/logger.ts';
 import { type ConnectionProblem, connectionProblem, UnfitServerError } from './connection-problem.ts';
 import { ServerClock } from './server-clock.ts';
 
-/** The oldest nats-server that has all we rely on: atomic batches, message TTL and schedules. */
+/** Minimum version of nats-server, for atomic batches, message TTL and schedules. */
 export const minNatsVersion = '2.14.0';
 
-/** One connection, with the clients that everything else is built from. */
+/** One connection and its clients. */
 export interface NatsSession {
   readonly nc: NatsConnection;
   readonly js: JetStreamClient;
   readonly jsm: JetStreamManager;
-  /** What the subjects begin with that this connection may hear answers on. */
+  /** Prefix of the subjects on which this connection may receive replies. */
   readonly inboxPrefix: string;
-  /** What the subjects of requests to JetStream begin with, for those that its clients do not make. */
+  /** Prefix of the subjects of JetStream API requests, for requests that the clients do not support. */
   readonly apiPrefix: string;
   /**
-   * What the subjects begin with by which keys of buckets are written, and writes on the same server are heard. Leaf nodes do not
-   * pass on `$KV` between two domains.
+   * Prefix of the subjects for writes to keys of buckets, and for subscriptions to writes on the same server. Leaf nodes do not forward
+   * `$KV` between domains.
    */
   readonly kvPrefix: string;
-  /** The server's clock; see `followServerClock` and `learn` for what keeps it right. */
+  /** The server's clock. `followServerClock` and `learn` keep it accurate. */
   readonly clock: ServerClock;
-  /** Unix milliseconds by the server's clock: by it go all times that two processes compare. */
+  /** Unix milliseconds by the server's clock. All times that processes compare use it. */
   readonly now: () => number;
-  /** Whether the connection is open now. */
+  /** Whether the connection is currently open. */
   connected(): boolean;
   /**
    * Calls the listener with every connection event, after `connected` reflects it, until the returned function is
@@ -39,26 +39,26 @@ export interface NatsSession {
 }
 
 export interface NatsOptions {
-  /** Addresses, separated by commas; `nats://user:password@host:port` signs in where no `user` is given. */
+  /** Addresses, separated by commas; credentials in `nats://user:password@host:port` apply if no `user` is given. */
   readonly url: string;
   readonly user?: string;
-  /** Or the content of the file with the user's credentials, for servers in operator mode. */
+  /** Password, or the content of the user's credentials file for servers in operator mode. */
   readonly password?: string;
-  /** Undefined: as the server has it; the certificate is then checked against the authorities that Node.js knows. */
+  /** If undefined, the server decides, and certificates are verified with the authorities that Node.js knows. */
   readonly tls?: NatsTls;
   /** The JetStream domain; by default that of the server. */
   readonly domain?: string;
   /** Shown by the server's monitoring. */
   readonly name: string;
   /**
-   * Where answers to this connection's requests come in: `_INBOX.<service>`. A user of the server may be allowed to hear
-   * the answers to its own service alone. By default the client's `_INBOX`.
+   * Prefix of the subjects for replies to this connection: `_INBOX.<service>`. A user of the server may be permitted to
+   * receive only the replies to its own service. By default `_INBOX`, as in the client.
    */
   readonly inboxPrefix?: string;
   /** Default: a new clock. */
   readonly clock?: ServerClock;
   readonly log: Logger;
-  /** Ends the wait for a server that does not answer. */
+  /** Ends waiting for a server that does not answer. */
   readonly signal: AbortSignal;
   /**
    * Called at each failed attempt of the first connection with its problem. With it, a server that is too old or
@@ -68,8 +68,8 @@ export interface NatsOptions {
 }
 
 /**
- * Connects, waiting for the server as long as it takes, and reconnects for ever afterwards.
- * Throws when the server is older than {@link minNatsVersion}, when it refuses the user, or when `signal` aborts.
+ * Connects, and waits for the server without a time limit; later reconnects without a limit. Throws if the server is
+ * older than {@link minNatsVersion}, refuses the user, or if `signal` aborts.
  */
 export async function connectNats(options: NatsOptions): Promise<NatsSession> {
   const { log, signal, onProblem } = options;
@@ -85,11 +85,11 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
         maxReconnectAttempts: -1,
         reconnectTimeWait: 250,
         reconnectJitter: 250,
-        // A half-open connection, or a server that hangs, is noticed when two pings have no answer: within 6 s.
+        // Detects a half-open connection, or a server that hangs, by two pings without an answer: within 6 s.
         pingInterval: 2000,
         maxPingOut: 2,
         ignoreAuthErrorAbort: true,
-        // Each request would build an error with its stack ahead of need.
+        // With traces, the client would create an error with a stack for each request in advance.
         noAsyncTraces: true,
       });
       return await openSession(nc, options);
@@ -104,15 +104,15 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
   }
 }
 
-/** How the credentials of a user of servers in operator mode begin: a JWT and the seed of its key. */
+/** First line of the credentials of a user of servers in operator mode: a JWT and the seed of its key. */
 const credentialsBegin = '-----BEGIN NATS USER JWT-----';
 
-/** The client takes no user from an address, and would read a port out of one. One user is for all servers. */
+/** Extracts the user from addresses, because the client would parse it as a port. All servers have the same user. */
 function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | 'password'>) {
   const addresses = url.split(',').map((address) => /^\s*(\w+:\/\/)?(?:([^@/]*)@)?(.*?)\s*$/.exec(address) ?? []);
   const servers = addresses.map(([, scheme = '', , host = '']) => scheme + host);
   if (user !== undefined && password?.startsWith(credentialsBegin) === true) {
-    // The client wants the line break at the end, which variables often lose.
+    // The client requires a line break at the end, which variables often lose.
     return { servers, authenticator: credsAuthenticator(Buffer.from(`${password}\n`)) };
   }
   if (user !== undefined) return { servers, user, pass: password ?? '' };
@@ -122,9 +122,9 @@ function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | '
   return { servers, user: decodeURIComponent(name), pass: decodeURIComponent(rest.join(':')) };
 }
 
-/** As the client takes them: what is not set must not be there. */
+/** Converts to the client's options. Options that are not set must be absent. */
 function tlsOptions({ serverName, ...rest }: NatsTls) {
-  // The client hands on what it does not know itself to Node.js.
+  // The client passes unknown options to Node.js.
   return { ...rest, ...(serverName === undefined ? {} : { servername: serverName }) };
 }
 
@@ -144,7 +144,7 @@ async function openSession(
       `the NATS server is version ${version}; webcapture needs ${minNatsVersion} or newer. Upgrade nats-server.`,
     );
   }
-  // The check asks for account info, which fails on a server that is still recovering its streams; every use says more.
+  // The check requests account info, which fails on a server that is still recovering its streams. Later errors are more specific.
   const options = { checkAPI: false, ...(domain === undefined ? {} : { domain }) };
   const js = jetstream(nc, options);
   const jsm = await jetstreamManager(nc, options);
@@ -181,7 +181,7 @@ async function openSession(
   };
 }
 
-/** Whether the version `a` comes before `b`; what is no version counts as older. */
+/** Whether version `a` is older than `b`. Invalid versions count as older. */
 export function olderThan(a: string, b: string): boolean {
   try {
     return compare(parseSemVer(a), parseSemVer(b)) < 0;
@@ -190,10 +190,10 @@ export function olderThan(a: string, b: string): boolean {
   }
 }
 
-/** An answer that takes longer is none. */
+/** Timeout of the check whether the server answers. */
 const reachTimeoutMs = 3000;
 
-/** Whether the server answers now: a cut is noticed here sooner than by the pings of the connection. Never throws. */
+/** Whether the server answers now. Detects a broken connection earlier than the pings. Never throws. */
 export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<boolean> {
   try {
     await withDeadline(nc.rtt(), reachTimeoutMs, 'reaching NATS');
@@ -203,18 +203,18 @@ export async function reachesNats({ nc }: Pick<NatsSession, 'nc'>): Promise<bool
   }
 }
 
-/** Pending messages are sent almost at once if the server is reachable. */
+/** Timeout of sending pending messages, which takes little time if the server is reachable. */
 const drainMs = 5000;
 
 /**
- * Sends what waits to be sent and closes the connection. Without a server it closes at once: a drain would wait for one, as long
- * as it takes. Never throws.
+ * Sends pending messages and closes the connection. Without a server it closes immediately, because a drain would wait for one without a
+ * limit. Never throws.
  */
 export async function closeNats(session: NatsSession): Promise<void> {
   try {
     if (session.connected()) await withDeadline(session.nc.drain(), drainMs, 'draining the connection to NATS');
   } catch {
-    // It went away meanwhile.
+    // The connection was lost meanwhile.
   }
   await session.nc.close();
 }

@@ -1,6 +1,6 @@
 import { AuthorizationError } from '@nats-io/nats-core';
 
-/** What can stand between a process and NATS; a closed set, for conditions and metrics. */
+/** Reasons why a process cannot connect to NATS; a closed set, for conditions and metrics. */
 export const connectionReasons = [
   'FleetUnreachable',
   'AuthenticationFailed',
@@ -10,17 +10,17 @@ export const connectionReasons = [
 
 export interface ConnectionProblem {
   readonly reason: (typeof connectionReasons)[number];
-  /** A sentence that says what is wrong and what to look at, without the final dot. */
+  /** The problem and what to check, as a sentence without the final dot. */
   readonly message: string;
 }
 
-/** The server cannot do what this version relies on. */
+/** The server lacks features that this version needs. */
 export class UnfitServerError extends Error {}
 
-/** Codes of OpenSSL and Node.js that are about a certificate, of either side. */
+/** Error codes of OpenSSL and Node.js about certificates of either side. */
 const certificateCode = /CERT|SIGNATURE|ERR_SSL|ERR_TLS|ERR_OSSL|SELF_SIGNED|UNABLE_TO_GET_ISSUER/;
 
-/** Says in one line why a connection failed. `url` may hold a password, which is not told. */
+/** Describes in one line why a connection failed. `url` may contain a password, which is omitted. */
 export function connectionProblem(
   error: unknown,
   { url, user }: { readonly url: string; readonly user?: string },
@@ -40,13 +40,13 @@ export function connectionProblem(
   return { reason: 'FleetUnreachable', message: `there is no connection to NATS at ${server} (${text})` };
 }
 
-/** Code and words of the error that was first. */
+/** Returns the code and the message of the root cause. */
 function rootOf(error: unknown): { readonly code: string; readonly text: string } {
   let root = error;
   while (root instanceof Error && root.cause instanceof Error) root = root.cause;
   const { code = '' } = root as { readonly code?: unknown };
   const text = root instanceof Error ? root.message : String(root);
-  // Node.js appends advice about its own command line.
+  // Node.js appends advice about its command line.
   return {
     code: typeof code === 'string' ? code : '',
     text: text.replace(/; if the root CA .*$/, '').replace(/\.$/, ''),

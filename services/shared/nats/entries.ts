@@ -5,7 +5,7 @@ import { isWriteConflict } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { getMessage } from './get-message.ts';
 
-/** A value with the stream sequence that a compare-and-set must name. */
+/** A value with the stream sequence for a compare-and-set. */
 export interface Entry<T> {
   readonly value: T;
   readonly revision: number;
@@ -23,15 +23,15 @@ export interface WriteOptions {
 const writeIdHeader = 'Webcapture-Write-Id';
 
 /**
- * How a value is read: as the leader knows it; or from any replica by a request that names its subject, so that a user of
- * the server can be allowed some keys and not others. Then a value can be a moment old, and one that is there can seem
- * not to be.
+ * How a value is read: from the leader, or from any replica with a request whose subject contains the key, so that users
+ * of the server can be permitted to read only some keys. A replica may return an old value, or none although there is
+ * one.
  */
 export type Reading = 'from-leader' | 'by-subject';
 
 /**
- * JSON values in a key-value bucket. The client's own KV can neither write a TTL with a put or an update nor read from
- * the leader, hence this.
+ * JSON values in a key-value bucket. The client's KV cannot write a TTL with a put or an update, and cannot read from the
+ * leader.
  */
 export class Entries {
   readonly #session: NatsSession;
@@ -44,17 +44,17 @@ export class Entries {
     this.#reading = reading;
   }
 
-  /** Under which the value is stored. */
+  /** Returns the subject under which the value is stored. */
   subject(key: string): string {
     return `$KV.${this.#bucket}.${key}`;
   }
 
-  /** A write of a value for {@link commitBatch}. `expectedSequence` as in {@link BatchWrite}. */
+  /** Returns a write for {@link commitBatch}. `expectedSequence` as in {@link BatchWrite}. */
   writing(key: string, value: unknown, expectedSequence: number): BatchWrite {
     return { subject: this.subject(key), data: JSON.stringify(value), expectedSequence };
   }
 
-  /** The value, or null. */
+  /** Returns the value, or null. */
   async get<T>(key: string): Promise<Entry<T> | null> {
     const message = await this.#last(key);
     if (message === null || isTombstone(message.header)) return null;
@@ -68,14 +68,14 @@ export class Entries {
   }
 
   /**
-   * Writes only if the key has not been written since `revision` (0: the key must be new); else throws a write
+   * Writes only if the key has not been written since `revision` (0: the key must not exist); otherwise throws a write
    * conflict.
    */
   update(key: string, value: unknown, revision: number, options: WriteOptions = {}): Promise<number> {
     return this.#write(key, value, revision, options);
   }
 
-  /** Writes a key that is not there; a deleted or expired one counts as not there. Else throws a write conflict. */
+  /** Creates a key; a deleted or expired one counts as missing. Throws a write conflict if it exists. */
   async create(key: string, value: unknown, options: WriteOptions = {}): Promise<number> {
     try {
       return await this.#write(key, value, 0, options);
@@ -128,7 +128,7 @@ function setOptions(fields: MsgHdrs, { ttlSeconds, writeId }: WriteOptions): voi
   if (writeId !== undefined) fields.set(writeIdHeader, writeId);
 }
 
-/** Whether a stored message says that the key is gone: deleted, purged, or expired by its TTL. */
+/** Whether a stored message marks the key as deleted, purged, or expired. */
 export function isTombstone(fields: MsgHdrs | undefined): boolean {
   if (fields === undefined) return false;
   return ['DEL', 'PURGE'].includes(fields.get('KV-Operation')) || fields.has('Nats-Marker-Reason');
@@ -138,7 +138,7 @@ export function isTombstone(fields: MsgHdrs | undefined): boolean {
 export interface BatchWrite extends WriteOptions {
   readonly subject: string;
   readonly data: string;
-  /** The sequence of the last message of the subject; 0 when there must be none. */
+  /** Sequence of the last message of the subject; 0 if there must be none. */
   readonly expectedSequence: number;
 }
 

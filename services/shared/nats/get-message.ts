@@ -1,12 +1,12 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import { isMessageMissing } from './api-errors.ts';
 
-/** `jsm.streams`: as the leader of the stream has it. `jsm.direct`: as any replica has it, which may lag. */
+/** `jsm.streams` reads from the leader of the stream; `jsm.direct` from any replica, which may lag. */
 export interface MessageReader<Query> {
   getMessage(stream: string, query: Query): Promise<StoredMsg | null>;
 }
 
-/** A message of a stream; null when there is none. Throws what the server answers else. */
+/** Returns a message of a stream, or null if there is none. Throws other errors of the server. */
 export async function getMessage<Query>(
   reader: MessageReader<Query>,
   stream: string,

@@ -8,13 +8,13 @@ import { streamNames } from './streams.ts';
 const samplesAtOnce = 5;
 const sampleTimeoutMs = 2000;
 
-/** The clocks of two machines go apart by some milliseconds an hour. */
+/** Interval of measurements. The clocks of two machines drift by some milliseconds an hour. */
 const measureIntervalMs = 60_000;
 
-/** A local clock that is off by more is worth a line in the log. */
+/** Minimum difference of the local clock that is logged. */
 const notableMs = 1000;
 
-/** Asks the server what time it is: the leader of a stream that is read all the time. Throws when it does not answer. */
+/** Measures the server's time, with the leader of a stream that is read constantly. Throws if it does not answer. */
 export async function measureClock({
   nc,
   apiPrefix,
@@ -33,8 +33,8 @@ export async function measureClock({
 }
 
 /**
- * Keeps the session's clock right, until the signal aborts: measures it as soon as the streams are there, then now and then, and after
- * each reconnection, since it may be another server. For processes that may ask JetStream. Never throws.
+ * Keeps the session's clock accurate until the signal aborts: measures it when the streams exist, then periodically, and after each
+ * reconnection, because that may be another server. For processes that may use the JetStream API. Never throws.
  */
 export async function followServerClock(
   session: NatsSession,
@@ -46,7 +46,7 @@ export async function followServerClock(
     if (type === 'reconnect') reconnected.abort();
   });
   for (let failures = 0; !signal.aborted;) {
-    // A reconnection during the measurement is not missed.
+    // Created before the measurement, so that a reconnection during it is not missed.
     reconnected = new AbortController();
     try {
       await measureClock(session);

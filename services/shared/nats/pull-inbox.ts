@@ -9,7 +9,7 @@ import {
 } from '@nats-io/nats-core';
 import type { NatsSession } from './connect.ts';
 
-/** What the server says of a pull request that is not a message. */
+/** A status of the server for a pull request. */
 export interface PullStatus {
   readonly code: number;
   readonly description: string;
@@ -17,20 +17,20 @@ export interface PullStatus {
   readonly pending: number | null;
 }
 
-/** Who asks a durable for messages over the inbox. */
+/** A puller of messages from a durable over the inbox. */
 export interface Puller {
   readonly stream: string;
   readonly durable: string;
   delivered(message: PulledMessage): void;
-  /** `request` is what it called its request. */
+  /** `request` is the name that the puller gave its request. */
   answered(request: string, status: PullStatus): void;
-  /** The user of this connection may not ask. */
+  /** Called if the user of this connection may not pull. */
   denied(error: Error): void;
   /** Called when all requests are lost and will not be answered. */
   lost(): void;
-  /** From now on requests are heard again. */
+  /** Called when requests work again. */
   resumed(): void;
-  /** Nothing can be asked for any more. */
+  /** Called when the inbox is closed. */
   closed(): void;
 }
 
@@ -64,7 +64,7 @@ export class PullInbox {
     return !this.#isClosed && this.#session.connected() && !nc.isClosed() && !nc.isDraining();
   }
 
-  /** Closes all that asks over it. Messages that are on their way are nak'd. */
+  /** Closes all pullers. Messages in transit are nak'd. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -73,7 +73,7 @@ export class PullInbox {
     drain(this.#subscription);
   }
 
-  /** Joins a puller; returns the id that its requests carry. Only one may ask a durable: what comes would be for either. */
+  /** Adds a puller; returns the id for its requests. A durable can have only one puller, because messages do not identify it. */
   join(puller: Puller): string {
     const name = nameOf(puller.stream, puller.durable);
     if (this.#pullers.has(name)) throw new Error(`messages of ${name} are already being pulled`);
@@ -83,20 +83,20 @@ export class PullInbox {
     return id;
   }
 
-  /** `hasRequests`: the server would still deliver to it. */
+  /** `hasRequests`: the server may still deliver messages to the puller. */
   leave(puller: Puller, id: string, hasRequests: boolean): void {
     const name = nameOf(puller.stream, puller.durable);
     if (this.#pullers.get(name) === puller) this.#pullers.delete(name);
     this.#ids.delete(id);
     if (!hasRequests || this.#isRenewing || this.#isClosed) return;
     this.#isRenewing = true;
-    // Those that leave together are dealt with together.
+    // Pullers that leave in the same turn are handled together.
     queueMicrotask(() => this.#renew());
   }
 
   /** Sends a request; `request` must be one token of a subject. */
   ask(puller: Puller, id: string, request: string, body: Record<string, unknown>): void {
-    // One that the server refused is closed.
+    // The server closes a subscription that it refuses.
     if (this.#subscription.isClosed()) this.#subscription = this.#subscribe();
     this.#session.nc.publish(this.#requestSubject(puller), JSON.stringify(body), {
       reply: `${this.#prefix}.${id}_${request}`,
@@ -118,7 +118,7 @@ export class PullInbox {
   }
 
   #receive(message: Msg): void {
-    // What else comes to an inbox is an answer of the server to a request.
+    // Other messages to the inbox are responses of the server to a request.
     if (message.reply?.startsWith('$JS.ACK.') === true) {
       const pulled = pulledMessage(this.#session.nc, message);
       const puller = this.#pullers.get(nameOf(pulled.stream, pulled.consumer));
@@ -176,14 +176,14 @@ export class PullInbox {
 
 const nameOf = (stream: string, durable: string) => `${stream}/${durable}`;
 
-/** Ends a subscription when all that the server had sent has been received. */
+/** Ends a subscription when all messages that the server had sent are received. */
 function drain(subscription: Subscription): void {
   if (subscription.isClosed()) return;
   // Without a connection there is nothing to receive.
   subscription.drain().catch(() => undefined);
 }
 
-/** What the server says of a delivery in the subject of its acknowledgement. */
+/** Delivery data that the server puts into the subject of the acknowledgement. */
 export interface Delivery {
   readonly stream: string;
   readonly consumer: string;
@@ -191,29 +191,29 @@ export interface Delivery {
   readonly delivery: number;
   /** Sequence in the stream. */
   readonly sequence: number;
-  /** What this delivery is called by its consumer. */
+  /** Sequence of this delivery in its consumer. */
   readonly consumerSequence: number;
-  /** When the server stored the message, in Unix milliseconds by its clock. */
+  /** When the server stored the message; Unix milliseconds by its clock. */
   readonly timestamp: number;
-  /** How many more messages waited for this consumer when this one was delivered. */
+  /** Number of messages that waited for this consumer at this delivery. */
   readonly pending: number;
 }
 
-/** A message that this process has until it is acknowledged, nak'd, or its ack wait runs out. */
+/** A message that this process has until it is acknowledged or nak'd, or until its ack wait ends. */
 export interface PulledMessage extends Delivery {
   readonly subject: string;
   readonly data: Uint8Array;
-  /** Keeps it from being delivered again for another ack wait. */
+  /** Prevents a redelivery for another ack wait. */
   working(): void;
-  /** Done with it. Awaits the server's confirmation: an ack that was not confirmed may be lost when the server dies. */
+  /** Acknowledges the message. Awaits the server's confirmation, because an unconfirmed ack may be lost if the server dies. */
   ack(timeoutMs?: number): Promise<void>;
-  /** Has it delivered again after the delay. (Without a delay, deliveries burn up at once.) */
+  /** Requests a redelivery after the delay. (Without a delay, the maximum number of deliveries is soon reached.) */
   nak(delayMs: number): void;
-  /** Never deliver it again; the server publishes the reason in an advisory. */
+  /** Prevents redeliveries. The server publishes the reason in an advisory. */
   terminate(reason: string): void;
 }
 
-/** Wraps a message that a pull request brought; see the server's ADR-4 and ADR-13 for the reply subject and its bodies. */
+/** Wraps a message from a pull request. See ADR-4 and ADR-13 of the server for the reply subject and its bodies. */
 export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
   const reply = message.reply ?? '';
   return {
@@ -224,7 +224,7 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });
     },
-    // The server takes a fraction of a nanosecond for no delay at all.
+    // The server interprets fractions of a nanosecond as no delay.
     nak: (delayMs) => nc.publish(reply, `-NAK ${JSON.stringify({ delay: nanos(Math.ceil(delayMs)) })}`),
     terminate: (reason) => nc.publish(reply, `+TERM ${reason}`),
   };

@@ -3,22 +3,22 @@ import { ConnectionError, nanos } from '@nats-io/nats-core';
 import { backoffMs, DeadlineError } from '../runtime/deadline.ts';
 import type { PulledMessage, Puller, PullInbox, PullStatus } from './pull-inbox.ts';
 
-/** The durable is not there: not provisioned yet, or removed with its region. */
+/** The durable does not exist: it is not provisioned yet, or was removed with its region. */
 export class ConsumerMissingError extends JetStreamError {}
 
-/** What the server says of a pull request, other than with a message. */
+/** Statuses of the server for a pull request. */
 const status = { heartbeat: 100, noMessages: 404, requestTimeout: 408, noResponders: 503 } as const;
 
 export interface PullOptions {
   readonly stream: string;
   readonly durable: string;
-  /** Gets every message that comes, also one that is late: then it may be one more than was asked for. */
+  /** Called with every message, including late ones; there may be more than requested. */
   readonly onMessage: (message: PulledMessage) => void;
-  /** Told why nothing can be had: the first time in a row, then every twentieth. It is tried on. */
+  /** Called with the first of several consecutive failures, then with every twentieth. Attempts continue. */
   readonly onProblem?: (error: Error) => void;
-  /** How long a request waits on the server. */
+  /** Maximum time that a request waits on the server. */
   readonly expiresMs?: number;
-  /** How often the server says that it still has a request. */
+  /** Interval at which the server confirms that it has a request. */
   readonly heartbeatMs?: number;
 }
 
@@ -30,10 +30,10 @@ const problemEvery = 20;
 /** Requests that end within this time are renewed together. */
 const gatherMs = 10;
 
-/** A request that would wait for less on the server ends later than those before it. */
+/** If less than this remains until the current requests end, a new request ends later than they do. */
 const minWaitMs = 2000;
 
-/** This long after its end, the server has forgotten a request. */
+/** Time after its end by which the server has forgotten a request. */
 const overdueMs = 3000;
 
 const pollTimeoutMs = 2000;
@@ -43,7 +43,7 @@ interface Cohort {
   readonly id: number;
   /** By the monotonic clock. */
   readonly endsAt: number;
-  /** Messages that may still come of them. */
+  /** Number of messages that may still arrive for them. */
   asked: number;
 }
 
@@ -66,12 +66,12 @@ export class PullSubscription {
   readonly #heartbeatMs: number;
   readonly #puller: Puller;
   readonly #id: string;
-  /** Requested, but not asked of the server (any more). */
+  /** Number of requested messages without a request on the server. */
   #wanted = 0;
-  /** The oldest first; two at most times. */
+  /** Oldest first; usually at most two. */
   #cohorts: Cohort[] = [];
   readonly #polls = new Map<string, Poll>();
-  /** Polls that were given up before the server answered them. */
+  /** Polls that timed out before the server answered. */
   readonly #latePolls = new Set<string>();
   #nextId = 1;
   #failures = 0;
@@ -87,7 +87,7 @@ export class PullSubscription {
     this.#inbox = inbox;
     this.#options = options;
     this.#expiresMs = options.expiresMs ?? 60_000;
-    // The server takes no more than half of the time that a request waits.
+    // The server accepts at most half of the time that a request waits.
     this.#heartbeatMs = Math.min(options.heartbeatMs ?? 5000, Math.floor(this.#expiresMs / 2));
     this.#puller = {
       stream: options.stream,
@@ -107,12 +107,12 @@ export class PullSubscription {
     this.#monitor = setInterval(() => this.#check(), this.#heartbeatMs);
   }
 
-  /** Lets `count` more messages come. */
+  /** Requests `count` more messages. */
   request(count: number): void {
     if (this.#isClosed || count <= 0) return;
     this.#wanted += count;
     if (this.#isSending) return;
-    // What is requested in one turn is asked for at once.
+    // All requests of one turn of the event loop are sent together.
     this.#isSending = true;
     queueMicrotask(() => {
       this.#isSending = false;
@@ -120,16 +120,16 @@ export class PullSubscription {
     });
   }
 
-  /** Messages that may still come without being requested again. */
+  /** Number of messages that may still arrive for earlier requests. */
   get outstanding(): number {
     return this.#wanted + this.#asked;
   }
 
   /**
-   * One message if there is one now, besides those that were requested; null when there is none.
+   * Returns one message if one is available now, in addition to the requested ones; null if there is none.
    *
-   * @throws ConsumerMissingError; a ConnectionError or DeadlineError when the server does not answer (what it then brings late goes
-   *   to `onMessage`)
+   * @throws ConsumerMissingError; a ConnectionError or DeadlineError if the server does not answer (a late message is passed to
+   *   `onMessage`)
    */
   async poll(timeoutMs = pollTimeoutMs): Promise<PulledMessage | null> {
     if (this.#isClosed) return null;
@@ -151,7 +151,7 @@ export class PullSubscription {
     }
   }
 
-  /** Takes all requests back. What is delivered all the same is nak'd at once. */
+  /** Cancels all requests. Messages that are delivered nevertheless are nak'd immediately. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -197,7 +197,7 @@ export class PullSubscription {
       first[1].resolve(message);
       return;
     }
-    // A late one counts for what would be asked for again.
+    // A late message replaces one that would be requested again.
     if (this.#take(1) === 0 && this.#wanted > 0) this.#wanted--;
     try {
       this.#options.onMessage(message);
@@ -209,7 +209,7 @@ export class PullSubscription {
   #onStatus(request: string, answer: PullStatus): void {
     if (request.startsWith('p')) return this.#onPollStatus(request, answer);
     const [cohort = 0, batch = 0] = request.split('_').map(Number);
-    // Of requests that were given up.
+    // The status belongs to a cancelled request.
     if (this.#cohorts.every(({ id }) => id !== cohort)) return;
     if (answer.code === status.heartbeat) return this.#works();
     if (answer.code !== status.noMessages && answer.code !== status.requestTimeout) {
@@ -228,7 +228,7 @@ export class PullSubscription {
       if (hasNone) poll.resolve(null);
       else poll.reject(this.#errorOf(answer));
     } else if (!this.#latePolls.delete(name) && hasNone) {
-      // What it was answered with had been requested.
+      // The poll was answered with a message that had been requested.
       this.#take(1);
     }
   }
@@ -241,7 +241,7 @@ export class PullSubscription {
     return new JetStreamError(`a pull request to ${durable} of ${stream} was refused: ${code} ${description}`);
   }
 
-  /** Of those messages as many as are still to come, of these requests first, do not come any more. */
+  /** Marks up to `count` pending messages as not arriving any more, those of this cohort first. Returns their number. */
   #take(count: number, cohort?: number): number {
     const first = this.#cohorts.find(({ id }) => id === cohort);
     let left = count;
@@ -275,7 +275,7 @@ export class PullSubscription {
     if (this.#failures % problemEvery === 1) this.#options.onProblem?.(error);
     for (const { reject } of this.#polls.values()) reject(error);
     this.#polls.clear();
-    // The consumer, or the way to it, is gone: and so are all requests.
+    // The consumer, or the connection to it, is lost, and with it all requests.
     this.#takeBack();
     this.#isRetrying = true;
     this.#sendIn(backoffMs(this.#failures, retryMs.first, retryMs.last));
@@ -295,8 +295,8 @@ export class PullSubscription {
   }
 
   /**
-   * Looks, at each heartbeat that should have come, whether the server still has the requests. Turns are counted and not time, since a
-   * process that was held up finds what came meanwhile only afterwards.
+   * Checks, at the time of each expected heartbeat, whether the server still has the requests. Counts intervals instead of time, because a
+   * process that was paused receives pending messages only afterwards.
    */
   #check(): void {
     const overdue = performance.now() - overdueMs;

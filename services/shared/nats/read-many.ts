@@ -11,7 +11,7 @@ import { isMessageMissing } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
 
-/** A server that goes away in the midst of its answer would be waited for without end. */
+/** Timeout, because the client would wait forever for a server that dies during its response. */
 const limitMs = 15_000;
 
 /**
@@ -47,12 +47,12 @@ export async function readBatch(
   }
 }
 
-/** The server answers a request for more subjects than about a thousand with an error. */
+/** Maximum number of subjects in a request. The server refuses more than about a thousand. */
 const chunkSize = 500;
 
 /**
- * The values of many keys of a bucket in one request, by key; what is not there is left out. Any replica may answer: a
- * value can be a moment old.
+ * Returns the values of many keys of a bucket in one request, by key; missing keys are omitted. Any replica may answer, so
+ * values may be slightly outdated.
  */
 export async function readMany<T>(
   session: NatsSession,
@@ -70,17 +70,17 @@ export async function readMany<T>(
   return values;
 }
 
-/** The keys of a bucket that match a filter with wildcards, in no order. */
+/** Returns the keys of a bucket that match a filter with wildcards, in no particular order. */
 export async function keysMatching(session: NatsSession, bucket: string, filter: string): Promise<readonly string[]> {
   return (await allKeys(session, bucket, filter)).keys;
 }
 
-/** What may stand between the dots of a key: nothing that the server reads as a wildcard. */
+/** Whether a text can be a token of a key; wildcards and dots cannot. */
 export function isKeyPart(text: string): boolean {
   return /^[A-Za-z0-9_-]{1,64}$/.test(text);
 }
 
-/** One part of a list: newest first, by ids that sort by their time, and where the next part begins. */
+/** Returns one page of a list of ids that sort by time, newest first, and the cursor of the next page. */
 export function pageOf(
   ids: readonly string[],
   page: { readonly limit: number; readonly cursor?: string | undefined },
@@ -91,10 +91,10 @@ export function pageOf(
   return { ids: shown, nextCursor: rest.length > limit ? (shown.at(-1) ?? null) : null };
 }
 
-/** The server returns at most this many keys at once (`JSMaxSubjectDetails`). */
+/** Maximum number of keys in a response of the server (`JSMaxSubjectDetails`). */
 const serverLimit = 100_000;
 
-/** Beyond any number of keys: asks for their number alone. */
+/** An offset beyond all keys, to get only their number. */
 const noKeys = Number.MAX_SAFE_INTEGER;
 
 const timeoutMs = 5000;
@@ -105,13 +105,13 @@ interface InfoReply {
 }
 
 export interface KeysAt {
-  /** In no order. */
+  /** In no particular order. */
   readonly keys: readonly string[];
-  /** Stream sequence: what was written up to it is among the keys. */
+  /** Stream sequence: keys written up to it are included. */
   readonly sequence: number;
 }
 
-/** The keys of a bucket that match a filter with wildcards, however many, as the leader knows them. */
+/** Returns all keys of a bucket that match a filter with wildcards, from the leader. Their number is not limited. */
 export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<KeysAt> {
   const prefix = `$KV.${bucket}.`;
   const keys: string[] = [];
@@ -124,12 +124,12 @@ export async function allKeys(session: NatsSession, bucket: string, filter: stri
   }
 }
 
-/** How many keys of a bucket match a filter with wildcards, without sending them. */
+/** Counts the keys of a bucket that match a filter with wildcards, without transferring them. */
 export async function countKeys(session: NatsSession, bucket: string, filter: string): Promise<number> {
   return (await subjectInfo(session, bucket, filter, noKeys)).total ?? 0;
 }
 
-/** The client's own call always gathers all the pages, and merges them slowly: so this is the raw request. */
+/** A raw request, because the client's own call always gathers all pages, and merges them slowly. */
 async function subjectInfo(
   { nc, apiPrefix }: NatsSession,
   bucket: string,

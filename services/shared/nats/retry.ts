@@ -1,43 +1,43 @@
 import { backoffMs, DeadlineError, delay, withDeadline } from '../runtime/deadline.ts';
 import { isTransient, isWriteConflict } from './api-errors.ts';
 
-/** Until when a call may be made, with all its attempts. */
+/** Limits of a call with all its attempts. */
 export interface RetryLimits {
-  /** Unix milliseconds, by `now`. */
+  /** Unix milliseconds by `now`. */
   readonly deadline: number;
-  /** Ends it before the next attempt. */
+  /** Prevents further attempts when it aborts. */
   readonly signal?: AbortSignal;
   /** Time limit of one attempt, within the remaining time. */
   readonly attemptTimeoutMs?: number;
   /** Whether the call may succeed later although the error is not transient; default: never. */
   readonly mayPass?: (error: unknown) => boolean;
-  /** By default the local clock; that of the session when the deadline came from another process. */
+  /** By default the local clock. Use that of the session for a deadline of another process. */
   readonly now?: () => number;
 }
 
-/** The limits that a caller may give; with a default deadline. */
+/** Limits with a default deadline. */
 export type CallLimits = Partial<RetryLimits>;
 
-/** A server that restarts does not answer what it was asked before: asking again is quicker than waiting. */
+/** Default timeout of an attempt. A restarted server does not answer earlier requests, so retrying is faster than waiting. */
 const defaultAttemptTimeoutMs = 3000;
 
-/** How long a write may take when its caller does not say. */
+/** Default timeout of a write. */
 const defaultCallTimeoutMs = 10_000;
 
-/** Less than this is no time for a request. */
+/** Minimum time for a request. */
 const minAttemptMs = 5;
 
 const transientDelay = (attempt: number) => backoffMs(attempt, 50, 1000);
 
-/** Of many who write at the same time one succeeds each time, so the others need not wait for long. */
+/** Of several concurrent writers one succeeds each time, so the delay of the others can be short. */
 const conflictDelay = (attempt: number) => Math.random() * Math.min(attempt * 4, 200);
 
 /**
- * Makes a call again when it fails with a transient error, until the deadline or the signal ends it; then throws the last error.
- * Each attempt is handed the time that is left for it, and is given up when that is over: no attempt outlives the deadline, and none
- * begins after it. For calls that are safe to repeat: reads, compare-and-sets that are read anew, publishes with a message id.
+ * Retries a call after transient errors until it succeeds, the deadline passes or the signal aborts; then throws the last error. Each
+ * attempt gets the time that is left for it and is abandoned afterwards. No attempt starts after the deadline, or continues beyond it. For
+ * calls that are safe to repeat: reads, compare-and-sets that read again, publishes with a message id.
  *
- * @throws DeadlineError when the deadline had passed before the first attempt
+ * @throws DeadlineError if the deadline had passed before the first attempt
  */
 export function retryTransient<T>(call: (timeoutMs: number) => Promise<T>, limits: RetryLimits): Promise<T> {
   const { mayPass = () => false } = limits;
@@ -66,7 +66,7 @@ function withDefaultDeadline({
   return { ...rest, now, deadline };
 }
 
-/** @param delayAfter how long to wait after an error; null when there is no sense in trying again */
+/** @param delayAfter returns the delay after an error; null if a retry is pointless */
 async function attempts<T>(
   call: (timeoutMs: number) => Promise<T>,
   { deadline, signal, attemptTimeoutMs = defaultAttemptTimeoutMs, now = Date.now }: RetryLimits,
@@ -74,7 +74,7 @@ async function attempts<T>(
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const timeoutMs = Math.min(attemptTimeoutMs, deadline - now());
-    if (timeoutMs <= 0) throw new DeadlineError('a call of NATS', 0);
+    if (timeoutMs <= 0) throw new DeadlineError('a NATS request', 0);
     try {
       return await withDeadline(call(timeoutMs), timeoutMs, 'a call of NATS');
     } catch (error) {

@@ -1,4 +1,4 @@
-/** A clock of this process, in milliseconds. Tests give others. */
+/** The clocks of this process, in milliseconds. Tests replace them. */
 export interface LocalClocks {
   /** Unix time, which can be adjusted. */
   readonly wall: () => number;
@@ -7,7 +7,7 @@ export interface LocalClocks {
 }
 
 export interface ClockSample {
-  /** Unix milliseconds, as the server had it when it answered. */
+  /** Unix milliseconds of the server when it answered. */
   readonly serverTimeMs: number;
   /** By the monotonic clock. */
   readonly sentAt: number;
@@ -17,17 +17,17 @@ export interface ClockSample {
 /** Number of learned times that are compared; the one with the shortest delay is the best. */
 const maxLearned = 8;
 
-/** What a time stamp in milliseconds leaves open. */
+/** Rounding error of a time stamp in milliseconds. */
 const precisionMs = 1;
 
 /**
- * The server's clock as this process knows it: by it are all times that processes compare, so that it does not matter what
- * the clock of a pod says. It runs on the monotonic clock of the process, so a step of the local clock does not move it.
- * Until it has heard from the server it is the local clock.
+ * The server's clock as this process knows it. All times that processes compare use it, so that the clocks of pods do not
+ * matter. It is based on the monotonic clock of the process, so adjustments of the local clock do not affect it. Before
+ * the first answer of the server, it is the local clock.
  */
 export class ServerClock {
   readonly #local: LocalClocks;
-  /** What is added to the monotonic clock; null: nothing is known yet. */
+  /** Difference to the monotonic clock; null before the first measurement. */
   #offset: number | null = null;
   readonly #learned: number[] = [];
 
@@ -35,21 +35,21 @@ export class ServerClock {
     this.#local = local;
   }
 
-  /** Unix milliseconds, whole ones. */
+  /** Whole Unix milliseconds. */
   readonly now = (): number =>
     Math.round(this.#offset === null ? this.#local.wall() : this.#local.monotonic() + this.#offset);
 
-  /** By the clock that samples are measured with. */
+  /** The clock for the times of samples. */
   monotonic(): number {
     return this.#local.monotonic();
   }
 
-  /** Whether the time is the server's. */
+  /** Whether the server's time is known. */
   get isKnown(): boolean {
     return this.#offset !== null;
   }
 
-  /** How far the local clock is ahead of the server's, in milliseconds; negative: it is behind. */
+  /** Milliseconds by which the local clock is ahead of the server's; negative if it is behind. */
   get localAheadMs(): number {
     return this.#local.wall() - this.now();
   }

@@ -1,6 +1,6 @@
 import { regions as allRegions, type Region } from '../runtime/regions.ts';
 
-/** Queues of a region: a request that a client waits for, and background captures. */
+/** Queues of a region: captures with a waiting client, and background captures. */
 export type Priority = 'interactive' | 'background';
 
 /** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
@@ -23,9 +23,9 @@ export const streamNames = {
 export const backgroundShards = 8;
 
 /**
- * How long a renderer may be silent about a job before the server delivers it to another one. A consumer whose leader died
- * has a new one after 4 to 13 s, which goes by the old times: with less, all that runs would be delivered again. The
- * leader of the fleet naks the jobs of a renderer that falls silent long before that.
+ * Time without progress after which the server redelivers a job to another renderer. A consumer whose leader died has a
+ * new one after 4 to 13 s, which uses the old times; with a shorter ack wait, it would redeliver all running jobs. The
+ * fleet leader naks the jobs of silent renderers much earlier.
  */
 export const jobAckWaitMs = 30_000;
 
@@ -41,20 +41,20 @@ export const captureSubject = (region: Region, priority: Priority, shard = 0): s
 export const captureDurable = (region: Region, priority: Priority, shard = 0): string =>
   priority === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
 
-/** The durable that delivers the jobs on a subject. */
+/** Returns the durable that delivers the jobs on a subject. */
 export const durableOfSubject = (subject: string): string => subject.split('.').slice(1).join('-');
 
-/** Where a renderer publishes what became of a job, until a trusted service has settled it. */
+/** Subject on which a renderer publishes the result of a job, until a trusted service has settled it. */
 export const resultSubject = (region: Region, uuid: string): string => `results.${region}.${uuid}`;
 
 /** Fronts take results of all regions from one durable. */
 export const resultDurable = 'settle';
 
-/** The region that a result or a reply came from: the server lets a renderer publish under its own alone. */
+/** Returns the region of a result or a reply. The server permits renderers to publish only for their own region. */
 export const regionOfSubject = (subject: string): Region | null =>
   allRegions.find((region) => region === subject.split('.')[1]) ?? null;
 
-/** Where a front hears of its jobs (core NATS); `inbox` is the front's own, or the one that fronts share. */
+/** Subject of replies to a front about its jobs (core NATS); `inbox` belongs to the front, or is shared by all fronts. */
 export const replySubject = (region: Region, inbox: string, uuid: string): string =>
   `replies.${region}.${inbox}.${uuid}`;
 
@@ -64,30 +64,30 @@ export const sharedInbox = 'any';
 /** Subject on which a renderer reports the job that it has taken (core NATS): see `HeldJob`. */
 export const heldSubject = (region: Region, pod: string): string => `held.${region}.${pod}`;
 
-/** Where renderers of a region hear what is new (core NATS): see `RegionSignal`. */
+/** Subject of signals to the renderers of a region (core NATS): see `RegionSignal`. */
 export const signalSubject = (region: Region): string => `signals.${region}`;
 
 /** Kinds of scheduled work of the fleet's leader; each has a durable. */
 export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
-/** Where a task waits for the leader. `name` is unique to what it is about. */
+/** Subject of a due task. `name` is unique for the object of the task. */
 export const taskSubject = (kind: TaskKind, name: string): string => `tasks.${kind}.${name}`;
 
-/** Where a task waits for its time. */
+/** Subject of a task that is not due yet. */
 export const laterSubject = (kind: TaskKind, name: string): string => `later.${kind}.${name}`;
 
 /**
- * Where captures are noted that expire in a minute of a day (`yyyymmdd`, `hhmm`, in UTC); without a minute, on that day.
- * Any number of captures share a subject: the server keeps each subject in memory, but not each message.
+ * Subject of captures that expire in a minute of a day (`yyyymmdd`, `hhmm`, in UTC), or without a minute, on that day. Many
+ * captures share a subject, because the server keeps each subject in memory, but not each message.
  */
 export const expirySubject = (day: string, minute?: string): string =>
   minute === undefined ? `expiry.${day}` : `expiry.${day}.${minute}`;
 
 export const taskDurable = (kind: TaskKind): string => `tasks-${kind}`;
 
-/** How long the leader may be silent about a task before it is delivered again. */
+/** Time without progress of the leader after which a task is redelivered. */
 export const taskAckWaitMs = 30_000;
 
-/** Where the leader finds the server's advisories of jobs that were given up. */
+/** The durable of the server's advisories about jobs that are no longer delivered. */
 export const deadLetterDurable = 'dead-letters';

@@ -4,10 +4,10 @@ import type { Logger } from '../runtime/logger.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
 
-/** How often a watch is checked for a connection that has changed, and for silence. */
+/** Interval of checks of a watch for a new connection, and for silence. */
 const checkIntervalMs = 250;
 
-/** A value that was written, or null when it was deleted or has expired; `revision` distinguishes writes. */
+/** A written value, or null if it was deleted or has expired; `revision` distinguishes writes. */
 export type Change<T> = { readonly key: string; readonly value: T | null; readonly revision: number };
 
 /**
@@ -16,10 +16,10 @@ export type Change<T> = { readonly key: string; readonly value: T | null; readon
  * created again, also after each reconnection, and when a bucket that is written constantly has been silent for `maxSilenceMs`. A value that
  * is not JSON, or longer than `maxBytes`, is skipped, so that it does not end the watch for all others.
  *
- * A watch can die silently. Its consumer lives in the memory of one server: when that server restarts, the client notices after two missed
- * heartbeats of 30 s, and never on a recreated stream, because it waits for a sequence far in the future. So a watch ends with its
- * connection; and where something is written constantly, a watch that falls silent after it has delivered something (another server of the
- * cluster held its consumer) is dead as well.
+ * A watch can break without an error. Its consumer lives in the memory of one server: when that server restarts, the client notices it after
+ * two missed heartbeats of 30 s, and never on a recreated stream, because it waits for a sequence far in the future. So a watch ends with its
+ * connection. If the bucket is written constantly, a watch that falls silent after it has delivered something is considered broken as well
+ * (another server of the cluster held its consumer).
  */
 export async function watchKeys<T>(
   session: NatsSession,
@@ -41,7 +41,7 @@ export async function watchKeys<T>(
   const { bucket, filter, log, signal, maxSilenceMs = Infinity } = options;
   let connection = '';
   for (let attempt = 1; !signal.aborted; attempt++) {
-    // What a connection before took long for is nothing against this one.
+    // Delays because of an earlier connection do not apply to this one.
     if (connectionId(session) !== connection) attempt = 1;
     connection = connectionId(session);
     try {
@@ -52,7 +52,7 @@ export async function watchKeys<T>(
       const timer = setInterval(() => {
         if (connectionId(session) !== opened || isSilent()) watch.stop();
       }, checkIntervalMs);
-      // It may have aborted while the watch was being set up.
+      // The signal may have aborted during the set-up of the watch.
       const stopListening = onAbort(signal, () => watch.stop());
       try {
         on.reset();
@@ -69,13 +69,13 @@ export async function watchKeys<T>(
         on.broken?.();
       }
     } catch (error) {
-      log.warn({ err: error, bucket, filter }, 'a watch of a key-value bucket broke; starting it again');
+      log.warn({ err: error, bucket, filter }, 'watch of a key-value bucket broke; restarting it');
     }
     await delay(backoffMs(attempt, 100, 5000), signal);
   }
 }
 
-/** Undefined: malformed. */
+/** Returns undefined for a malformed value. */
 function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
   if (entry.operation !== 'PUT' || entry.length === 0) return null;
   if (entry.length > maxBytes) return undefined;
@@ -87,8 +87,8 @@ function valueOf<T>(entry: KvEntry, maxBytes = Infinity): T | null | undefined {
 }
 
 /**
- * A server that restarts does not answer while it reads its streams: asking again is quicker than waiting for what will
- * not come. One that is only slow gets longer each time.
+ * Initial timeout of a set-up. A restarted server does not answer while it loads its streams, so retrying is faster than
+ * waiting. The timeout increases with each attempt, for slow servers.
  */
 const openTimeoutMs = 1000;
 const maxOpenTimeoutMs = 5000;
@@ -105,19 +105,19 @@ async function openWatch(session: NatsSession, { bucket, filter }: { bucket: str
   }
 }
 
-/** Writes to keys of a bucket, as they happen. */
+/** A subscription to writes to keys of a bucket. */
 export interface WriteWatch {
-  /** Resolves when nothing more is heard. */
+  /** Resolves when no more writes are received. */
   readonly closed: Promise<unknown>;
   readonly stop: () => void;
 }
 
 /**
- * Listens to the values that are written to the keys of a bucket that match `filter`, from the moment when this resolves. It may miss some
- * when its connection is lost: the caller must stop it then. The client's own watch of updates leaves its consumer behind for five minutes,
- * and starts at the beginning of the bucket when it is recreated before the first update.
+ * Listens to values that are written to the keys of a bucket that match `filter`, from the time when this resolves. It may miss some if
+ * its connection is lost; the caller must stop it then. The client's own watch of updates leaves its consumer behind for five minutes, and
+ * starts at the beginning of the bucket if it is recreated before the first update.
  *
- * @param onWrite gets null for a removed value
+ * @param onWrite called with null for a removed value
  * @throws DeadlineError after `ms`, or the error of NATS
  */
 export async function watchWrites<T>(
@@ -136,7 +136,7 @@ export async function watchWrites<T>(
     });
     const stop = () => {
       messages.stop();
-      // One that is left behind goes by itself after five minutes.
+      // If this fails, the server removes the consumer after five minutes.
       consumer.delete().catch(() => undefined);
     };
     return { closed: messages.closed(), stop };
@@ -150,7 +150,7 @@ export async function watchWrites<T>(
   }
 }
 
-/** Differs from one connection of the session to the next. */
+/** Identifies a connection of the session. */
 export function connectionId({ nc }: NatsSession): string {
   return `${nc.info?.server_id}:${nc.info?.client_id}`;
 }

@@ -10,7 +10,7 @@ interface KeptLetters {
   readonly deadLetters: readonly DeadLetter[];
 }
 
-/** The last jobs that were given up, in one entry of the bucket `db`. */
+/** The latest jobs that are no longer delivered, in one entry of the bucket `db`. */
 export class DeadLetters {
   readonly #db: Entries;
 

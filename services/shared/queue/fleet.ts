@@ -6,17 +6,17 @@ import type { Region } from '../runtime/regions.ts';
 import { heartbeatFreshMs, maxHeartbeatBytes } from './heartbeat.ts';
 import { parseHeartbeat, type RendererHeartbeat } from './parse-heartbeat.ts';
 
-/** For how long a renderer that fell silent is remembered, so that it can be named. */
+/** Time for which a silent renderer is remembered, so that messages can name it. */
 const memoryMs = 15 * 60_000;
 
-/** A watch of heartbeats that has been silent for this long is dead; shorter than the freshness of the last heartbeat. */
+/** Time without heartbeats after which a watch is considered broken; shorter than the freshness of a heartbeat. */
 const maxSilenceMs = 3500;
 
-/** Bounds the memory that a renderer can use in other processes by writing under invented names. */
+/** Limits the memory that a compromised renderer can use in other processes by invented names. */
 const maxPodsPerRegion = 10_000;
 const maxSilentPerRegion = 1000;
 
-/** How long a renderer whose pod runs another process is listed. */
+/** Time for which a renderer whose pod runs another process is listed. */
 const replacedMs = 10_000;
 const maxReplaced = 1000;
 
@@ -25,28 +25,28 @@ const sweepMs = 250;
 
 interface Seen {
   readonly heartbeat: RendererHeartbeat;
-  /** Of the process before this one under the same name. */
+  /** Instance of the previous process under the same name. */
   readonly previousInstance: string | undefined;
   readonly revision: number;
   readonly heardAt: number;
 }
 
-/** The renderers of a region that take captures now, together. */
+/** Sums of the renderers of a region that currently accept captures. */
 export interface FleetLoad {
   readonly renderers: number;
   readonly slots: number;
-  /** Of these slots, by the last heartbeats. */
+  /** Number of busy slots according to the last heartbeats. */
   readonly busy: number;
-  /** How long a capture took on average of late, each renderer as often as it has captured; null when there was none. */
+  /** Recent mean duration of a capture, weighted by the captures of each renderer; null if there was none. */
   readonly renderMs: number | null;
 }
 
-/** A renderer that fell silent, by its last heartbeat. */
+/** A silent renderer, by its last heartbeat. */
 export type SilentRenderer = RendererHeartbeat & { readonly forMs: number };
 
-/** A renderer whose pod has another process by now, by its last heartbeat. */
+/** A renderer whose pod now runs another process, by its last heartbeat. */
 export interface ReplacedRenderer extends SilentRenderer {
-  /** Since the first heartbeat of that process. */
+  /** Time since the first heartbeat of that process. */
   readonly successorForMs: number;
 }
 
@@ -55,7 +55,7 @@ interface RegionSums {
   slots: number;
   busy: number;
   ended: number;
-  /** Whole milliseconds, so that what is added and subtracted again leaves nothing. */
+  /** Whole milliseconds, so that additions and subtractions cancel out. */
   spentMs: number;
   fresh: number;
   silent: number;
@@ -66,12 +66,12 @@ const faults = ['malformed', 'too_many', 'conflict'] as const;
 export type HeartbeatFault = (typeof faults)[number];
 
 /**
- * The renderers that are alive, kept in memory from their heartbeats, with sums by region that are kept up to date with
- * each heartbeat: to ask for them costs the same for any number of pods. Freshness is judged on this process's own clock,
- * by when a heartbeat arrived, so that no pod's clock matters. Heartbeats are not trusted.
+ * The live renderers, kept in memory from their heartbeats. Sums by region are updated with each heartbeat, so that
+ * reading them takes the same time for any number of pods. Freshness depends on the arrival of heartbeats by the clock of
+ * this process, so the clocks of pods do not matter. Heartbeats are not trusted.
  */
 export class Fleet {
-  /** Both from the one that was heard first to the one heard last. */
+  /** Ordered by the last heartbeat, the oldest first. */
   readonly #fresh = new Map<string, Seen>();
   readonly #silent = new Map<string, Seen>();
   #replaced: (Seen & { readonly replacedAt: number })[] = [];
@@ -79,7 +79,7 @@ export class Fleet {
   readonly #now: () => number;
   readonly #onFault: (fault: HeartbeatFault, key: string) => void;
   #sweptAt = -Infinity;
-  /** Null while no watch brings heartbeats. */
+  /** Null while there is no watch of heartbeats. */
   #watchedSince: number | null = null;
 
   constructor(
@@ -96,7 +96,7 @@ export class Fleet {
       session,
       { bucket: 'live', filter: 'fleet.>', maxSilenceMs, maxBytes: maxHeartbeatBytes, ...deps },
       {
-        // What is here stays until it is stale: a broken watch is no reason to call the whole fleet dead.
+        // Keep the renderers until they are stale, because a broken watch does not mean that they are dead.
         reset: () => {
           this.#watchedSince = this.#now();
         },
@@ -109,31 +109,31 @@ export class Fleet {
     );
   }
 
-  /** For how long heartbeats have been heard without a gap; 0 while they are not. */
+  /** Milliseconds since heartbeats are received without a gap; 0 while they are not. */
   watchedForMs(): number {
     return this.#watchedSince === null ? 0 : this.#now() - this.#watchedSince;
   }
 
-  /** Applies one heartbeat; null means that the renderer is gone. `revision` distinguishes the heartbeats of a pod. */
+  /** Applies one heartbeat; null means that it was withdrawn or has expired. `revision` distinguishes the heartbeats of a pod. */
   apply(key: string, value: unknown, revision: number): void {
     const now = this.#now();
     this.#sweep(now, sweepMs);
     const fresh = this.#fresh.get(key);
     const known = fresh ?? this.#silent.get(key);
     if (value === null) {
-      // A fresh one was withdrawn. That of a renderer that had fallen silent has expired, and the renderer is still missed.
+      // A fresh heartbeat was withdrawn. A stale one has expired, and its renderer is still considered missing.
       if (fresh !== undefined && now - fresh.heardAt <= heartbeatFreshMs) this.#forget(key, fresh);
       return;
     }
     const heartbeat = parseHeartbeat(key, value);
     if (heartbeat === null) return this.#onFault('malformed', key);
-    // A restarted watch delivers the last heartbeats again, which is no sign of life.
+    // A restarted watch delivers the last heartbeats again, which proves nothing.
     if (known?.revision === revision) return;
     const sums = this.#sumsOf(heartbeat.region);
     if (fresh === undefined && sums.fresh >= maxPodsPerRegion) return this.#onFault('too_many', key);
     const { instance } = heartbeat;
     const isSame = known === undefined || known.heartbeat.instance === instance;
-    // A successor is one change of the instance; a second process under the name lets it change back.
+    // A successor changes the instance once. Two processes with the same name alternate.
     if (!isSame && instance !== undefined) {
       if (instance === known.previousInstance) this.#onFault('conflict', key);
       else this.#replaced = [...this.#justReplaced(now), { ...known, replacedAt: now }];
@@ -146,21 +146,21 @@ export class Fleet {
     this.#count(heartbeat, 1);
   }
 
-  /** Of those that take captures now. */
+  /** Returns the sums of the renderers that currently accept captures. */
   load(region: Region): FleetLoad {
     this.#sweep(this.#now(), sweepMs);
     const { renderers, slots, busy, ended, spentMs } = this.#sumsOf(region);
     return { renderers, slots, busy, renderMs: ended === 0 || spentMs === 0 ? null : spentMs / ended };
   }
 
-  /** All renderers with a fresh heartbeat, of one region or of all. */
+  /** Returns all renderers with a fresh heartbeat, of one region or of all. */
   fresh(region?: Region): readonly RendererHeartbeat[] {
     this.#sweep(this.#now(), 0);
     const all = [...this.#fresh.values()].map(({ heartbeat }) => heartbeat);
     return region === undefined ? all : all.filter((heartbeat) => heartbeat.region === region);
   }
 
-  /** As {@link fresh}, with the milliseconds since each was heard of. */
+  /** Like {@link fresh}, with the milliseconds since the last heartbeat. */
   heard(region: Region): readonly { readonly heartbeat: RendererHeartbeat; readonly ageMs: number }[] {
     const now = this.#now();
     this.#sweep(now, 0);
@@ -168,7 +168,7 @@ export class Fleet {
     return all.map(({ heartbeat, heardAt }) => ({ heartbeat, ageMs: now - heardAt }));
   }
 
-  /** Renderers that fell silent within the last minutes without withdrawing, and for how long each has been silent. */
+  /** Returns renderers that became silent within the last minutes without withdrawing, and the duration of the silence. */
   silent(region?: Region): readonly SilentRenderer[] {
     const now = this.#now();
     this.#sweep(now, 0);
@@ -177,7 +177,7 @@ export class Fleet {
       .map(({ heartbeat, heardAt }) => ({ ...heartbeat, forMs: now - heardAt }));
   }
 
-  /** Renderers whose pods have had another process for some seconds: they did not withdraw. */
+  /** Returns renderers whose pods have had another process for some seconds, and that did not withdraw. */
   replaced(): readonly ReplacedRenderer[] {
     const now = this.#now();
     return this.#justReplaced(now).map(({ heartbeat, heardAt, replacedAt }) => ({
@@ -191,12 +191,12 @@ export class Fleet {
     return this.#replaced.filter(({ replacedAt }) => now - replacedAt <= replacedMs).slice(-maxReplaced);
   }
 
-  /** Those that take captures now, each by itself. */
+  /** Returns the renderers that currently accept captures. */
   serving(region: Region): readonly RendererHeartbeat[] {
     return this.fresh(region).filter(isServing);
   }
 
-  /** Moves those that have fallen silent, unless that was done within `everyMs`; looks at no others. */
+  /** Moves renderers that have become silent, at most every `everyMs`. Visits no others. */
   #sweep(now: number, everyMs: number): void {
     if (now - this.#sweptAt < everyMs) return;
     this.#sweptAt = now;
@@ -246,7 +246,7 @@ const isServing = ({ browser, draining }: RendererHeartbeat) => browser === 'up'
 /** A compromised renderer may send thousands of invalid heartbeats a second; one per interval is logged. */
 const logIntervalMs = 10_000;
 
-/** Counts heartbeats that cannot be right, and logs one now and then. */
+/** Counts invalid heartbeats, and logs at most one per interval. */
 export function createHeartbeatFaults(registry: Registry, log: Logger): (fault: HeartbeatFault, key: string) => void {
   const counter = new Counter({
     name: 'webcapture_heartbeat_faults_total',

@@ -23,7 +23,8 @@ export class FollowUps {
     const capture = { account, uuid };
     const arranging: Promise<void>[] = [];
     if (mayLeaveFiles(record)) arranging.push(this.#tasks.publish({ kind: 'expiry', ...capture }));
-    // After a refresh the entry of the capture is still there: the leader puts it off when it comes to it. With one for
+    // After a refresh, the expiry entry of the capture still exists, and the leader postpones it when it is due. With one
+    // entry for each refresh, a page that is kept for ten years would accumulate thousands.
     // each refresh, a page that is kept for ten years would gather thousands.
     if (record.status === 'completed' && record.refresh === undefined) {
       arranging.push(this.#expiryIndex.add(capture, expiresAt));
@@ -49,7 +50,7 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
   return status === 'failed' && !neverBegan;
 }
 
-/** The next delivery attempt of an event, as the record has it; null when nothing is to be delivered. */
+/** Returns the next delivery attempt of an event according to the record; null if there is none. */
 export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): DeliveryTask | null {
   const { state, event, revision, occurredAt, redelivery, attempts = 0, url = '' } = webhook ?? {};
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;

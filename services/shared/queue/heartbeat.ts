@@ -1,21 +1,22 @@
 import type { Region } from '../runtime/regions.ts';
 
-/** How often a renderer publishes a heartbeat, and for how long one counts as fresh. */
+/** Interval of the heartbeats of a renderer. */
 export const heartbeatIntervalMs = 2000;
+/** Time for which a heartbeat counts as fresh. */
 export const heartbeatFreshMs = 5000;
 
-/** A usual heartbeat has about 400 bytes. */
+/** Maximum size of a heartbeat. A typical one has about 400 bytes. */
 export const maxHeartbeatBytes = 16_384;
 
-/** Of one renderer, those whose file is being stored among them. */
+/** Maximum number of held jobs of one renderer, including those whose file is being stored. */
 export const maxHeldJobs = 400;
 
-/** A delivery of a job, as its consumer knows it; the region is the renderer's. */
+/** A delivery of a job, as its consumer identifies it. The region is that of the renderer. */
 export interface HeldJob {
-  /** Of the consumer, without the region: `interactive` or `background-<shard>`. */
+  /** Name of the consumer without the region: `interactive` or `background-<shard>`. */
   readonly queue: string;
   readonly delivery: number;
-  /** In the stream, and of the delivery. */
+  /** Sequence in the stream, and of the delivery. */
   readonly sequence: number;
   readonly consumerSequence: number;
 }
@@ -23,7 +24,7 @@ export interface HeldJob {
 export const heldJobText = ({ queue, delivery, sequence, consumerSequence }: HeldJob): string =>
   `${queue}:${delivery}:${sequence}:${consumerSequence}`;
 
-/** Null for what no renderer of ours would publish. */
+/** Returns null for an invalid text. */
 export function parseHeldJob(text: unknown): HeldJob | null {
   const match = typeof text === 'string' && text.length < 80 ? heldJobForm.exec(text) : null;
   if (match === null) return null;
@@ -38,5 +39,5 @@ export function parseHeldJob(text: unknown): HeldJob | null {
 
 const heldJobForm = /^(interactive|background-[0-7]):(\d{1,9}):(\d{1,16}):(\d{1,16})$/;
 
-/** Where a renderer's heartbeat is kept. */
+/** Returns the key of a renderer's heartbeat. */
 export const fleetKey = (region: Region, pod: string) => `fleet.${region}.${pod}`;

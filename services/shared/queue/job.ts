@@ -14,35 +14,35 @@ import type { Ticket } from './tickets.ts';
  */
 export const captureJobVersion = 2;
 
-/** What to show the browser: an address, or html (here, or stored for a region when it is too large). */
+/** The page to render: a URL, or HTML (included, or stored for a region if it is too large). */
 export type CaptureSource =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'html'; readonly html: string }
   | { readonly kind: 'stored-html'; readonly fileName: string; readonly region: Region };
 
-/** Sealed as in the record, or in the clear: of a capture that a client waits for, where there is no key to seal them with. */
+/** Sealed as in the record, or in plain text: for a capture with a waiting client, if no key to seal them is configured. */
 type JobSecrets = SealedSecrets | { readonly clear: CaptureSecrets };
 
-/** Where a front listens for what becomes of a job (core NATS, so a message may get lost), and for what. */
+/** Subject on which a front receives messages about a job (core NATS, so they may be lost), and which messages. */
 export interface JobReply {
   readonly subject: string;
-  /** `start`: that rendering has begun. `result`, `bytes`: the result; `bytes`: with the file where it fits into a message. */
+  /** `start`: the start of rendering. `result`, `bytes`: the result; `bytes`: with the file if it fits into a message. */
   readonly wants: 'start' | 'result' | 'bytes';
-  /** With `result` or `bytes`: also each step on the way there. */
+  /** With `result` or `bytes`: also each step before. */
   readonly progress?: true;
 }
 
-/** The part of a job that is the same in every version. */
+/** The part of a job that all versions share. */
 export interface JobEnvelope {
   readonly version: number;
   readonly uuid: string;
-  /** 0 for the capture itself, then the number of the refresh. With the uuid it makes the `Nats-Msg-Id`. */
+  /** 0 for the capture itself, otherwise the number of the refresh. Together with the uuid it forms the `Nats-Msg-Id`. */
   readonly revision: number;
   readonly region: Region;
-  /** What the result must carry: see `Tickets`. */
+  /** The result must contain the ticket: see `Tickets`. */
   readonly ticket: string;
   readonly reply?: JobReply;
-  /** The queue of results drops the result after this time, because its reader has the reply by then. Absent: never. */
+  /** Time after which the queue of results drops the result, because its reader has the reply already. Absent: never. */
   readonly resultTtlSeconds?: number;
 }
 
@@ -73,33 +73,33 @@ interface JobFile {
   readonly object: string;
   /** Lifetime of the file, counted from its rendering. */
   readonly lifetimeMs: number;
-  /** Of a refresh: when it is removed, in place of `lifetimeMs`. */
+  /** For a refresh: expiry of the file, instead of `lifetimeMs`. */
   readonly expiresAt?: number;
   /** As in `StoredFile`. */
   readonly cacheSeconds?: number;
 }
 
-/** For how long caches keep a copy of a file that may be replaced before they ask again. */
+/** Time for which caches keep a copy of a file that may be replaced without revalidation. */
 const replaceableCacheSeconds = 300;
 
-/** What only a front that waits for the end knows of a job. */
+/** Data of a job that only a waiting front has. */
 export interface JobDelivery {
   /** Default for a background job: fronts are notified when its rendering starts. */
   readonly reply?: JobReply;
   /** HTML that is stored nowhere else. */
   readonly source?: CaptureSource;
-  /** Secrets that are kept nowhere. */
+  /** Secrets that are not stored. */
   readonly secrets?: JobSecrets;
 }
 
-/** A job but for the signature of its ticket. */
+/** A job without the signature of its ticket. */
 export type UnsignedJob = Omit<CaptureJob, 'ticket'> & { readonly ticket: Ticket };
 
 /**
  * Returns the job of a capture (0) or of its latest refresh (its number). The record contains everything that the job needs, so any process
- * that finds a job missing can create it again. An interactive capture has no record before it ends: its ticket contains it.
+ * that finds a job missing can create it again. An interactive capture has no record before it ends; its ticket contains the record.
  *
- * @throws TypeError when the number is neither 0 nor that of the latest refresh
+ * @throws TypeError if the number is neither 0 nor that of the latest refresh
  */
 export function jobOf(
   record: CaptureRecord,
@@ -148,11 +148,11 @@ function fileOf(record: CaptureRecord, refreshNumber: number): JobFile {
   const { uuid, fileName, options, lifetimeMs, expiresAt } = record;
   const cache = cacheOf(record, refreshNumber);
   if (refreshNumber === 0) return { object: fileName, lifetimeMs, ...cache };
-  // A renderer cannot overwrite: the new file is put in the place of the old one when it is there.
+  // Renderers cannot overwrite objects. The new file replaces the old one when its result is settled.
   return { object: newFileName(uuid, options.format), lifetimeMs, expiresAt, ...cache };
 }
 
-/** For how long caches keep a copy of a file that may be replaced; nothing for one that is not. */
+/** Returns the caching of a file that may be replaced; empty for other files. */
 export function cacheOf({ persistence }: CaptureRecord, refreshNumber: number): { readonly cacheSeconds?: number } {
   return refreshNumber > 0 || persistence !== undefined ? { cacheSeconds: replaceableCacheSeconds } : {};
 }

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../runtime/errors.ts';
 
-// Apart from results.ts: a renderer parses no results and does not load TypeBox.
+// Separate from results.ts, because renderers do not parse results and do not load TypeBox.
 
-/** Ways in which a capture fails on a renderer. */
+/** Error codes of captures that fail on a renderer. */
 export const renderFailures = [
   'URL_BLOCKED',
   'NAVIGATION_FAILED',
@@ -19,8 +19,8 @@ export const isRenderFailure = (code: ErrorCode): code is RenderFailure =>
   (renderFailures as readonly ErrorCode[]).includes(code);
 
 /**
- * Why a renderer returns a job that it has not ended. `store_unavailable`: the store did not take the file of a background capture, or
- * did not return its html, and may do so later. `cut_off`: a page could not be reached while the renderer could not reach NATS either.
+ * Reasons why a renderer returns a job that it has not ended. `store_unavailable`: the store did not accept the file of a background
+ * capture, or did not return its HTML, but may do so later. `cut_off`: a page was unreachable while the renderer could not reach NATS either.
  */
 export const returnReasons = [
   'shutting_down',
@@ -32,7 +32,7 @@ export const returnReasons = [
 
 export type ReturnReason = (typeof returnReasons)[number];
 
-/** Characters of a message that says why a capture failed. */
+/** Maximum length of a failure message. */
 export const maxFailureLength = 2000;
 
 /** Maximum length of a report's texts, which the page controls and clients see unchanged. */

@@ -4,7 +4,7 @@ import { enumOf } from '../api/capture.ts';
 import { regions } from '../runtime/regions.ts';
 import { fleetKey, maxHeldJobs, parseHeldJob } from './heartbeat.ts';
 
-// Apart from heartbeat.ts: a renderer parses no heartbeats and does not load TypeBox, which takes 25 MB of memory.
+// Separate from heartbeat.ts, because renderers do not parse heartbeats and do not load TypeBox, which takes 25 MB of memory.
 
 const maxSlots = 1000;
 const maxCaptures = 1e7;
@@ -21,35 +21,35 @@ const heartbeatSchema = Type.Object({
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: as renderers of 0.1.0 call a replacement. */
+  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: a replacement, in renderers of 0.1.0. */
   browser: enumOf(['up', 'starting', 'down']),
-  /** Pulls no more jobs: it is about to stop. */
+  /** Whether the renderer is about to stop and pulls no more jobs. */
   draining: Type.Boolean(),
-  /** Captures that ended in the last five minutes, and those of them that failed for our own reasons. */
+  /** Captures that ended in the last five minutes, and those of them that failed because of the service. */
   recent: Type.Object({
     ended: count(maxCaptures),
     failedByUs: count(maxCaptures),
     queueWaitP95Ms: Type.Number(),
-    /** From the delivery of the job to the acknowledgement of its result; absent before the first. */
+    /** Mean time from the delivery of a job to the acknowledgement of its result; absent before the first. */
     meanRenderMs: Type.Optional(Type.Number()),
   }),
   jobs: Type.Optional(Type.Array(Type.Unknown(), { maxItems: maxHeldJobs })),
-  /** Unix milliseconds by the pod's own clock, which may be off: nothing is decided by it. */
+  /** Unix milliseconds by the pod's clock, which may be wrong; informative only. */
   at: Type.Number(),
 });
 
-/** Compiled: thousands of heartbeats a second may come, and a schema that is interpreted takes a hundred times as long. */
+/** Compiled, because thousands of heartbeats a second may arrive, and interpreting the schema takes a hundred times as long. */
 const validator = Compile(heartbeatSchema);
 
-/** What a renderer publishes about itself every two seconds, under `fleet.<region>.<pod>`. */
+/** The heartbeat that a renderer publishes every two seconds under `fleet.<region>.<pod>`. */
 export type RendererHeartbeat = Readonly<Omit<Static<typeof heartbeatSchema>, 'jobs'>> & {
-  /** Jobs that it holds, each as `heldJobText` writes it: returned to the queue when it dies. */
+  /** Jobs that the renderer holds, as written by `heldJobText`. They are returned to the queue if it dies. */
   readonly jobs?: readonly string[];
 };
 
 /**
- * A heartbeat as it may be trusted, or null. A renderer may be owned by the page that it shows: what it publishes must fit
- * the key that it was allowed to write to, and lie within bounds. Other fields are left out.
+ * Returns a validated heartbeat, or null. A page may have compromised its renderer, so a heartbeat must match the key that
+ * the renderer may write, and its values must be within limits. Unknown fields are dropped.
  */
 export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat | null {
   if (!validator.Check(value) || key !== fleetKey(value.region, value.pod)) return null;
@@ -72,5 +72,5 @@ export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat |
 const withoutOthers = <T extends object>(value: T, known: object): T =>
   Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(known, name))) as T;
 
-/** A pod whose clock is off may measure nonsense, and renders nevertheless. */
+/** A pod with a wrong clock may measure invalid durations, but renders nevertheless. */
 const duration = (ms: number) => Math.min(maxTimeMs, Math.max(0, ms));

@@ -3,7 +3,7 @@ import type { Region } from '../runtime/regions.ts';
 import { fleetKey, heartbeatFreshMs } from './heartbeat.ts';
 import type { RendererHeartbeat } from './parse-heartbeat.ts';
 
-/** Publishes that a renderer is alive; the heartbeat expires by itself soon after it has stopped being fresh. */
+/** Publishes a heartbeat. It expires soon after it is no longer fresh. */
 export async function publishHeartbeat(live: Entries, heartbeat: RendererHeartbeat): Promise<void> {
   const ttlSeconds = Math.ceil((heartbeatFreshMs * 2) / 1000);
   await live.put(fleetKey(heartbeat.region, heartbeat.pod), heartbeat, { ttlSeconds });

@@ -9,29 +9,29 @@ import { compareAndSet } from '../nats/retry.ts';
 export interface Ticket {
   readonly account: string;
   readonly uuid: string;
-  /** 0 for the capture itself, then the number of the refresh. */
+  /** 0 for the capture itself, otherwise the number of the refresh. */
   readonly revision: number;
   readonly region: Region;
   /** Name of the object that the renderer must create. */
   readonly object: string;
   /** Number of times the job was queued because a renderer returned it; each ticket can cause that once. Absent: 1. */
   readonly attempt?: number;
-  /** An interactive capture as it was accepted: it has no record until it ends. */
+  /** The record of an interactive capture at its acceptance, which is not stored until the capture ends. */
   readonly draft?: CaptureRecord;
 }
 
-/** Where the secret is kept in the bucket `db`: no renderer can read it. */
+/** Key of the secret in the bucket `db`, which renderers cannot read. */
 const secretKey = 'secret.tickets';
 
-/** Minimum interval of reads of the secret after a ticket with an invalid signature, whatever renderers send. */
+/** Minimum interval of reads of the secret after a ticket with an invalid signature, to bound the load by forged tickets. */
 const minReadIntervalMs = 1000;
 
-/** How long reading the secret, or making it, may take with all attempts. */
+/** Timeout of reading or creating the secret, with all attempts. */
 const secretTimeoutMs = 5000;
 
 /**
- * Signs what a job is about (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is
- * made when it is needed for the first time, and is the same for all fronts and controllers of the fleet.
+ * Signs data of a job (HMAC-SHA-256), so that a result proves that its renderer was given the job. The secret is created
+ * at the first use, and is shared by all fronts and controllers of the fleet.
  */
 export class Tickets {
   readonly #db: Entries;
@@ -43,7 +43,7 @@ export class Tickets {
     this.#db = new Entries(session, 'db');
   }
 
-  /** Throws what NATS answers when the secret is not known yet. */
+  /** Throws the errors of NATS if the secret is not known yet. */
   async sign(ticket: Ticket): Promise<string> {
     const secret = this.#secret ?? (await this.#read());
     const body = Buffer.from(JSON.stringify(withoutKey(ticket))).toString('base64url');
@@ -51,8 +51,8 @@ export class Tickets {
   }
 
   /**
-   * What a trusted service signed; null for anything else. A secret that does not fit is read again: the server may have
-   * come back with an empty disk. Throws what NATS answers when the secret cannot be read.
+   * Returns the signed ticket, or null if the signature is invalid. Reads the secret again if it does not match, because the
+   * server may have restarted with an empty disk. Throws the errors of NATS if the secret cannot be read.
    */
   async open(signed: string): Promise<Ticket | null> {
     const [body = '', given = '', ...rest] = signed.split('.');
@@ -78,7 +78,7 @@ export class Tickets {
     return this.#reading;
   }
 
-  /** When another service was quicker, or the answer got lost, the secret that is there counts. */
+  /** Creates the secret. If another service was faster, or the answer was lost, the stored secret applies. */
   #readOrCreate(): Promise<Buffer> {
     return compareAndSet(
       async () => {
@@ -93,7 +93,7 @@ export class Tickets {
   }
 }
 
-/** A renderer can read what is signed, and need not know which key was used. */
+/** Removes the key id, because renderers can read the signed data. */
 function withoutKey(ticket: Ticket): Ticket {
   if (ticket.draft === undefined) return ticket;
   const { key: _untold, ...draft } = ticket.draft;
@@ -109,15 +109,15 @@ function isSignedWith(secret: Buffer, body: string, given: string): boolean {
 
 const parse = (body: string) => JSON.parse(Buffer.from(body, 'base64url').toString()) as Ticket;
 
-/** The ticket in a job that comes from the queue itself, which only trusted services fill: its signature is not looked at. */
+/** Returns the ticket of a job from the queue. Its signature is not verified, because only trusted services write to the queue. */
 export function ticketOf({ ticket }: { readonly ticket: string }): Ticket {
   return parse(ticket.split('.')[0] ?? '');
 }
 
-/** The attempt that follows when the job of a ticket is returned. */
+/** Returns the number of the next attempt if the job of a ticket is returned. */
 export const attemptAfter = ({ attempt = 1 }: Ticket): number => attempt + 1;
 
-/** Whether it seems to be an interactive capture's: for deciding when to look at a result, not whether to believe it. */
+/** Whether a ticket seems to belong to an interactive capture. Decides when a result is processed, not whether it is trusted. */
 export function seemsInteractive(ticket: string): boolean {
   try {
     return ticketOf({ ticket }).draft !== undefined;

@@ -17,33 +17,33 @@ export interface CommonConfig {
     readonly user?: string;
     readonly password?: string;
     readonly tls?: NatsTls;
-    /** The JetStream domain of the fleet; without one, that of the servers of the address. */
+    /** The JetStream domain of the fleet; by default that of the servers. */
     readonly domain?: string;
   };
   /** The operations port: /metrics, /livez, /readyz. */
   readonly ops: { readonly host: string; readonly port: number };
   readonly logLevel: string;
-  /** The name of this process in the fleet. */
+  /** Name of this process in the fleet. */
   readonly pod: string;
   readonly regions: readonly InstalledRegion[];
 }
 
-/** How the connection to NATS is encrypted. Files are read at each connection, so that they can be replaced. */
+/** TLS of the connection to NATS. Files are read at each connection, so that they can be replaced. */
 export interface NatsTls {
-  /** What the servers' certificates must be signed by; without one, the authorities that Node.js knows. */
+  /** Authorities of the servers' certificates; by default those that Node.js knows. */
   readonly caFile?: string;
-  /** The client's own certificate and its key. */
+  /** The client's certificate and its key. */
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** The name that the servers' certificates must have, sent as SNI; without one, the host of the address. */
+  /** Required name in the servers' certificates, sent as SNI; by default the host of the address. */
   readonly serverName?: string;
-  /** The handshake comes before anything else, as servers with `handshake_first` want it. */
+  /** Whether TLS starts before the protocol of NATS, as for servers with `handshake_first`. */
   readonly handshakeFirst: boolean;
 }
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
-/** What every service reads. */
+/** Variables of every service. */
 export const commonVariables = {
   natsUrl: textVariable('WEBCAPTURE_NATS_URL', {
     default: 'nats://127.0.0.1:4222',
@@ -154,7 +154,7 @@ function readNatsTls(env: EnvReader): { readonly tls?: NatsTls } {
   return isTlsAddress || handshakeFirst || Object.keys(set).length > 0 ? { tls: { ...set, handshakeFirst } } : {};
 }
 
-/** How clients reach the service; without a slash at the end. Fronts and controllers must be told the same. */
+/** Addresses for clients, without a slash at the end. Fronts and controllers must have the same values. */
 export interface Addresses {
   readonly publicUrl: string;
   /** Files are at `<cdnUrl>/<name>`. */
@@ -180,25 +180,25 @@ export const addressVariables = {
   }),
 };
 
-/** `port` is the one that the front listens on, for where nothing else is said. */
+/** `port` is that of the front, for the default address. */
 export function readAddresses(env: EnvReader, port: number): Addresses {
   const publicUrl = addressVariables.publicUrl.read(env, `http://localhost:${port}`);
   return { publicUrl, cdnUrl: addressVariables.cdnUrl.read(env, `${publicUrl}/files`) };
 }
 
-/** A bucket of Google Cloud Storage that files are kept in. */
+/** A bucket of Google Cloud Storage for files. */
 export interface BucketConfig {
   readonly bucket: string;
-  /** Of the names of all files in it: `captures/`, or empty. */
+  /** Prefix of the names of all files in the bucket: `captures/`, or empty. */
   readonly prefix: string;
-  /** Another server than Google's, without a slash at its end: an emulator, which asks for no credentials. */
+  /** Address of another server than Google's, without a slash at its end: an emulator, which needs no credentials. */
   readonly endpoint?: string;
-  /** Told to Google's library, where it cannot find out by itself. */
+  /** Project for Google's library, if the credentials do not contain it. */
   readonly project?: string;
 }
 
 export interface StorageConfig {
-  /** Undefined: files are kept in NATS. */
+  /** If undefined, files are stored in NATS. */
   readonly bucket: BucketConfig | undefined;
 }
 
@@ -223,7 +223,7 @@ export const storageVariables = {
   }),
 };
 
-/** Reads where files are kept, the same for every service: a bucket, or without one the embedded store. */
+/** Reads the location of files, which all services share: a bucket, or by default the embedded store. */
 export function readStorage(env: EnvReader): StorageConfig {
   const bucket = storageVariables.bucket.read(env);
   const prefix = storageVariables.prefix.read(env);

@@ -8,11 +8,11 @@ export interface ConfinedScript {
   readonly args?: readonly string[];
   /** Options of Node.js itself. */
   readonly nodeOptions: readonly string[];
-  /** Data of the process, Node's 50 MiB included. */
+  /** Limit of the data of the process, including 50 MiB of Node.js. */
   readonly maxDataKiB: number;
-  /** Seconds of processor time. */
+  /** Limit of processor time in seconds. */
   readonly maxCpuSeconds: number;
-  /** A process that writes more is killed. */
+  /** Limit of the output; the process is killed beyond it. */
   readonly maxOutputBytes: number;
 }
 
@@ -50,7 +50,7 @@ export async function runConfined(
     killSignal: 'SIGKILL',
   });
   const ended = new Promise<{ code: number | null; failure?: Error }>((resolve) => {
-    // A killed process emits this event, too, but its memory is free only when it emits `close`.
+    // A killed process emits `error` as well, but its memory is free only when it emits `close`.
     child.once('error', (failure) => child.pid === undefined && resolve({ code: null, failure }));
     child.once('close', (code) => resolve({ code }));
   });

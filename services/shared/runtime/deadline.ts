@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Thrown when an await times out. */
 export class DeadlineError extends Error {
   constructor(what: string, ms: number) {
-    super(`${what} took longer than ${Math.round(ms)} ms`);
+    super(`${what} timed out after ${Math.round(ms)} ms`);
     this.name = 'DeadlineError';
   }
 }
@@ -21,13 +21,13 @@ export function withDeadline<T>(promise: Promise<T>, ms: number, what: string): 
 }
 
 /**
- * When a deadline by another clock is there by the clock of this process, both in Unix milliseconds.
+ * Converts a deadline to the clock of this process. Both are in Unix milliseconds.
  *
- * @param now by that other clock
+ * @param now the time by the clock of the deadline
  */
 export const localDeadline = (deadline: number, now: number): number => Date.now() + (deadline - now);
 
-/** Waits; returns early, and false, when the signal aborts. */
+/** Waits. Returns early, and false, if the signal aborts. */
 export async function delay(ms: number, signal?: AbortSignal): Promise<boolean> {
   try {
     await sleep(ms, undefined, signal === undefined ? {} : { signal });
@@ -37,14 +37,14 @@ export async function delay(ms: number, signal?: AbortSignal): Promise<boolean> 
   }
 }
 
-/** Milliseconds to wait before attempt `n` (1, 2, 3…): doubling from `baseMs` up to `maxMs`, a quarter of it random. */
+/** Returns the delay in milliseconds before attempt `n` (1, 2, 3…): doubles from `baseMs` up to `maxMs`; a quarter of it is random. */
 export function backoffMs(attempt: number, baseMs: number, maxMs: number, random: () => number = Math.random): number {
   const full = Math.min(maxMs, baseMs * 2 ** (attempt - 1));
   return Math.round(full * (0.75 + 0.25 * random()));
 }
 
 /**
- * Calls `act` when the signal aborts, and at once where it has: then no event comes any more. Returns the way to stop that.
+ * Calls `act` when the signal aborts, or immediately if it has aborted already. Returns a function that cancels this.
  */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   if (signal.aborted) act();
@@ -67,8 +67,8 @@ export async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal):
 }
 
 /**
- * The result of a task that may hang: its signal aborts after `ms` and with the caller's, and the promise then rejects with
- * the reason, whether or not the task heeds the signal.
+ * Runs a task that may hang. Its signal aborts after `ms`, or with the caller's signal; the promise then rejects with the
+ * reason, even if the task ignores the signal.
  */
 export async function withTimeout<T>(
   task: (signal: AbortSignal) => Promise<T>,

@@ -1,4 +1,4 @@
-/** The start is refused: every variable that is wrong, and the rule that it breaks. */
+/** An invalid configuration: all invalid variables with the violated rules. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(problems.join('\n'));
@@ -9,8 +9,8 @@ export class ConfigError extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads typed values out of an environment and gathers all that is wrong, so that an operator sees every mistake at
- * once. An empty value counts as not set, but for `raw`.
+ * Reads typed values from an environment and collects all problems, so that operators see all of them at once. An empty
+ * value counts as not set, except in `raw`.
  */
 export class EnvReader {
   readonly #env: Environment;
@@ -41,9 +41,9 @@ export class EnvReader {
     this.#problems.push(`${name} ${rule}`);
   }
 
-  /** Freezes and returns `config`, or throws a {@link ConfigError} that names every problem met. */
+  /** Freezes and returns `config`, or throws a {@link ConfigError} with all problems. */
   finish<T extends object>(config: () => T): Readonly<T> {
-    // Built first: what is read while it is built may be wrong too.
+    // Build the configuration first, because this may read further variables.
     const built = config();
     if (this.#problems.length > 0) throw new ConfigError(this.#problems);
     return Object.freeze(built);

@@ -3,19 +3,19 @@ import { type Logger, pino } from 'pino';
 export type { Logger } from 'pino';
 
 /**
- * Creates the log of a process: JSON lines on stdout. Query strings, userinfo, HTML, bearer tokens and webhook
- * addresses never appear: secrets are removed by path, and {@link redactUrls} cuts addresses in any string.
+ * Creates the logger of a process: JSON lines on stdout. Query strings, userinfo, HTML, bearer tokens and webhook
+ * addresses never appear: secrets are removed by path, and {@link redactUrls} shortens addresses in all strings.
  */
 export function createLogger(options: { service: string; pod: string; level: string }): Logger {
   return pino({
     level: options.level,
     base: { service: options.service, pod: options.pod },
     timestamp: pino.stdTimeFunctions.isoTime,
-    // Errors are described below, with their causes apart; the built-in serialiser would come first.
+    // describeError serializes errors with their causes. The built-in serializer would run first.
     serializers: { err: (error: unknown) => error },
     redact: {
       paths: ['html', '*.html', 'authorization', '*.authorization', 'apiKey', '*.apiKey', 'webhook', '*.webhook'],
-      // A count under such a name, e.g. of webhooks, is no secret.
+      // Numbers under such names, such as a count of webhooks, are not secret.
       censor: (value) => (typeof value === 'number' ? value : '[redacted]'),
     },
     formatters: {
@@ -55,18 +55,18 @@ function describeError(error: Error, depth: number): Record<string, unknown> {
 }
 
 const address = /\b(?:https?|wss?):\/\/[^\s"'<>`)\]}]+/gi;
-/** Servers come in lists with commas, which an address of the web may hold. */
+/** Lists of servers are separated by commas, which web addresses may contain. */
 const broker = /\b(?:nats|tls):\/\/[^\s"'<>`)\]},]+/gi;
-/** A client may put the scheme before a token that has it already. */
+/** A client may repeat the scheme before a token. */
 const bearer = /\bBearer(?:\s+Bearer)*\s+[^\s"',]+/gi;
 
-/** The text with every address in it, of the web or of a broker, cut to scheme, host and path, and every bearer token removed. */
+/** Shortens every address of the web or of a broker in a text to scheme, host and path, and removes bearer tokens. */
 export function redactUrls(text: string): string {
   if (!text.includes('://') && !/bearer/i.test(text)) return text;
   return text.replace(address, redactUrl).replace(broker, redactUrl).replace(bearer, 'Bearer [redacted]');
 }
 
-/** Scheme, host and path of an address: no userinfo, no query, no fragment. */
+/** Shortens an address to scheme, host and path, without userinfo, query and fragment. */
 function redactUrl(value: string): string {
   const url = URL.parse(value);
   if (url === null) return value.replace(/[?#].*$/s, '').replace(/\/\/[^/@]*@/, '//');

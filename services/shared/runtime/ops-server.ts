@@ -4,10 +4,10 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { refusePages } from './page-source.ts';
 import type { Logger } from './logger.ts';
 
-/** Gauges of prom-client with counter names that only sum up the per-type gauges. */
+/** Gauges of prom-client that have names of counters and only sum up the gauges by type. */
 const misnamed = ['nodejs_active_resources_total', 'nodejs_active_handles_total', 'nodejs_active_requests_total'];
 
-/** The metrics of one process, the runtime's own among them. */
+/** Creates the metrics of one process, including those of the runtime. */
 export function createMetrics(service: string): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ service });
@@ -21,7 +21,7 @@ export interface OpsServer {
   close(): Promise<void>;
 }
 
-/** An answer in JSON. */
+/** A JSON response. */
 export interface OpsAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -32,15 +32,15 @@ export interface OpsServerOptions {
   readonly port: number;
   readonly metrics: Registry;
   readonly log: Logger;
-  /** Null when the process can do its work, else what it waits for. */
+  /** Returns null if the process is ready; otherwise what it waits for. */
   readonly notReady: () => string | null;
-  /** Null when the process is in order, else why it should be restarted. */
+  /** Returns null if the process is healthy; otherwise why it should be restarted. */
   readonly notLive?: () => string | null;
-  /** Answers paths of this service's own; null for those that it does not know. */
+  /** Answers paths of this service; returns null for unknown paths. */
   readonly more?: (path: string) => OpsAnswer | null;
 }
 
-/** The operators' port: `GET /metrics`, `/livez`, `/readyz`. It is never reachable for clients. */
+/** Starts the operations port: `GET /metrics`, `/livez`, `/readyz`. Clients must never reach it. */
 export async function startOpsServer(options: OpsServerOptions): Promise<OpsServer> {
   const server = createServer((request, response) => {
     const answer = (status: number, body: string, type = 'text/plain; charset=utf-8') => {
@@ -69,7 +69,7 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
       }
     }
   });
-  // Where an operator opens this machine to captures, a page is still not to read the metrics.
+  // Pages must not read the metrics even if the operator lets captures access this machine.
   refusePages(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -1,16 +1,16 @@
 import type { Server } from 'node:net';
 
 /**
- * Source address of connections to this machine that a page or webhook has caused. Linux lets a process bind every
- * address of 127.0.0.0/8, so a server can distinguish them from operators' connections, whichever process of this
- * service made them.
+ * Source address of connections to this machine on behalf of pages and webhooks. Linux lets a process bind every address
+ * of 127.0.0.0/8, so a server can distinguish these connections from those of operators, independent of the process that
+ * makes them.
  */
 export const pageSource = '127.87.67.1';
 
-/** Has a server of this service's own, for operators or browsers, close the connections that pages have asked for. */
+/** Makes a server of this service, for operators or browsers, close connections on behalf of pages. */
 export function refusePages(server: Server): void {
   server.on('connection', (socket) => {
-    // An IPv6 server sees it as ::ffff:127.87.67.1.
+    // On an IPv6 server, the address is ::ffff:127.87.67.1.
     if (socket.remoteAddress?.endsWith(pageSource)) socket.destroy();
   });
 }

@@ -1,4 +1,4 @@
-/** The regions of the interface. Which of them are installed is the operator's choice (`WEBCAPTURE_REGIONS`). */
+/** The regions of the API. The operator decides which of them are installed (`WEBCAPTURE_REGIONS`). */
 export const regions = ['us-east', 'us-west', 'eu-west', 'eu-central', 'asia-east', 'asia-southeast'] as const;
 
 export type Region = (typeof regions)[number];
@@ -7,10 +7,10 @@ export function isRegion(value: unknown): value is Region {
   return (regions as readonly unknown[]).includes(value);
 }
 
-/** A region that the operator installed, and the least number of renderers that it always keeps. */
+/** An installed region, and its minimum number of renderers. */
 export interface InstalledRegion {
   readonly region: Region;
-  /** 0: the region may scale to zero, and captures wait in its queue for a renderer to come. */
+  /** 0: the region may scale to zero; captures then wait in its queue until a renderer starts. */
   readonly minRenderers: number;
 }
 

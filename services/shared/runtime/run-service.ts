@@ -9,9 +9,9 @@ import manifest from '../package.json' with { type: 'json' };
 interface Service<Config extends ServiceConfig> {
   readonly name: string;
   readonly readConfig: (env: Environment) => Config;
-  /** Builds and starts everything; what it starts registers its stop with `shutdown`, in the order of starting. */
+  /** Creates and starts the service. Registers the steps of the shutdown in the order of the start. */
   readonly start: (config: Config, deps: { log: Logger; shutdown: Shutdown }) => Promise<void>;
-  /** The most milliseconds that draining may take. */
+  /** Maximum duration of draining in milliseconds. */
   readonly drainMs: (config: Config) => number;
 }
 
@@ -44,10 +44,10 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   });
   try {
     await service.start(config, { log, shutdown });
-    // With NODE_COMPILE_CACHE set, Node would write what it compiled only at an orderly end, and a process may be killed.
+    // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit, but the process may be killed.
     flushCompileCache();
   } catch (error) {
-    // A start that a signal interrupted ends by the signal's drain.
+    // If a signal interrupted the start, its drain ends the process.
     if (stopping) return;
     log.fatal({ err: error }, 'the start failed');
     stop('the start failed', 1);
@@ -69,7 +69,7 @@ function exitAfterFlush(log: Logger, code: number): void {
   log.flush(() => process.exit(code));
 }
 
-/** A process that refuses its configuration ends with this (EX_CONFIG of sysexits.h): starting it again does not help. */
+/** Exit code for an invalid configuration (EX_CONFIG in sysexits.h): a restart does not help. */
 export const configExitCode = 78;
 
 /** The version of the software, the same for all services. */

@@ -1,4 +1,4 @@
-/** Limits how many run at once; the others wait in the order in which they came. */
+/** Limits the number of concurrent runs. The others wait in order. */
 export class Semaphore {
   readonly #max: number;
   readonly #queue: (() => void)[] = [];

@@ -1,4 +1,4 @@
-/** The processes of the product; each starts at `services/<name>/main.ts`. */
+/** The processes of the product. Each starts with `services/<name>/main.ts`. */
 export type ServiceName = 'front' | 'controller' | 'renderer';
 
 /**
@@ -14,8 +14,8 @@ export type ServiceName = 'front' | 'controller' | 'renderer';
 const options: readonly string[] = ['--max-semi-space-size=2', '--heap-growing-percent=60'];
 
 /**
- * What Node.js runs a service with: options, without which it works and takes more memory and processor time, and the path of its program
- * in the project.
+ * Returns the arguments of Node.js for a service: options, without which the service works but takes more memory and processor time, and
+ * the path of its program in the project.
  */
 export function nodeArguments(service: ServiceName): { readonly options: readonly string[]; readonly program: string } {
   return { options, program: `services/${service}/main.ts` };

@@ -18,7 +18,7 @@ export class Shutdown {
     this.#limitMs = limitMs;
   }
 
-  /** Aborts as soon as the stop begins: loops and waits end by it. */
+  /** Aborts when the shutdown begins, which ends loops and waits. */
   get signal(): AbortSignal {
     return this.#aborter.signal;
   }
@@ -27,7 +27,7 @@ export class Shutdown {
     this.#steps.push({ name, stop });
   }
 
-  /** Runs every step even when one fails; false when one failed or the time ran out. */
+  /** Runs every step even if one fails. Returns false if one failed or the time ran out. */
   async run(): Promise<boolean> {
     this.#aborter.abort(new Error('the process is stopping'));
     const end = performance.now() + this.#limitMs;

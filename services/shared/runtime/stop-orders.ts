@@ -1,7 +1,7 @@
-/** One Ctrl-C may arrive several times: from the terminal, and handed on by each process above. */
+/** Time for which signals count as the same Ctrl-C, which the terminal and each parent process may send. */
 const sameKeystrokeMs = 400;
 
-/** For each order to stop: the first one stops, what comes by the same keystroke is none, any other means at once. */
+/** Handles stop signals: the first one stops, repetitions of the same Ctrl-C are ignored, and any other signal stops immediately. */
 export function stopOrders<Why extends string>(
   onStop: (why: Why) => void,
   onStopAtOnce: () => void,

@@ -1,11 +1,11 @@
 import type { EnvReader } from './env.ts';
 
-/** An environment variable: how it is read, and what docs/configuration.md says about it. */
+/** An environment variable: its parser, and its description in docs/configuration.md. */
 export interface Variable<T = unknown> {
   readonly name: string;
-  /** The values that it takes, in words. */
+  /** Description of the accepted values. */
   readonly type: string;
-  /** Its default, in words; empty when there is none. */
+  /** Description of the default; empty if there is none. */
   readonly defaultText: string;
   readonly meaning: string;
   /** `fallback` replaces the default where the default depends on another variable. */
@@ -63,7 +63,7 @@ export function choiceVariable<const T extends readonly string[]>(
   });
 }
 
-/** An absolute http or https address; read without a slash at its end. */
+/** An absolute http or https address; a slash at its end is removed. */
 export function urlVariable(name: string, spec: WithDefault<string>): Variable<string> {
   return variable(name, 'http or https address', spec, (value) => {
     if (['http:', 'https:'].includes(URL.parse(value)?.protocol ?? '')) return value.replace(/\/+$/, '');
@@ -75,12 +75,12 @@ export function textVariable(name: string, spec: WithDefault<string>): Variable<
   return variable(name, 'string', spec, (value) => value);
 }
 
-/** A string that is undefined when the variable is not set. */
+/** An optional string; undefined if the variable is not set. */
 export function optionalVariable(name: string, spec: Description): Variable<string | undefined> {
   return variable(name, 'string', { ...spec, default: undefined }, (value) => value);
 }
 
-/** A string of at least `minLength` characters that no message shows. */
+/** A string of at least `minLength` characters. No message shows its value. */
 export function secretVariable(
   name: string,
   spec: Description & { readonly minLength: number },
@@ -92,7 +92,7 @@ export function secretVariable(
   });
 }
 
-/** A value that `parse` makes of a text, the default's too; the message of what it throws is the rule that was broken. */
+/** A value that `parse` converts from a text, including the default. It throws an Error whose message is the violated rule. */
 export function parsedVariable<T>(
   name: string,
   spec: WithDefault<string> & { readonly type: string; readonly parse: (value: string) => T },

@@ -2,25 +2,25 @@ import type { CaptureRecord, RecordedFailure } from '../captures/capture-record.
 import { isOpen } from '../captures/transitions.ts';
 import type { Region } from '../runtime/regions.ts';
 
-/** How a capture, or a refresh, ended. Times are Unix milliseconds. */
+/** The end of a capture or refresh. Times are Unix milliseconds. */
 export interface CaptureEnd {
   readonly account: string;
   readonly uuid: string;
-  /** Id of the API key that asked for it; undefined for refreshes. */
+  /** Id of the API key of the request; undefined for refreshes. */
   readonly key: string | undefined;
-  /** Of the page; its address may hold secrets. */
+  /** Host of the page. The rest of its address may contain secrets. */
   readonly host: string;
   readonly region: Region;
-  /** What it was charged. */
+  /** Charged tokens. */
   readonly tokens: number;
-  /** Since the acceptance. For a completed capture without a waiting client, the time in the queue is excluded. */
+  /** Time since the acceptance. For a completed capture without a waiting client, without the time in the queue. */
   readonly durationMs: number;
   readonly endedAt: number;
-  /** Undefined: it completed. */
+  /** Undefined if it completed. */
   readonly failure: RecordedFailure | undefined;
 }
 
-/** How the capture of a record, or its refresh, ended by a change; null when none has. What was cancelled has not. */
+/** Returns the end of a capture or refresh that a change of its record has caused; null if none. Ignores cancelled captures. */
 export function endOf(before: CaptureRecord | null, after: CaptureRecord): CaptureEnd | null {
   const refreshNumber = before === null || isOpen(before) ? 0 : (before.refresh?.revision ?? 0);
   if (before === null || !isOpen(before, refreshNumber)) return null;

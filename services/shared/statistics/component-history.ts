@@ -3,12 +3,12 @@ import { dateOf } from '../captures/times.ts';
 
 const dayMs = 86_400_000;
 
-/** How often the leader writes the history of a component when its state does not change. */
+/** Interval at which the leader writes the history of a component whose state does not change. */
 export const historyIntervalMs = 5 * 60_000;
 
-/** What the leader of the fleet keeps of a component, under `status.<component>` in `KV_db`. Times are Unix milliseconds. */
+/** The stored history of a component, under `status.<component>` in `KV_db`. Times are Unix milliseconds. */
 export interface ComponentHistory {
-  /** A reader leaves out what has another one. */
+  /** Readers ignore histories with another format. */
   readonly format: typeof historyFormat;
   readonly name: string;
   /** The state at `observedUntil`. */
@@ -34,24 +34,24 @@ export interface StoredIncident {
   readonly startedAt: number;
   /** Null while it lasts. */
   readonly endedAt: number | null;
-  /** The worst state, and what was said of it. */
+  /** The worst state, and its message. */
   readonly status: StatusValue;
   readonly message: string;
-  /** The states that it went through, oldest first. */
+  /** The states during the incident, oldest first. */
   readonly updates: readonly { readonly at: number; readonly status: StatusValue; readonly message: string }[];
-  /** How often the component recovered and failed again meanwhile. */
+  /** Number of times that the component recovered and failed again meanwhile. */
   readonly interruptions: number;
 }
 
 const historyKeyPrefix = 'status';
 
-/** Where the history of a component is kept, in the bucket `db`. */
+/** Returns the key of a component's history in the bucket `db`. */
 export const historyKey = (component: string) => `${historyKeyPrefix}.${component}`;
 
-/** The histories of all components. */
+/** Matches the histories of all components. */
 export const historyKeys = `${historyKeyPrefix}.>`;
 
-/** Adds a time in one state to the days that it belongs to. */
+/** Adds a time in one state to the days that it covers. */
 export function addTime(
   days: readonly ObservedDay[],
   state: StatusValue,
@@ -72,12 +72,12 @@ export function addTime(
   return [...byDate].map(([date, ms]) => ({ date, ms })).toSorted((a, b) => a.date.localeCompare(b.date));
 }
 
-/** Longer than what is observed stays unwritten. */
+/** Maximum observed time that is not written yet. */
 const maxUnwrittenMs = 2 * historyIntervalMs;
 
 /**
- * The history of a component that was observed until then without a change. The last published status proves that: a
- * change is written at once, and an unchanged state every few minutes.
+ * Returns the history of a component that was observed without a change until a time. The last published status proves
+ * that: a change is written immediately, and an unchanged state every few minutes.
  */
 export function observedTo(history: ComponentHistory, until: number): ComponentHistory {
   const { observedUntil, days, status: state } = history;

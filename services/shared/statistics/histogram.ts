@@ -1,25 +1,25 @@
-/** Ratio of each bucket's end to its start: a percentile is off by at most 5% (the square root of this). */
+/** Ratio of a bucket's end to its start. The error of a percentile is at most 5% (the square root of this ratio). */
 const growth = 1.1;
 
-/** A day and more: what takes longer counts as this. */
+/** The last bucket, for durations of a day and more. */
 const maxBucket = 200;
 
-/** Durations, counted by bucket: the first is below 1 ms. Only buckets with a count are there, at most 201. */
+/** Durations counted by bucket; the first bucket is below 1 ms. Contains only buckets with a count, at most 201. */
 export type Histogram = Record<string, number>;
 
-/** The bucket of a duration in milliseconds. */
+/** Returns the bucket of a duration in milliseconds. */
 export const bucketOf = (ms: number): number =>
   ms < 1 ? 0 : Math.min(maxBucket, 1 + Math.floor(Math.log(ms) / Math.log(growth)));
 
-/** What a duration in a bucket is taken for: the geometric mean of its bounds, in milliseconds. */
+/** Returns the duration that represents a bucket: the geometric mean of its limits, in milliseconds. */
 const valueOf = (bucket: number): number => (bucket === 0 ? 0 : growth ** (bucket - 0.5));
 
-/** Adds the counts of one histogram to another one. */
+/** Adds the counts of a histogram to another one. */
 export function addHistogram(target: Histogram, source: Histogram): void {
   for (const [bucket, count] of Object.entries(source)) target[bucket] = (target[bucket] ?? 0) + count;
 }
 
-/** Percentiles, in whole milliseconds, each within 5%; null when nothing was counted. */
+/** Returns percentiles in whole milliseconds, each within 5%; null if nothing was counted. */
 export function percentilesOf(
   histogram: Histogram,
 ): { readonly p50: number; readonly p90: number; readonly p99: number } | null {

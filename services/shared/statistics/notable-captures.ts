@@ -3,11 +3,11 @@ import type { NatsSession } from '../nats/connect.ts';
 import { readMany } from '../nats/read-many.ts';
 import type { CaptureEnd } from './capture-end.ts';
 
-/** Captures of all accounts that ended within one hour (UTC), which an operator may want to look at. */
+/** Captures of all accounts that ended within one hour (UTC) and that an operator may want to investigate. */
 export interface NotableHour {
-  /** The slowest that completed, slowest first. */
+  /** The slowest completed captures, slowest first. */
   readonly slowest: AdminCapture[];
-  /** The last that failed, newest first. */
+  /** The latest failed captures, newest first. */
   readonly failed: AdminCapture[];
 }
 
@@ -18,13 +18,13 @@ const byEnd = (a: AdminCapture, b: AdminCapture) => Date.parse(b.endedAt) - Date
 
 export function noteEnd(hour: NotableHour, end: CaptureEnd): void {
   const { slowest, failed } = hour;
-  // Most captures are neither.
+  // Most captures are neither slow nor failed.
   const isQuick = slowest.length >= maxAdminCaptures && end.durationMs <= (slowest.at(-1)?.durationMs ?? 0);
   if (end.failure !== undefined) keep(failed, [viewOf(end)], byEnd);
   else if (!isQuick) keep(slowest, [viewOf(end)], bySlowness);
 }
 
-/** Adds what was noted elsewhere. */
+/** Adds the captures of another process. */
 export function addHour(hour: NotableHour, other: NotableHour): void {
   keep(hour.slowest, other.slowest, bySlowness);
   keep(hour.failed, other.failed, byEnd);
@@ -51,13 +51,13 @@ function viewOf({ uuid, account, host, region, failure, durationMs, endedAt }: C
   };
 }
 
-/** An operator needs no paths and queries of the pages of others. */
+/** Removes paths and queries of pages, which operators do not need. */
 const withoutAddresses = (message: string) =>
   message.replaceAll(/https?:\/\/[^\s"'<>]+/gi, (address) => (URL.canParse(address) ? new URL(address).host : '…'));
 
 const hourMs = 3_600_000;
 
-/** `yyyymmddhh` in UTC. */
+/** Returns `yyyymmddhh` in UTC. */
 const hourOf = (time: number): string => new Date(time).toISOString().slice(0, 13).replaceAll(/[-T]/g, '');
 
 export const notableKey = (time: number): string => `notable.${hourOf(time)}`;
@@ -66,8 +66,8 @@ export const notableKey = (time: number): string => `notable.${hourOf(time)}`;
 export const notableTtlSeconds = 26 * 3600;
 
 /**
- * Keeps the notable captures of the last 24 hours: for each hour as many as the longest list, so that every list is
- * exact.
+ * Stores the notable captures of the last 24 hours. Each hour has as many entries as the longest list, so that every list
+ * is exact.
  */
 export class NotableCaptures {
   readonly #session: NatsSession;

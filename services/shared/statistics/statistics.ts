@@ -9,18 +9,18 @@ import { endOf } from './capture-end.ts';
 import { addHour, newHour, noteEnd, notableKey, notableTtlSeconds } from './notable-captures.ts';
 import { addDay, countEnd, countHit, newDay, type UsageDay } from './usage-day.ts';
 
-/** How often what was counted is written. */
+/** Interval of writes. */
 export const statisticsIntervalMs = 10_000;
 
-/** Days of accounts that wait to be written; beyond them nothing new is counted. About 1 KB each. */
+/** Maximum number of days of accounts that wait to be written, about 1 KB each. Further ones are not counted. */
 const maxPending = 10_000;
 
-/** What is asked for goes back 90 days. */
+/** Lifetime of a day. Requests cover at most 90 days. */
 const dayTtlSeconds = 92 * 86_400;
 
 const parallel = 8;
 
-/** How long one write may take, with all its attempts. */
+/** Timeout of one write with all its attempts. */
 const writeTimeoutMs = 3000;
 
 const outcomes = ['ok', 'failed', 'dropped'] as const;
@@ -55,7 +55,7 @@ export class Statistics {
     this.#hours = new PendingEntries({ db, count, create: newHour, add: addHour, ttlSeconds: notableTtlSeconds });
   }
 
-  /** A record was changed by this process; undefined before: there was none. */
+  /** Counts a record that this process has changed; `before` is null if there was none. */
   readonly changed = (before: CaptureRecord | null, after: CaptureRecord): void => {
     const end = endOf(before, after);
     if (end === null) return;
@@ -63,19 +63,19 @@ export class Statistics {
     this.#hours.change(notableKey(end.endedAt), (hour) => noteEnd(hour, end));
   };
 
-  /** A request was answered from the cache. */
+  /** Counts a request that was answered from the cache. */
   hit(account: string, key: string): void {
     this.#days.change(dayKey(account, this.#session.now()), (day) => countHit(day, key));
   }
 
-  /** Writes what was counted. Throws when some could not be written: it is kept for the next time. */
+  /** Writes the counts. Throws if some could not be written; they are kept for the next flush. */
   async flush(): Promise<void> {
     await this.#days.flush();
     await this.#hours.flush();
   }
 }
 
-/** The days of an account's history. */
+/** The usage history of accounts. */
 export class UsageHistory {
   readonly #session: NatsSession;
 
@@ -83,7 +83,7 @@ export class UsageHistory {
     this.#session = session;
   }
 
-  /** The day in UTC of `now` (Unix ms) and those before it, oldest first. */
+  /** Returns the day of `now` (Unix ms) in UTC and the days before it, oldest first. */
   async read(account: string, days: number, now: number): Promise<readonly { date: string; day: UsageDay }[]> {
     const times = Array.from({ length: days }, (_, index) => now - (days - 1 - index) * dayMs);
     const keys = times.map((time) => dayKey(account, time));
@@ -103,12 +103,12 @@ interface PendingOptions<T> {
   readonly db: Entries;
   readonly count: (outcome: WriteOutcome) => void;
   readonly create: () => T;
-  /** Adds the second to the first. */
+  /** Adds `source` to `target`. */
   readonly add: (target: T, source: T) => void;
   readonly ttlSeconds: number;
 }
 
-/** Sums that wait to be added to entries, by their keys. */
+/** Sums by key that wait to be added to stored entries. */
 class PendingEntries<T extends object> {
   readonly #options: PendingOptions<T>;
   #pending = new Map<string, T>();
@@ -132,7 +132,7 @@ class PendingEntries<T extends object> {
     let failure: { readonly error: unknown } | undefined;
     const serve = async () => {
       for (const [key, value] of rest) {
-        // While NATS is unavailable, each write would wait for it.
+        // While NATS is unavailable, each further write would wait for its timeout.
         if (failure === undefined) {
           try {
             await this.#write(key, value);

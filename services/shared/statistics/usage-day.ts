@@ -1,24 +1,24 @@
 import { addHistogram, bucketOf, type Histogram } from './histogram.ts';
 import type { CaptureEnd } from './capture-end.ts';
 
-/** What was counted of an account, or of one of its keys. */
+/** Counts of an account, or of one of its keys. */
 export interface Counts {
   tokens: number;
   /** Captures and refreshes. */
   completed: number;
   failed: number;
-  /** Requests that were answered from the cache. */
+  /** Number of requests that were answered from the cache. */
   cached: number;
 }
 
-/** What an account did on one day in UTC, by when captures ended. */
+/** Usage of an account on one day in UTC, by the end of captures. */
 export interface UsageDay extends Counts {
   readonly latency: Histogram;
-  /** By the id of the API key. Refreshes are of none. */
+  /** Counts by the id of the API key. Refreshes belong to no key. */
   readonly keys: Record<string, Counts>;
 }
 
-/** Keys of a day that are counted by themselves; those beyond are one. */
+/** Maximum number of keys of a day that are counted separately. Further ones are counted together. */
 export const maxKeys = 100;
 export const otherKeys = 'other';
 
@@ -38,7 +38,7 @@ export function countHit(day: UsageDay, key: string): void {
   countsOf(day, key).cached++;
 }
 
-/** Adds what was counted elsewhere. */
+/** Adds the counts of another process. */
 export function addDay(day: UsageDay, other: UsageDay): void {
   add(day, other);
   addHistogram(day.latency, other.latency);
@@ -54,7 +54,7 @@ function add(target: Counts, { tokens, completed, failed, cached }: Counts): voi
   target.cached += cached;
 }
 
-/** Those of a key, or of all others when there are too many. */
+/** Returns the counts of a key, or of all other keys if there are too many. */
 function countsOf({ keys }: UsageDay, key: string): Counts {
   const isFull = keys[key] === undefined && Object.keys(keys).length >= maxKeys;
   return (keys[isFull ? otherKeys : key] ??= newCounts());

@@ -102,7 +102,7 @@ describe('calls', () => {
     ['stops in the middle of its answer', hangInBody],
   ])('end at their deadline when the server %s, and their connection with them', async (_, hanging) => {
     answer = hanging;
-    await expect(list(300)).rejects.toThrow('listing pods took longer than 300 ms');
+    await expect(list(300)).rejects.toThrow('listing pods timed out after 300 ms');
     await until('the connection to be destroyed', () => sockets.size === 0);
     expect(kinds).toEqual(['connection']);
     answer = emptyList;

@@ -76,8 +76,8 @@ test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
   [null, undefined, ''],
   ['rate', 'RATE_LIMIT_EXCEEDED', '6000 captures a minute'],
   ['quota', 'QUOTA_EXCEEDED', '2027-01-01T00:00:00.000Z'],
-  ['in-flight', 'QUEUE_FULL', '100 captures under way'],
-  ['queued', 'QUEUE_FULL', '10000 background captures'],
+  ['in-flight', 'QUEUE_FULL', '100 captures in progress'],
+  ['queued', 'QUEUE_FULL', '10000 queued background captures'],
 ])('refused by %s: %s', (refused, code, message) => {
   const error = refusalOf({ ...passed, refused }, demoLimits, { tokens: 2, now, waitSeconds: null });
   expect(error?.code).toBe(code);

@@ -26,7 +26,7 @@ const queueOf = (changes: Partial<BackgroundQueueDeps> = {}) =>
     jobs: new Jobs(nats.session, new Tickets(nats.session)),
     tasks: new Tasks(nats.session),
     regions: { choose: async () => 'us-east' },
-    parcels: { put: async () => undefined, remove: async () => undefined },
+    htmlStore: { put: async () => undefined, remove: async () => undefined },
     now: nats.session.now,
     log: silentLog,
     ...changes,

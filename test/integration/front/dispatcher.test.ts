@@ -78,7 +78,7 @@ function dispatcher(
     link: { onReconnect: () => () => undefined },
     regions: { choose: async () => 'us-east' as const },
     inFlight,
-    parcels: { put: note('put html'), remove: note('remove html') },
+    htmlStore: { put: note('put html'), remove: note('remove html') },
     store: { readsUploads },
     maxPayload: () => maxPayload,
     queueTimeoutMs: 60_000,
@@ -168,7 +168,12 @@ test('what is to be done right before it is queued comes first, and what it thro
 describe('html', () => {
   test.each([
     ['as it is when it fits', `<${'a'.repeat(900_000)}`, 'html', ['publish']],
-    ['as a parcel when it does not', `<${'a'.repeat(990_000)}`, 'stored-html', ['put html', 'publish', 'remove html']],
+    [
+      'stored separately when it does not',
+      `<${'a'.repeat(990_000)}`,
+      'stored-html',
+      ['put html', 'publish', 'remove html'],
+    ],
     ['by its bytes as JSON', `<${'"'.repeat(500_000)}`, 'stored-html', ['put html', 'publish', 'remove html']],
   ])('goes %s', async (_name, html, kind, expected) => {
     const { capture, events, jobs } = dispatcher(complete);
@@ -177,7 +182,7 @@ describe('html', () => {
     expect(events).toEqual(expected);
   });
 
-  test('goes as a parcel when the options take its room', async () => {
+  test('is stored separately when the options take its room', async () => {
     const { capture, jobs } = dispatcher(complete);
     const { options, ...rest } = request({ kind: 'html', html: `<${'a'.repeat(900_000)}` });
     const pdf = { ...options.pdf, headerTemplate: '"'.repeat(65_536) };

@@ -135,7 +135,7 @@ describe('what cannot be read is null, with the rest intact, and logged', () => 
     const data = await captured();
     expect(data).toMatchObject({ status: 'completed', extracted: null, tokenCost: 1 });
     expect(await holder.state(data.uuid)).toMatchObject({ status: 'completed', extracted: null });
-    expect(lines.filter((line) => line.includes('what was extracted from a page cannot be read'))).toHaveLength(2);
+    expect(lines.filter((line) => line.includes('extracted parts of a page could not be read'))).toHaveLength(2);
   });
 
   test('what nobody knows is left out', async () => {

@@ -47,7 +47,7 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
     jobs: new Jobs(session, new Tickets(session)),
     tasks: new Tasks(session),
     regions: { choose: async () => 'us-east' },
-    parcels: {
+    htmlStore: {
       put: (address, html, expiresAt) => storeHtml(session, address, html, expiresAt),
       remove: (name) => removeHtml(session, name),
     },

@@ -86,7 +86,7 @@ describe('the same key and body again', () => {
     await testFront.renderer.store.remove(testFront.renderer.jobs.at(-1)?.file.object ?? '');
     const { status, body: envelope, headers } = await ask(key, body);
     expect([status, envelope.error?.code, headers.get('idempotent-replayed')]).toEqual([500, 'STORAGE_FAILED', null]);
-    expect(envelope.error?.message).toContain('no longer there');
+    expect(envelope.error?.message).toContain('no longer exists');
     expect(renders() - before).toBe(1);
   });
 

@@ -92,7 +92,7 @@ async function expectUnharmed(holder: Holder, job: CaptureJob): Promise<void> {
   expect(await holder.usage()).toEqual({ tokens: 1, captures: 1, reserved: 0, queued: 0 });
 }
 
-const forgedWarning = 'a renderer sent a result for a job that it was not given';
+const forgedWarning = 'a renderer sent a result with an invalid ticket';
 const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
 describe('a result of a job that the renderer was not given', () => {
@@ -209,7 +209,7 @@ describe('a file that is not what the job asked for fails the capture, uncharged
     const job = await givenJob(holder);
     const upload = await make(job);
     await lie('rejected', () => publish(resultOf(job, completedBy(upload)), job.uuid));
-    expect(warnings).toContain('a renderer stored a file that is not what its job asked for');
+    expect(warnings).toContain('a renderer stored a file that does not match its job');
     const state = await holder.state(job.uuid);
     expect(state).toMatchObject({ status: 'failed', tokenCost: 0, error: { code: 'CAPTURE_FAILED' } });
     expect(await front.renderer.store.stat(job.file.object)).toBeNull();

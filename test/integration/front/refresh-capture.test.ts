@@ -31,7 +31,7 @@ const fakes = {
   jobs: { publish: async () => ({ sequence: 1 }) },
   tasks: { schedule: async () => undefined, cancel: async () => undefined },
   regions: { choose: async () => 'us-east' as const },
-  parcels: { put: async () => undefined, remove: async () => undefined },
+  htmlStore: { put: async () => undefined, remove: async () => undefined },
   log: silentLog,
 };
 
@@ -177,7 +177,7 @@ describe('there is nothing to refresh', () => {
     const { uuid } = await completed(holder, { url: undefined, html: '<p>x</p>', background });
     const { status, body } = await holder.refresh(uuid);
     expect([status, body.error?.code]).toEqual([409, 'CONFLICT']);
-    expect(body.error?.message).toMatch(/html.*not kept.*persistence/i);
+    expect(body.error?.message).toMatch(/html.*not stored.*persistence/i);
   });
 
   test('but html that is kept can be', async () => {

@@ -13,7 +13,7 @@ import { until } from '../../harness/until.ts';
 import { adminToken, openAccount } from './accounts.ts';
 import { wide } from './background.ts';
 
-const forgedWarning = 'a renderer sent a result for a job that it was not given';
+const forgedWarning = 'a renderer sent a result with an invalid ticket';
 const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
 test('ten thousand results a second for two seconds: honest captures complete, and the front stays small', async () => {

@@ -148,7 +148,7 @@ test('404 says why there is none', async () => {
   skewMs = 700_000;
   expect(await refusal(uuid)).toMatchObject({
     status: 404,
-    message: expect.stringContaining('no longer there') as unknown,
+    message: expect.stringContaining('no longer exists') as unknown,
   });
   skewMs = 0;
   await front.call(`/captures/${uuid}`, { method: 'DELETE' });

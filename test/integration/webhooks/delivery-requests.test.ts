@@ -236,7 +236,7 @@ describe('a test event', () => {
   test.each([
     [{}, 'url is required'],
     [{ url: 'ftp://example.com/' }, 'url must be an absolute http or https address'],
-    [{ url: 'https://user:secret@example.com/' }, 'url must not carry a user or a password'],
+    [{ url: 'https://user:secret@example.com/' }, 'url must not contain a user name or password'],
     [{ url: hook, event: 'x' }, 'event is not a field of the request'],
   ])('refuses %j', async (body, message) => {
     const answered = await send(`${front.url}/webhooks/test`, await front.makeKey(), { body });

@@ -115,13 +115,13 @@ export async function attemptDelivery(task: DeliveryTask, deps: AttemptDeps): Pr
   return againAt === null ? done : { againAt, attempt: task.attempt + 1 };
 }
 
-/** By then a requested redelivery with a task has been attempted: an attempt takes ten seconds at most. */
+/** After this time a requested redelivery with a task has been attempted: an attempt takes ten seconds at most. */
 const redeliveryDueMs = 15_000;
 
 /**
  * Turns the rest of a delivery into the redelivery that was requested since: the requesting process may have died
- * before it scheduled the task, or this task has replaced it. If the redelivery was attempted by then, nothing is
- * attempted twice.
+ * before it scheduled the task, or this task has replaced it. If the redelivery has been
+ * attempted meanwhile, nothing is attempted twice.
  */
 function asRedelivery(record: CaptureRecord, now: number): NextAttempt {
   const task = pendingDelivery(record);

@@ -57,8 +57,8 @@ test('it says what it would remove, removes it when it is told to, and finds wha
   expect([dry.code, json.code, dry.error, json.error]).toEqual([3, 3, '', '']);
   for (const name of overdue) expect(dry.out).toContain(`would remove  ${name}`);
   expect(dry.lines.slice(2)).toEqual([
-    '4 files looked at',
-    '2 of them should not be there, 14 B: 2 overdue',
+    '4 files checked',
+    '2 of them orphaned, 14 B: 2 overdue',
     'Nothing was changed. To remove these files: --delete',
   ]);
   const told = json.lines.map((line) => JSON.parse(line) as { kind: string; name: string });
@@ -104,7 +104,7 @@ test(
       reconcile([], { ...env, WEBCAPTURE_GCS_BUCKET: 'another' }),
     ]);
     expect([found.code, found.error]).toEqual([0, '']);
-    expect(found.out).toContain('3 files looked at');
+    expect(found.out).toContain('3 files checked');
     expect([missing.code, missing.out]).toEqual([1, '']);
     expect(missing.error).toMatch(/^reconcile: there is no bucket another: create it/);
   },

@@ -75,7 +75,7 @@ describe('refused, with a message that says why and shows no password:', () => {
       { attachments: [{ ...file, name }] },
       'pdf.attachments.0.name must be a file name without slashes',
     ]),
-    [{ attachments: [file, { ...file, name: 'A.XML' }] }, 'pdf.attachments.1.name must differ from the other names'],
+    [{ attachments: [file, { ...file, name: 'A.XML' }] }, 'pdf.attachments.1.name must be unique, ignoring case'],
     [
       { attachments: [{ ...file, description: 'a\0' }] },
       'pdf.attachments.0.description must have no control characters',
@@ -90,7 +90,7 @@ describe('refused, with a message that says why and shows no password:', () => {
     ],
     ...['data:text/plain', 'data:;base64,a', 'data:;base64,a!b=', 'data:,%zz'].map((content): [object, string] => [
       { attachments: [{ ...file, content }] },
-      'pdf.attachments.0.content begins with "data:" and is no data URL',
+      'pdf.attachments.0.content begins with "data:" but is not a data URL',
     ]),
     [
       { attachments: [{ ...file, content: bytes(262_145) }] },
@@ -123,7 +123,7 @@ describe('refused, with a message that says why and shows no password:', () => {
   });
 
   test.each(['background', 'persistence'])(
-    'a password that would have to be kept without a key to seal it: %s',
+    'a password that would have to be stored without a key to seal it: %s',
     async (kept) => {
       const options = kept === 'background' ? { background: true } : { persistence: { enabled: true } };
       const answer = await ask({ url, format: 'pdf', pdf: { encryption: { userPassword: password } }, ...options });
@@ -135,7 +135,7 @@ describe('refused, with a message that says why and shows no password:', () => {
   test('a data URL that never ends its media type, without a long search', async () => {
     const startedAt = performance.now();
     const answer = await pdf({ attachments: [{ ...file, content: `data:${'a'.repeat(300_000)}` }] });
-    expect(answer.message).toContain('pdf.attachments.0.content begins with "data:" and is no data URL');
+    expect(answer.message).toContain('pdf.attachments.0.content begins with "data:" but is not a data URL');
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 

@@ -149,7 +149,7 @@ describe('is refused, and told why', () => {
     ],
     [
       { url, format: 'pdf', pdf: { width: 62, height: 100, landscape: true } },
-      'pdf.landscape needs pdf.paper: pdf.width and pdf.height are those of the paper as it lies',
+      'pdf.landscape needs pdf.paper: swap pdf.width and pdf.height instead',
     ],
     [
       { url, format: 'pdf', pdf: { width: 62, height: 20 } },
@@ -201,8 +201,14 @@ describe('is refused, and told why', () => {
       'webhook.url must be an absolute http or https address, not "example.com/hook"',
     ],
     [{ url, background: true, webhook: { url: 'ftp://example.com/' } }, 'webhook.url must be an absolute http'],
-    [{ url, background: true, webhook: { url: 'https://user@example.com/' } }, 'webhook.url must not carry a user'],
-    [{ url, background: true, webhook: { url: 'https://:pass@example.com/' } }, 'webhook.url must not carry a user'],
+    [
+      { url, background: true, webhook: { url: 'https://user@example.com/' } },
+      'webhook.url must not contain a user name',
+    ],
+    [
+      { url, background: true, webhook: { url: 'https://:pass@example.com/' } },
+      'webhook.url must not contain a user name',
+    ],
     [{ url, responseType: 'file', background: true }, 'responseType file needs background false'],
     [{ url, locale: 'd' }, 'locale must be a string of 2 to 35 characters, not "d"'],
     [{ url, locale: 'de_DE' }, 'locale must be a language tag (BCP 47) without extensions like "de-DE", not "de_DE"'],
