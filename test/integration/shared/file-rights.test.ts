@@ -138,15 +138,13 @@ describe('the user of the renderers of a region', () => {
     expect((await bytesOf(store, (await store.stat(file.name)) as StoredFile)).equals(file.bytes)).toBe(true);
   });
 
-  test('cannot write heads, html, or parts of another region or of the version before', async () => {
+  test('cannot write heads, html, or parts of another region', async () => {
     const { file } = await placed();
     const token = file.name.replace('.', '_');
     for (const subject of [
       `files.head.${token}.2`,
-      `files.head.${token}`,
       'files.html.us-east.x.head',
       `files.part.eu-west.${token}.x.0`,
-      `files.part.${token}.x.0`,
     ]) {
       await refused(() => renderer.js.publish(subject, '{}'));
     }
