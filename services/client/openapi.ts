@@ -102,7 +102,7 @@ export interface paths {
         };
         /**
          * Get the refreshes and webhook deliveries of a capture
-         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first. Refreshes and attempts that an older version of the service made are missing, but for the latest refresh.
+         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.
          */
         get: operations["getCaptureHistory"];
         put?: never;

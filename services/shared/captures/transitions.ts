@@ -7,7 +7,6 @@ import type {
   CaptureRefresh,
   DeliveryEntry,
   DiagnosticsFile,
-  RecordedFailure,
   WebhookDelivery,
 } from './capture-record.ts';
 import { withDelivery, withRefresh } from './history.ts';
@@ -32,7 +31,7 @@ export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: numbe
 }
 
 /** How the capture failed (0), or with any other number how its last refresh failed; undefined when it did not. */
-export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): RecordedFailure | undefined {
+export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
 

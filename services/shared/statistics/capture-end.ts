@@ -1,4 +1,4 @@
-import type { CaptureRecord, RecordedFailure } from '../captures/capture-record.ts';
+import type { CaptureRecord, CaptureFailure } from '../captures/capture-record.ts';
 import { isOpen } from '../captures/transitions.ts';
 import type { Region } from '../runtime/regions.ts';
 
@@ -17,7 +17,7 @@ export interface CaptureEnd {
   readonly durationMs: number;
   readonly endedAt: number;
   /** Undefined: it completed. */
-  readonly failure: RecordedFailure | undefined;
+  readonly failure: CaptureFailure | undefined;
 }
 
 /** How the capture of a record, or its refresh, ended by a change; null when none has. What was cancelled has not. */

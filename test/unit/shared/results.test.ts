@@ -65,10 +65,9 @@ describe('of what a renderer says', () => {
   });
 
   test.each<[string, object, string]>([
-    ['a renderer of version 0.1 names no cause', { cause: undefined }, 'service'],
     ['a cause that a later version may add', { cause: 'network' }, 'service'],
     ['a cause that is no text', { cause: { client: true } }, 'service'],
-    ['no cause, of a code that has one', { code: 'NAVIGATION_FAILED', cause: undefined }, 'page'],
+    ['an unknown cause, of a code that has one', { code: 'NAVIGATION_FAILED', cause: 'network' }, 'page'],
     ['a cause that the code cannot have', { code: 'STORAGE_FAILED', cause: 'client' }, 'service'],
   ])('%s: the failure is taken, with the cause of its code', (_, changes, cause) => {
     expect(parse(withFailure(changes))?.outcome).toMatchObject({ kind: 'failed', message: 'It failed.', cause });
@@ -83,6 +82,7 @@ describe('of what a renderer says', () => {
     ['a ticket that is no text', { ...result, ticket: { account: 'a' } }],
     ['a ticket without a bound', { ...result, ticket: 'x'.repeat(65_537) }],
     ['no outcome', { ...result, outcome: undefined }],
+    ['a failure without a cause', withFailure({ cause: undefined })],
     ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
     ['an outcome without a name', { ...result, outcome: { kind: '' } }],
     ['a name of a pod that is too long', { ...result, pod: 'p'.repeat(254) }],
