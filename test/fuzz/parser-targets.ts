@@ -270,6 +270,7 @@ const results = target(
 
 const heartbeat = {
   pod: 'p',
+  instance: 'one',
   region: 'us-east',
   version: '1',
   slots: 2,

@@ -134,7 +134,7 @@ export class Fleet {
     const { instance } = heartbeat;
     const isSame = known === undefined || known.heartbeat.instance === instance;
     // A successor is one change of the instance; a second process under the name lets it change back.
-    if (!isSame && instance !== undefined) {
+    if (!isSame) {
       if (instance === known.previousInstance) this.#onFault('conflict', key);
       else this.#replaced = [...this.#justReplaced(now), { ...known, replacedAt: now }];
     }

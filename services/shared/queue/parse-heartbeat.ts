@@ -17,12 +17,12 @@ const heartbeatSchema = Type.Object({
   pod: text(253),
   region: enumOf(regions),
   /** Random id of the process, which distinguishes two processes under one pod name. */
-  instance: Type.Optional(text(64)),
+  instance: text(64),
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: as renderers of 0.1.0 call a replacement. */
-  browser: enumOf(['up', 'starting', 'down']),
+  /** `up`: a browser answers or is being replaced; `down`: none could be started. */
+  browser: enumOf(['up', 'down']),
   /** Pulls no more jobs: it is about to stop. */
   draining: Type.Boolean(),
   /** Captures that ended in the last five minutes, and those of them that failed for our own reasons. */
@@ -33,7 +33,7 @@ const heartbeatSchema = Type.Object({
     /** From the delivery of the job to the acknowledgement of its result; absent before the first. */
     meanRenderMs: Type.Optional(Type.Number()),
   }),
-  jobs: Type.Optional(Type.Array(Type.Unknown(), { maxItems: maxHeldJobs })),
+  jobs: Type.Array(Type.Unknown(), { maxItems: maxHeldJobs }),
   /** Unix milliseconds by the pod's own clock, which may be off: nothing is decided by it. */
   at: Type.Number(),
 });
@@ -44,7 +44,7 @@ const validator = Compile(heartbeatSchema);
 /** What a renderer publishes about itself every two seconds, under `fleet.<region>.<pod>`. */
 export type RendererHeartbeat = Readonly<Omit<Static<typeof heartbeatSchema>, 'jobs'>> & {
   /** Jobs that it holds, each as `heldJobText` writes it: returned to the queue when it dies. */
-  readonly jobs?: readonly string[];
+  readonly jobs: readonly string[];
 };
 
 /**
@@ -65,7 +65,7 @@ export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat |
       queueWaitP95Ms: duration(queueWaitP95Ms),
       ...(meanRenderMs === undefined ? {} : { meanRenderMs: duration(meanRenderMs) }),
     },
-    ...(jobs === undefined ? {} : { jobs: jobs.filter((job): job is string => parseHeldJob(job) !== null) }),
+    jobs: jobs.filter((job): job is string => parseHeldJob(job) !== null),
   };
 }
 
