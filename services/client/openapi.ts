@@ -1704,8 +1704,8 @@ export interface components {
                 name: string;
                 /** @description Namespace of the release. */
                 namespace: string;
-                /** @description Version of its controller; null for version 0.1. */
-                version: string | null;
+                /** @description Version of its controller. */
+                version: string;
                 /** @description Regions that have renderers in the cluster. */
                 regions: ("us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast")[];
                 /** @description Milliseconds since its last report; null while it reports every two seconds. */
