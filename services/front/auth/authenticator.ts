@@ -112,7 +112,7 @@ export class Authenticator {
     const key = await this.#keyOf(hash, deadline);
     if (key === null) return null;
     const record = await this.#accounts.get(key.account, () => readValue(() => accounts.get(key.account), deadline));
-    // An account that was never written down has the operator's limits, as one of an older version has.
+    // An account that was never written down has the operator's limits.
     const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
     return { key, account: withDefaultLimits(account, defaultLimits) };
   }

@@ -16,7 +16,7 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
-  /** Id of the key that it was made or rotated with; undefined: by the operator, or by an older version. */
+  /** Id of the key that it was made or rotated with; undefined: by the operator. */
   readonly madeBy?: string;
   /** No key that it is rotated into lives longer: the end of the key that made it. */
   readonly notAfter?: number;

@@ -51,9 +51,9 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
 
 /** The next delivery attempt of an event, as the record has it; null when nothing is to be delivered. */
 export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): DeliveryTask | null {
-  const { state, event, revision, occurredAt, redelivery, attempts = 0, url = '' } = webhook ?? {};
+  if (webhook === undefined) return null;
+  const { state, event, revision, occurredAt, redelivery, attempts, url } = webhook;
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;
-  const receiver = receiverOf(url);
   return {
     kind: 'webhook',
     account,
@@ -64,7 +64,7 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
     attempt: attempts + 1,
     firstAt: occurredAt,
     ...(redelivery === undefined ? {} : { redelivery }),
-    ...(receiver === null ? {} : { receiver }),
+    receiver: receiverOf(url),
   };
 }
 
