@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { commandOf } from './command-of.ts';
 import type { NatsLogin } from './nats-users.ts';
@@ -17,8 +16,6 @@ export interface NatsOptions {
   readonly serverName?: string;
   /** Additional lines of its configuration, for example its accounts or its cluster. */
   readonly config?: string;
-  /** The account for streams that an earlier version stored in the server's default account. */
-  readonly streamsAccount?: string;
   /** The user of commands such as `npm run reconcile`; `runningNats` returns it to processes that may read the folder. */
   readonly operator?: NatsLogin;
   /** Receives every line that the server prints. */
@@ -44,10 +41,9 @@ export async function startNats(options: NatsOptions): Promise<NatsServer> {
   const configPath = join(dataDir, 'nats-server.conf');
   const pidPath = join(dataDir, 'nats-server.pid');
   await mkdir(dataDir, { recursive: true });
-  // An older version left the folder readable, and the streams contain the secrets of webhooks.
+  // An existing folder keeps its mode, and the streams contain the secrets of webhooks.
   await chmod(dataDir, 0o700);
   await formerServerGone(pidPath, configPath, signal);
-  if (options.streamsAccount !== undefined) await moveStreams(join(dataDir, 'jetstream'), options.streamsAccount);
   await removePortsFiles(dataDir);
   // Created again, because an existing file keeps its mode. The files contain passwords of users.
   await Promise.all([configPath, operatorPath(dataDir)].map((path) => rm(path, { force: true })));
@@ -147,15 +143,6 @@ async function formerServerGone(pidPath: string, configPath: string, signal: Abo
     deadlineMs: 10_000,
     ...(signal ? { signal } : {}),
   });
-}
-
-/**
- * Moves streams to another account. The server stores the streams of each account in a folder with its name, and cannot share
- * those of its default account, `$G`.
- */
-async function moveStreams(storeDir: string, account: string): Promise<void> {
-  const [from, to] = [join(storeDir, '$G'), join(storeDir, account)];
-  if (existsSync(from) && !existsSync(to)) await rename(from, to);
 }
 
 /** Reads the file that the server writes when it accepts connections. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { nodeArguments, type ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { startNats } from './nats.ts';
-import { accountsOf, loginVariables, mainAccount, type NatsLogin, type NatsUsers } from './nats-users.ts';
+import { accountsOf, loginVariables, type NatsLogin, type NatsUsers } from './nats-users.ts';
 import { freePort } from './ports.ts';
 import { startProcess } from './process.ts';
 import { waitUntilReady } from './ready.ts';
@@ -66,7 +66,6 @@ export function natsSpec(options: {
         ...options,
         log,
         config,
-        streamsAccount: mainAccount,
         operator,
         ...(port === undefined ? {} : { port }),
         signal,

@@ -102,7 +102,7 @@ export interface paths {
         };
         /**
          * Get the refreshes and webhook deliveries of a capture
-         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first. Refreshes and attempts that an older version of the service made are missing, but for the latest refresh.
+         * @description Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.
          */
         get: operations["getCaptureHistory"];
         put?: never;
@@ -1704,8 +1704,8 @@ export interface components {
                 name: string;
                 /** @description Namespace of the release. */
                 namespace: string;
-                /** @description Version of its controller; null for version 0.1. */
-                version: string | null;
+                /** @description Version of its controller. */
+                version: string;
                 /** @description Regions that have renderers in the cluster. */
                 regions: ("us-east" | "us-west" | "eu-west" | "eu-central" | "asia-east" | "asia-southeast")[];
                 /** @description Milliseconds since its last report; null while it reports every two seconds. */

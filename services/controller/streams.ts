@@ -141,7 +141,6 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     },
     {
       ...common('results'),
-      // Each region by its name: version 0.1 used subjects of the same form for announcements.
       subjects: allRegions.map((region) => resultSubject(region, '*')),
       retention: 'workqueue',
       discard: 'new',
@@ -184,9 +183,8 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
       ...common('files'),
       subjects: ['files.>'],
       retention: 'limits',
-      // Publishers may create messages but never overwrite one: a renderer must not replace files of others. (Renderers
-      // lack the API right to delete by sequence. `deny_delete` cannot be reverted, so a rollback to the previous
-      // version could not start.)
+      // Publishers may create messages but never overwrite one: a renderer must not replace files of others. Without
+      // `deny_delete`, because renderers lack the API right to delete by sequence.
       discard: 'new',
       max_msgs_per_subject: 1,
       discard_new_per_subject: true,

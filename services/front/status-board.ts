@@ -66,7 +66,7 @@ export class StatusBoard {
 
   /** Whether the region has never worked, as last reported. */
   isPending(region: Region): boolean {
-    return this.#report?.pending?.some(({ name }) => name === regionComponent(region)) ?? false;
+    return this.#report?.pending.some(({ name }) => name === regionComponent(region)) ?? false;
   }
 
   /** Age of the last report; null before the first. */

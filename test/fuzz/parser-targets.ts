@@ -91,7 +91,10 @@ const targets = target(
     }
     const parsed = URL.parse(input);
     if (parsed !== null) throwsOnly(() => policy.checkLiteral(parsed), hasCode('URL_BLOCKED'));
-    receiverOf(input);
+    throwsOnly(
+      () => receiverOf(input),
+      (error) => error instanceof TypeError,
+    );
   },
 );
 
@@ -224,10 +227,14 @@ const jobs = target('jobs', messages(job), (input) => {
   assert(read === undefined || typeof read.uuid === 'string', 'a job without a uuid');
 });
 
-const tasks = target('tasks', messages({ kind: 'webhook', account: 'a', uuid: 'u', revision: 1 }), (input) => {
-  const read = throwsOnly(() => parseTask(input), isParseError);
-  assert(read === undefined || isKeyPart(read.account), 'a task of an account that is none');
-});
+const tasks = target(
+  'tasks',
+  messages({ kind: 'webhook', account: 'a', uuid: 'u', revision: 1, receiver: 'r' }),
+  (input) => {
+    const read = throwsOnly(() => parseTask(input), isParseError);
+    assert(read === undefined || isKeyPart(read.account), 'a task of an account that is none');
+  },
+);
 
 const result = (outcome: object) => ({ ticket, pod: 'p', delivery: 1, elapsedMs: 5, outcome });
 const upload = { object: 'o', contentType: 'image/png', size: 5, etag: 'e', width: 1, height: 1, expiresAt: 1 };
@@ -270,6 +277,7 @@ const results = target(
 
 const heartbeat = {
   pod: 'p',
+  instance: 'one',
   region: 'us-east',
   version: '1',
   slots: 2,

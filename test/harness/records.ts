@@ -50,6 +50,7 @@ export function newOutcome(changes: Partial<CaptureOutcome> = {}): CaptureOutcom
     width: 1280,
     height: 720,
     capturedAt: Date.now(),
+    object: 'us-east/name',
     report: plainReport,
     ...changes,
   };

@@ -119,6 +119,7 @@ export class StandInRenderer {
   async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
     await publishHeartbeat(new Entries(this.session, 'live'), {
       pod: this.pod,
+      instance: this.pod,
       region: this.region,
       version: '0',
       slots: 2,
@@ -126,6 +127,7 @@ export class StandInRenderer {
       browser: 'up',
       draining: false,
       recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+      jobs: [],
       at: Date.now(),
       ...words,
       ...this.says,

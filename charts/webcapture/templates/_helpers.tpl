@@ -370,7 +370,7 @@ default
   labelSelector:
     matchLabels:
       {{- $selector | nindent 6 }}
-  # The pods of the version before, which a rolling update removes, are not counted.
+  # The old pods, which a rolling update removes, are not counted.
   matchLabelKeys: [pod-template-hash]
 {{- end }}
 {{- end -}}

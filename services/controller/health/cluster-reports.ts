@@ -11,8 +11,8 @@ export type PodState = 'ready' | 'unready' | 'ending';
 export interface RegionReport {
   /** Minimum number of renderers requested in the last five minutes; null when the region has no Deployment. */
   readonly wanted: number | null;
-  /** Number of renderers requested now; version 0.1 does not report it. */
-  readonly asked?: number | null;
+  /** Number of renderers requested now; null when the region has no Deployment. */
+  readonly asked: number | null;
   /** Why Kubernetes refuses to create pods, as Kubernetes words it. */
   readonly refused?: readonly string[];
   readonly pods: readonly RegionPod[];
@@ -32,11 +32,11 @@ export interface RegionPod {
  * the pods, so it reads them here.
  */
 export interface ClusterReport {
-  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`); version 0.1 does not report it. */
-  readonly cluster?: string;
+  /** The name of the cluster (`WEBCAPTURE_CLUSTER_NAME`). */
+  readonly cluster: string;
   readonly namespace: string;
-  /** Version of the reporting controller; version 0.1 does not report it. */
-  readonly version?: string;
+  /** Version of the reporting controller. */
+  readonly version: string;
   readonly regions: Readonly<Partial<Record<Region, RegionReport>>>;
   /** Unix milliseconds. */
   readonly at: number;
@@ -164,8 +164,7 @@ export class ClusterReports {
     const now = this.#now();
     const order = ++this.#order;
     this.#received.set(key, {
-      // A report without a name is identified by its Lease.
-      name: report.cluster ?? key,
+      name: report.cluster,
       uid: key.slice(key.lastIndexOf('.') + 1),
       report,
       first: known?.first ?? order,
@@ -190,12 +189,12 @@ export class ClusterReports {
     const clusters = this.#clusters();
     return clusters
       .map((heard): ReportedCluster => {
-        const { namespace, version = null, regions } = heard.report;
+        const { namespace, version, regions } = heard.report;
         const ageMs = this.#now() - heard.at;
         const isSilent = ageMs > clusterReportFreshMs;
         const conflict = this.#conflictOf(heard, clusters);
         return {
-          name: nameOf(heard),
+          name: heard.name,
           namespace,
           version,
           regions: Object.keys(regions).filter(isRegion),
@@ -220,7 +219,7 @@ export class ClusterReports {
     // Numbers requested within the window count, even if their cluster is silent now.
     const counting = reports.filter(({ ageMs }) => ageMs <= wantedWindowMs);
     const wanted = counting.flatMap(({ reported }) => reported.wanted ?? []);
-    const asked = counting.flatMap(({ reported }) => reported.asked ?? reported.wanted ?? []);
+    const asked = counting.flatMap(({ reported }) => reported.asked ?? []);
     const total = (numbers: readonly number[]) =>
       numbers.length === 0 ? null : numbers.reduce((sum, number) => sum + number, 0);
     return {
@@ -230,7 +229,7 @@ export class ClusterReports {
       pods: fresh.flatMap(({ reported }) => reported.pods),
       missing: fresh.flatMap(({ reported }) => reported.missing),
       silentForMs: silent.length === 0 ? null : Math.max(...silent.map(({ ageMs }) => ageMs)),
-      silentClusters: silent.map(({ heard }) => nameOf(heard)),
+      silentClusters: silent.map(({ heard }) => heard.name),
       silentPods: silent.flatMap(({ reported }) => reported.pods.map(({ name }) => name)),
       conflicts: [...new Set(fresh.flatMap(({ heard }) => this.#conflictOf(heard, clusters) ?? []))],
     };
@@ -265,23 +264,30 @@ export class ClusterReports {
   #withoutReports(): RegionInClusters | null {
     const silentForMs = this.#now() - this.#startedAt;
     if (!this.#expected || this.#received.size > 0 || silentForMs < startTimeoutMs) return null;
-    return { wanted: null, pods: [], missing: [], silentForMs, silentClusters: [], silentPods: [], conflicts: [] };
+    return {
+      wanted: null,
+      asked: null,
+      pods: [],
+      missing: [],
+      silentForMs,
+      silentClusters: [],
+      silentPods: [],
+      conflicts: [],
+    };
   }
 }
-
-const nameOf = ({ report }: Heard): string => report.cluster ?? `in the namespace ${report.namespace}`;
 
 /** Describes regions of a cluster that the fleet does not have, and a version that is too old. */
 function misfitsOf(heard: Heard, installed: readonly Region[], minVersion: string): readonly string[] {
   const { version, regions } = heard.report;
-  const cluster = `the cluster ${nameOf(heard)}`;
+  const cluster = `the cluster ${heard.name}`;
   const unknown = Object.keys(regions).filter((region) => !installed.some((each) => each === region));
   return [
     ...unknown.map(
       (region) =>
         `${cluster} has renderers of ${region}, which is not installed here; add it to otherRegions of the hub, or remove it there`,
     ),
-    ...(version !== undefined && olderThan(version, minVersion)
+    ...(olderThan(version, minVersion)
       ? [`${cluster} runs version ${version}; ${minVersion} is the oldest that works with this hub; upgrade it`]
       : []),
   ];

@@ -1,7 +1,15 @@
-import { type ComponentStatus, regionComponent, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent } from '@webcapture/shared/api/status.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { CanaryFacts, Facts, PriorityDepths, QueueFacts, RegionFacts, StorageFacts } from './facts.ts';
+import type {
+  CanaryFacts,
+  DecidedStatus,
+  Facts,
+  PriorityDepths,
+  QueueFacts,
+  RegionFacts,
+  StorageFacts,
+} from './facts.ts';
 import { judgeClusters, judgeRenderers, sum } from './renderers.ts';
 import { damp, type Damped, duration, reasonsOf, type Verdict, worstStatus } from './verdict.ts';
 
@@ -16,7 +24,7 @@ export class Decider {
   readonly #components = new Map<string, Component>();
 
   /** Returns the report after one more reading; null until every component has been read once. */
-  next(facts: Facts): StatusReport | null {
+  next(facts: Facts): DecidedStatus | null {
     this.#take('queue', decideQueue(facts.queue), facts.at);
     this.#take('storage', decideStorage(facts.storage), facts.storage?.at ?? facts.at);
     // Heartbeats of renderers arrive through the queue.
@@ -29,7 +37,7 @@ export class Decider {
     this.#components.set(name, { damped: damp(this.#components.get(name)?.damped ?? null, reading), at });
   }
 
-  #report(facts: Facts): StatusReport | null {
+  #report(facts: Facts): DecidedStatus | null {
     const queue = this.#components.get('queue');
     const storage = this.#components.get('storage');
     const regions = facts.regions.map(({ region, isPending }) => ({
@@ -93,7 +101,7 @@ function withPending(verdict: Verdict, pending: readonly string[]): Verdict {
  * Returns whether a region that was not installed yet works now. A region that may scale to zero needs a cluster but no
  * renderer.
  */
-export function hasJoined({ region, wanted, isPending, pods, clusters }: RegionFacts, report: StatusReport): boolean {
+export function hasJoined({ region, wanted, isPending, pods, clusters }: RegionFacts, report: DecidedStatus): boolean {
   const status = report.pending?.find(({ name }) => name === regionComponent(region))?.status;
   const isThere = pods.length > 0 || (wanted === 0 && clusters !== null);
   return isPending && isThere && (status === 'operational' || status === 'degraded_performance');

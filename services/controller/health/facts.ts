@@ -99,10 +99,13 @@ export interface CanaryFacts {
   readonly at: number;
 }
 
+/** The status as it is decided from facts, before the depths of the queues are added. */
+export type DecidedStatus = Omit<StatusReport, 'waiting' | 'retired'>;
+
 export interface Reading {
   readonly facts: Facts;
   /** Null until every component has been read once. */
-  readonly report: StatusReport | null;
+  readonly report: DecidedStatus | null;
   /** Problems that keep regions of this cluster out of their fleet; satellites only. */
   readonly problems?: ReadonlyMap<Region, FleetProblem>;
 }

@@ -1,8 +1,8 @@
 import type { Registry } from 'prom-client';
-import { createComponentStatus, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { createComponentStatus } from '@webcapture/shared/api/status.ts';
 import { type Priority, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { counterOf, gaugeOf } from '../metrics.ts';
-import type { Facts } from './facts.ts';
+import type { DecidedStatus, Facts } from './facts.ts';
 import { countRenderers, sum } from './renderers.ts';
 import { loadOf } from './scale.ts';
 
@@ -23,7 +23,7 @@ export type FailReason = (typeof failReasons)[number];
 export type ControllerMetrics = ReturnType<typeof createControllerMetrics>;
 
 export function createControllerMetrics(registry: Registry) {
-  let shown: StatusReport | null = null;
+  let shown: DecidedStatus | null = null;
   createComponentStatus(registry, () => shown?.components ?? []);
   return {
     leader: gaugeOf(registry, 'webcapture_controller_leader', '1 if this controller is the leader, otherwise 0.'),
@@ -52,7 +52,7 @@ export function createControllerMetrics(registry: Registry) {
     /** Sets the gauges from a reading. */
     showFacts: createFactGauges(registry),
     /** Sets the states of the components; null when another controller leads and reports them. */
-    showReport: (report: StatusReport | null) => void (shown = report),
+    showReport: (report: DecidedStatus | null) => void (shown = report),
   };
 }
 

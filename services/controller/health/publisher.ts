@@ -4,7 +4,7 @@ import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Lease } from '../leader/lease.ts';
-import type { Facts } from './facts.ts';
+import type { DecidedStatus, Facts } from './facts.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { StatusHistory } from './status-history.ts';
 import { severity } from './verdict.ts';
@@ -36,7 +36,7 @@ export class Publisher {
   }
 
   /** Throws when the status could not be written. */
-  async publish(facts: Facts, report: StatusReport | null): Promise<void> {
+  async publish(facts: Facts, report: DecidedStatus | null): Promise<void> {
     const { lease, metrics, writer } = this.#parts;
     const leading = lease.holds();
     metrics.showFacts(facts);
@@ -65,7 +65,7 @@ export class Publisher {
 }
 
 /** Number of waiting captures by region and priority, where known. */
-function waitingIn({ regions }: Facts): NonNullable<StatusReport['waiting']> {
+function waitingIn({ regions }: Facts): StatusReport['waiting'] {
   return Object.fromEntries(
     regions.flatMap(({ region, waiting }) => {
       if (waiting === null) return [];

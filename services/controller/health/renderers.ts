@@ -45,9 +45,9 @@ export function byShare(healthy: number, wanted: number): StatusValue {
   return healthy > 0 ? 'partial_outage' : 'major_outage';
 }
 
-/** A region that may scale to zero wants its started, non-draining renderers to be healthy. */
+/** A region that may scale to zero wants its non-draining renderers to be healthy. */
 function wantedOfElastic(pods: readonly RendererHeartbeat[]): number {
-  return pods.filter((pod) => !pod.draining && pod.browser !== 'starting').length;
+  return pods.filter((pod) => !pod.draining).length;
 }
 
 function whyMissing(facts: Pick<RegionFacts, 'pods' | 'silent'>, missing: number): string[] {
@@ -76,10 +76,8 @@ function nameReasons(reasons: readonly string[], missing: number, none: string |
 }
 
 /** Why a renderer with a fresh heartbeat is not healthy. */
-function whyUnhealthy({ pod, browser, draining }: RendererHeartbeat): string {
-  if (browser === 'down') return `${pod} has no working browser`;
-  return draining ? `${pod} is about to stop` : `${pod} is starting its browser`;
-}
+const whyUnhealthy = ({ pod, browser }: RendererHeartbeat): string =>
+  browser === 'down' ? `${pod} has no working browser` : `${pod} is about to stop`;
 
 type ClusterFacts = Pick<RegionFacts, 'wanted' | 'pods' | 'silent' | 'clusters'>;
 

@@ -59,7 +59,7 @@ export function readSatellite(
     storage: null,
     clusters: [],
     regions: regions.map(({ region, minRenderers }) => {
-      const depths = problems.has(region) ? undefined : report?.waiting?.[region];
+      const depths = problems.has(region) ? undefined : report?.waiting[region];
       return {
         region,
         wanted: minRenderers,
@@ -84,6 +84,8 @@ export function readSatellite(
         ? null
         : {
             components,
+            pending: [],
+            clusters: [],
             queued: report?.queued ?? {},
             overall: worstStatus(components.map(({ status }) => status)),
             at: now,

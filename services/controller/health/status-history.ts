@@ -12,6 +12,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import type { Term } from '../leader/election.ts';
 import type { Lease } from '../leader/lease.ts';
+import type { DecidedStatus } from './facts.ts';
 import { addSpans, maxAheadMs, maxGapMs, retire, type Span } from './incidents.ts';
 
 /** Changes of a component within this time are written together. */
@@ -66,7 +67,7 @@ export class StatusHistory {
   }
 
   /** Records a reading. Every controller calls it for each reading; it makes no request. */
-  observe(report: StatusReport, readNow = this.#parts.now()): void {
+  observe(report: DecidedStatus, readNow = this.#parts.now()): void {
     const now = this.#parts.now();
     // A region's state is as old as the last moment when its renderers could be heard; the engine's as old as its
     // regions'.

@@ -13,7 +13,6 @@ import type { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import { nameOf, type Task, type Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
-import { hasWrongBytes } from '@webcapture/shared/captures/usage.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { eachOf } from '../loops.ts';
@@ -46,13 +45,11 @@ export interface AuditState {
   readonly lastSequence: number;
   readonly records: number;
   readonly recreated: Readonly<Record<TaskKind, number>>;
-  /** Number of records whose bytes were missing in the usage ledger. Absent in the state of version 0.1. */
-  readonly corrected?: number;
 }
 
 export interface AuditDeps {
   readonly session: NatsSession;
-  readonly captures: Pick<Captures, 'get' | 'correctBytes'>;
+  readonly captures: Pick<Captures, 'get'>;
   readonly tasks: Pick<Tasks, 'publish' | 'schedule'>;
   readonly expiryIndex: Pick<ExpiryIndex, 'add'>;
   readonly live: Entries;
@@ -69,9 +66,8 @@ interface Wanted {
 }
 
 /**
- * Recreates missing tasks from the records: a full stream drops its oldest messages. Adds the bytes of records that version 0.1
- * wrote to the usage ledger. Reads all records in the order of their last write, if the last audit began long enough ago, or
- * continues an unfinished audit.
+ * Recreates missing tasks from the records: a full stream drops its oldest messages. Reads all records in the order of their last
+ * write, if the last audit began long enough ago, or continues an unfinished audit.
  *
  * @param intervalMs from the start of one audit to the start of the next
  */
@@ -94,16 +90,16 @@ export async function auditIfDue(
     if (state.endedAt === null) await delay(pauseMs, term.signal);
   }
   auditMetrics.endedAt.set(state.endedAt / 1000);
-  const { records, recreated, corrected = 0 } = state;
+  const { records, recreated } = state;
   const total = taskKinds.reduce((sum, kind) => sum + recreated[kind], 0);
-  const facts = { records, recreated, corrected, seconds: Math.round((now() - state.startedAt) / 1000) };
+  const facts = { records, recreated, seconds: Math.round((now() - state.startedAt) / 1000) };
   if (total === 0) log.info(facts, 'audit of capture records finished: no task was missing');
   else log.warn(facts, `audit of capture records finished: ${total} missing tasks recreated`);
 }
 
 function newAudit(startedAt: number, lastSequence: number): AuditState {
   const recreated = { dispatch: 0, expiry: 0, refresh: 0, webhook: 0 };
-  return { startedAt, endedAt: null, sequence: 0, lastSequence, records: 0, recreated, corrected: 0 };
+  return { startedAt, endedAt: null, sequence: 0, lastSequence, records: 0, recreated };
 }
 
 async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState> {
@@ -123,24 +119,9 @@ async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState
     auditMetrics.recreated.inc({ kind });
   };
   await recreateMissing(messages, deps, onRecreated);
-  const corrected = (state.corrected ?? 0) + (await correctBytes(messages, deps));
   const records = state.records + messages.length;
   const endedAt = last.seq >= state.lastSequence ? now() : null;
-  return { ...state, sequence: last.seq, records, recreated, corrected, endedAt };
-}
-
-/** Adds the bytes of records without them to the usage ledger. Returns the number of these records. */
-async function correctBytes(messages: readonly StoredMsg[], { captures }: AuditDeps): Promise<number> {
-  const wrong = messages
-    .filter(({ header }) => !isTombstone(header))
-    .map((message) => message.json<CaptureRecord>())
-    .filter(hasWrongBytes);
-  const failures: unknown[] = [];
-  await eachOf(wrong, parallel, (record) =>
-    captures.correctBytes(record).catch((error: unknown) => void failures.push(error)),
-  );
-  if (failures.length > 0) throw failures[0];
-  return wrong.length;
+  return { ...state, sequence: last.seq, records, recreated, endedAt };
 }
 
 async function recreateMissing(

@@ -1,4 +1,3 @@
-import type { StoredMsg } from '@nats-io/jetstream';
 import type { DeadLetter } from '@webcapture/shared/api/admin.ts';
 import { captureJobVersion } from '@webcapture/shared/queue/job.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -7,13 +6,12 @@ import type { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { deadLetterDurable, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
-import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
 import type { FailCapture } from './fail-capture.ts';
-import { convertOldJob, fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
+import { fieldsOf, readQueuedJob, type QueuedJob } from './queued-jobs.ts';
 
 const retryMs = 5000;
 
@@ -33,7 +31,6 @@ export interface DeadLetterDeps {
   readonly captures: Pick<Captures, 'get'>;
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
-  readonly fleet: Pick<Fleet, 'fresh'>;
   readonly deadLetters: Pick<DeadLetters, 'add'>;
   readonly log: Logger;
 }
@@ -62,20 +59,19 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   const { sequence, reason, deliveries } = advisory;
   // A terminated message is no longer in the work queue.
   const message = await getMessage(session.jsm.streams, streamNames.captures, { seq: sequence });
-  const job = message === null ? null : readQueuedJob(message.data);
-  if (message !== null && job !== null && mayHaveBeenReturned(message, job, deps)) {
-    await publishAgain(session, message, job);
-  } else if (job !== null && !(await convertOldJob(job, sequence, deps, { unlessBegun: false }))) {
+  if (message === null) return;
+  const job = readQueuedJob(message.data);
+  if (job !== null) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
     await failCapture(job, {
       reason,
       failure: { code: 'CAPTURE_FAILED', message: text, cause: 'service' },
       unlessBegun: false,
     });
-    const region = message === null ? null : regionOfSubject(message.subject);
+    const region = regionOfSubject(message.subject);
     if (region !== null) await note(deps, job, { region, reason, deliveries });
   }
-  if (message !== null) await jobs.remove({ sequence });
+  await jobs.remove({ sequence });
 }
 
 /** Stores the dead letter for operators. It is settled even if that fails. */
@@ -89,24 +85,6 @@ async function note(
   } catch (error) {
     log.debug({ err: error, uuid }, 'storing a dead letter failed');
   }
-}
-
-/**
- * Renderers of version 0.1 return jobs of this version in a way that counts as a delivery. While the region has any of
- * them, during an upgrade, three deliveries say nothing about the page.
- */
-function mayHaveBeenReturned({ subject }: StoredMsg, job: QueuedJob, { session, fleet }: DeadLetterDeps): boolean {
-  const region = regionOfSubject(subject);
-  if (region === null || job.version !== captureJobVersion || session.now() > job.startBy) return false;
-  // Version 0.1 does not report an instance.
-  return fleet.fresh(region).some(({ instance }) => instance === undefined);
-}
-
-async function publishAgain({ js }: NatsSession, message: StoredMsg, { uuid, revision }: QueuedJob): Promise<void> {
-  await js.publish(message.subject, message.data, {
-    msgID: `${uuid}:${revision}:undelivered-${message.seq}`,
-    expect: { streamName: streamNames.captures },
-  });
 }
 
 /** The server's advisory that it will not deliver a message again. */

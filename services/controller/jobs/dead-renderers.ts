@@ -112,7 +112,7 @@ export class DeadRenderers {
 
   /** Returns the reported jobs of a dead renderer that were not returned yet. */
   #jobsOf(renderer: SilentRenderer | ReplacedRenderer, now: number): LostJob[] {
-    const { region, pod, jobs = [], forMs } = renderer;
+    const { region, pod, jobs, forMs } = renderer;
     const successorForMs = 'successorForMs' in renderer ? renderer.successorForMs : null;
     const reported = [...(this.#reported.get(nameOf(renderer)) ?? [])].filter(
       ([, at]) => now - at <= forMs + reportedMs && now - at >= (successorForMs ?? 0),

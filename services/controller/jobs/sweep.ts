@@ -9,7 +9,7 @@ import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Term } from '../leader/election.ts';
 import { decideOverdue, type FailCapture } from './fail-capture.ts';
-import { convertOldJob, readQueuedJob } from './queued-jobs.ts';
+import { readQueuedJob } from './queued-jobs.ts';
 
 /** Fronts and renderers act on the same times by their own clocks, and go first. */
 const graceMs = 3000;
@@ -83,11 +83,7 @@ export class OverdueSweep {
     if (job === null) return;
     const { session, captures, jobs, failCapture, followUps } = this.#deps;
     const now = (this.#deps.now ?? session.now)() - graceMs;
-    if (now <= Math.min(job.startBy, job.deadline)) {
-      if (!term.holds() || !(await convertOldJob(job, sequence, this.#deps, { unlessBegun: true }))) return;
-      await jobs.remove({ sequence });
-      return;
-    }
+    if (now <= Math.min(job.startBy, job.deadline)) return;
     const record = await captures.get(job.account, job.uuid);
     // An interactive capture has no record before it ends: until its deadline it is left to its front, which may be
     // running.

@@ -51,11 +51,8 @@ export function standingOf(
 ): Standing {
   if (found === null || differencesFrom(found, own.values).length === 0) return 'agrees';
   if (found.hub.id !== own.id) return 'foreign';
-  return own.generation !== null && generationOf(found) > own.generation ? 'superseded' : 'newer';
+  return own.generation !== null && found.generation > own.generation ? 'superseded' : 'newer';
 }
-
-/** Returns 0 for a record of version 0.1, which therefore supersedes no controller during an upgrade. */
-const generationOf = ({ generation = 0 }: FleetConfig) => generation;
 
 /**
  * The configuration of the fleet as a hub's controller sees it. It belongs to one installation, that of the first
@@ -166,7 +163,7 @@ export class FleetRecord {
   async #write(entry: { readonly value: FleetConfig; readonly revision: number } | null): Promise<void> {
     if (this.#id === null) return;
     const { live, own, name } = this.#parts;
-    const before = Math.max(this.#generation ?? 0, entry === null ? 0 : generationOf(entry.value));
+    const before = Math.max(this.#generation ?? 0, entry === null ? 0 : entry.value.generation);
     const next: FleetConfig = {
       format: fleetConfigFormat,
       hub: { id: this.#id, name, version },
@@ -200,9 +197,9 @@ export class FleetRecord {
     }
     this.#vanishedAt = null;
     this.#found = found;
-    for (const region of found === null ? [] : (found.joined ?? regionsOf(found))) this.#joined.add(region);
+    for (const region of found?.joined ?? []) this.#joined.add(region);
     if (found !== null && differencesFrom(found, this.#parts.own).length === 0) {
-      this.#generation = Math.max(this.#generation ?? 0, generationOf(found));
+      this.#generation = Math.max(this.#generation ?? 0, found.generation);
     }
     this.#parts.check.compare(found);
   }

@@ -127,8 +127,7 @@ function historyRoute(app: FastifyInstance, deps: CapturesDeps): void {
       operationId: 'getCaptureHistory',
       tags: ['captures'],
       summary: 'Get the refreshes and webhook deliveries of a capture',
-      description:
-        'Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first. Refreshes and attempts that an older version of the service made are missing, but for the latest refresh.',
+      description: 'Requires the scope read. Returns at most 20 refreshes and 20 delivery attempts, newest first.',
       security: [{ apiKey: [] }],
       params: captureParams,
       response: {

@@ -112,10 +112,10 @@ function testRoute(app: FastifyInstance, { authenticator, tasks, policy, now }: 
       limit.spend(account);
       const time = now();
       const uuid = uuidV7(time);
-      const receiver = receiverOf(url);
       const times = { occurredAt: time, firstAt: time };
-      const about = { kind: 'webhook', event: testEvent, account, uuid, url, revision: 0, attempt: 1 } as const;
-      const send = () => tasks.publish({ ...about, ...times, ...(receiver === null ? {} : { receiver }) });
+      const what = { kind: 'webhook', event: testEvent, account, uuid, revision: 0, attempt: 1 } as const;
+      const task = { ...what, ...times, url, receiver: receiverOf(url) };
+      const send = () => tasks.publish(task);
       await callNats(send, 'The event cannot be sent right now.');
       return sendData(reply, { id: messageId(uuid, 0) });
     },

@@ -112,7 +112,7 @@ export class Authenticator {
     const key = await this.#keyOf(hash, deadline);
     if (key === null) return null;
     const record = await this.#accounts.get(key.account, () => readValue(() => accounts.get(key.account), deadline));
-    // An account without a record, as in older versions, has the operator's default limits.
+    // An account without a record has the operator's default limits.
     const account = record ?? { id: key.account, name: key.account, createdAt: key.createdAt };
     return { key, account: withDefaultLimits(account, defaultLimits) };
   }

@@ -16,7 +16,7 @@ export interface KeyRecord {
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
-  /** Id of the key that created or rotated it; undefined if the operator or an older version did. */
+  /** Id of the key that created or rotated it; undefined if the operator did. */
   readonly madeBy?: string;
   /** Upper bound of the expiry of keys that replace this one in a rotation: the expiry of the key that created it. */
   readonly notAfter?: number;

@@ -24,8 +24,8 @@ export const demoLimits: AccountLimits = {
 };
 
 interface Stores {
-  readonly accounts: Pick<Accounts, 'get' | 'create' | 'change'>;
-  readonly keys: Pick<Keys, 'get' | 'find' | 'put'>;
+  readonly accounts: Pick<Accounts, 'get' | 'create'>;
+  readonly keys: Pick<Keys, 'get' | 'put'>;
   /** The server's clock, Unix milliseconds. Lists of captures reach back to the creation of the account. */
   readonly now: () => number;
 }
@@ -36,21 +36,16 @@ interface Stores {
  */
 export async function ensurePresetKey(key: string, { accounts, keys, now }: Stores): Promise<void> {
   const createdAt = now();
-  const found = await accounts.get(demoAccount);
-  if (found === null) {
+  if ((await accounts.get(demoAccount)) === null) {
     await accounts.create({ id: demoAccount, name: 'Demo', createdAt, ...demoLimits }).catch((error: unknown) => {
       if (!isWriteConflict(error)) throw error;
     });
-  } else if (found.value.tokenQuota === undefined) {
-    await accounts.change(demoAccount, (record) => ({ ...demoLimits, ...record }));
   }
   const hash = hashKey(key);
   // Part of the hash distinguishes successive preset keys.
   const id = `preset-${hash.slice(0, 8)}`;
-  const record = (await keys.get(hash))?.value;
-  // A record of an older version is not in the index yet.
-  if (record !== undefined && (await keys.find(record.account, record.id)) !== null) return;
-  await keys.put(hash, record ?? { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
+  if ((await keys.get(hash)) !== null) return;
+  await keys.put(hash, { id, account: demoAccount, name: 'Preset key', scopes, createdAt });
 }
 
 /** Interval of checks between reconnections. */

@@ -6,7 +6,7 @@ import {
   cacheSubjects,
   type LeaseState,
 } from '@webcapture/shared/captures/cache.ts';
-import type { CacheKey, CaptureRecord, RecordedFailure } from '@webcapture/shared/captures/capture-record.ts';
+import type { CacheKey, CaptureRecord, CaptureFailure } from '@webcapture/shared/captures/capture-record.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { toError } from '@webcapture/shared/captures/failure.ts';
 import { isOpen } from '@webcapture/shared/captures/transitions.ts';
@@ -98,7 +98,7 @@ const callTimeoutMs = 4000;
 /** How following ended. `over`: the capture was cancelled, its front died, or nothing is known of it. */
 type FollowEnd =
   | { readonly kind: 'completed'; readonly record: CaptureRecord }
-  | { readonly kind: 'failed'; readonly failure: RecordedFailure }
+  | { readonly kind: 'failed'; readonly failure: CaptureFailure }
   | { readonly kind: 'over' | 'client-gone' };
 
 /** Answers equal requests of an account with one capture, from the cache or by waiting for the capture in progress. */

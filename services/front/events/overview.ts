@@ -53,10 +53,10 @@ function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
   const { status, components = [] } = overlayStatus(view);
   const regionOf = (region: Region): Overview['regions'][number] => {
     const { renderers, slots, busy, renderMs } = fleet.load(region);
-    const { interactive = view.report?.queued[region] ?? 0, background = 0 } = view.report?.waiting?.[region] ?? {};
+    const { interactive = view.report?.queued[region] ?? 0, background = 0 } = view.report?.waiting[region] ?? {};
     const pods = fleet.heard(region).toSorted((a, b) => (a.heartbeat.pod < b.heartbeat.pod ? -1 : 1));
     const name = regionComponent(region);
-    const pending = view.report?.pending?.find((component) => component.name === name);
+    const pending = view.report?.pending.find((component) => component.name === name);
     return {
       region,
       installed: pending === undefined,
@@ -89,7 +89,7 @@ function overviewOf({ fleet, status: viewStatus }: OverviewSource): Overview {
 
 function retiredOf({ report }: StatusView): Overview['retired'] {
   const regions = allRegions
-    .map((region) => ({ region, captures: report?.retired?.[region] ?? 0 }))
+    .map((region) => ({ region, captures: report?.retired[region] ?? 0 }))
     .filter(({ captures }) => captures > 0);
   return { captures: regions.reduce((sum, { captures }) => sum + captures, 0), regions };
 }

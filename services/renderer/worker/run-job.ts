@@ -31,8 +31,6 @@ import { uploadFailure, uploadFiles, type Uploads } from './upload-files.ts';
 /** After a lost browser, another renderer may take the job at once. */
 const nakDelayMs = 10;
 
-const oldVersionDelayMs = 5000;
-
 /**
  * Timeout of an acknowledgement. A killed server may have lost the delivery of the job, and then never answers the acknowledgement
  * (consumer.go, processAckMsg: a sequence beyond its pointer). It redelivers the job, and the second result is redundant, so a job is not
@@ -125,11 +123,6 @@ async function publishReturn(
   deps: JobDeps,
   { deadline, signal }: { readonly deadline: number; readonly signal?: AbortSignal } = soon(),
 ): Promise<void> {
-  if (typeof job.ticket !== 'string') {
-    // A job of version 0.1: the leader converts it to the current version.
-    message.nak(oldVersionDelayMs);
-    return;
-  }
   const delivered = { job, delivery: message.delivery, takenAt };
   await deps.results.publish(delivered, { kind: 'returned', reason }, deadline, signal);
   deps.onReturn({ reason, heldMs: performance.now() - takenAt });

@@ -249,9 +249,9 @@ export class AccountLimiter {
     const key = limitKey(this.#account);
     const ends = [
       ...Object.values(state.holds).map(([, until]) => until),
-      ...Object.values(state.fronts ?? {}).map(([, , , expires]) => expires),
+      ...Object.values(state.fronts).map(([, , , expires]) => expires),
     ];
-    const lastsMs = ends.reduce((last, end) => Math.max(last, end), state.tat) - (state.at ?? 0);
+    const lastsMs = ends.reduce((last, end) => Math.max(last, end), state.tat) - state.at;
     const ttlSeconds = Math.ceil(Math.max(0, lastsMs) / 1000) + 60;
     try {
       const revision =
@@ -272,7 +272,7 @@ export class AccountLimiter {
 
   /** Adds the reservations of a write without an answer, if the value shows that it took place. */
   #confirm(state: AdmissionState): void {
-    const written = state.fronts?.[this.#deps.front]?.[4];
+    const written = state.fronts[this.#deps.front]?.[4];
     const landed = this.#unconfirmed.find(({ write }) => write === written);
     if (landed === undefined) return;
     for (const { request, isNamed } of landed.admitted) this.#own.add(request, isNamed);
@@ -284,7 +284,7 @@ export class AccountLimiter {
    * It is used everywhere and never runs back, so fronts with different clocks share one rate: none is starved, and
    * none gets a double share.
    */
-  #accountClock({ at = 0 }: AdmissionState): number {
+  #accountClock({ at }: AdmissionState): number {
     const now = this.#deps.now();
     this.#aheadMs = Math.max(this.#aheadMs, at === 0 ? 0 : at - now);
     return now + this.#aheadMs;
@@ -304,7 +304,7 @@ export class AccountLimiter {
   /** Whether there is a change to write. Refusals and repeated releases change nothing. */
   #differs(before: AdmissionState, after: AdmissionState, now: number): boolean {
     if (before.tat !== after.tat || JSON.stringify(before.holds) !== JSON.stringify(after.holds)) return true;
-    const [was, is] = [before, after].map(({ fronts }) => fronts?.[this.#deps.front]);
+    const [was, is] = [before, after].map(({ fronts }) => fronts[this.#deps.front]);
     if (was === undefined || is === undefined) return was !== is;
     const isOld = was[3] - now <= leaseTtlMs - renewIntervalMs / 2;
     return isOld || [0, 1, 2, 5].some((index) => (was[index] ?? 0) !== is[index]);
@@ -326,7 +326,7 @@ export class AccountLimiter {
    * already in the ledger: those counted twice, and those of dead fronts.
    */
   async #decide(state: AdmissionState, limits: AdmissionLimits, requests: readonly AdmissionRequest[]) {
-    const now = state.at ?? 0;
+    const now = state.at;
     let usage = await this.#readUsage(state, limits, requests);
     let decision = admit(state, limits, usage, requests, now, this.#own);
     if (decision.verdicts.some(({ refused }) => refused === 'bytes')) {

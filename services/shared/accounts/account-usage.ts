@@ -44,10 +44,10 @@ export class AccountUsage {
     return {
       ...current,
       queued: waiting.queued,
-      queuedBytes: atLeastNone(waiting.queuedBytes),
-      storedBytes: atLeastNone(files.storedBytes),
-      persistedBytes: atLeastNone(persisted.persistedBytes),
-      keptHtmlBytes: atLeastNone(persisted.keptHtmlBytes),
+      queuedBytes: waiting.queuedBytes,
+      storedBytes: files.storedBytes,
+      persistedBytes: persisted.persistedBytes,
+      keptHtmlBytes: persisted.keptHtmlBytes,
     };
   }
 
@@ -59,13 +59,14 @@ export class AccountUsage {
     const keysOf = (period: string) =>
       Array.from({ length: usageShards }, (_, shard) => `usage.${account}.${period}.${shard}`);
     const [roughly, ...exactly] = await Promise.all([
-      readMany<Partial<Usage>>(this.#session, 'db', rough.flatMap(keysOf)),
-      ...exact.map((period) => Promise.all(keysOf(period).map((key) => this.#db.get<Partial<Usage>>(key)))),
+      readMany<Usage>(this.#session, 'db', rough.flatMap(keysOf)),
+      ...exact.map((period) => Promise.all(keysOf(period).map((key) => this.#db.get<Usage>(key)))),
     ]);
-    const filled = (shard: Partial<Usage> | undefined) => ({ ...noUsage, ...shard });
     return new Map([
-      ...rough.map((period) => [period, keysOf(period).map((key) => filled(roughly.get(key)))] as const),
-      ...exact.map((period, index) => [period, (exactly[index] ?? []).map((entry) => filled(entry?.value))] as const),
+      ...rough.map((period) => [period, keysOf(period).map((key) => roughly.get(key) ?? noUsage)] as const),
+      ...exact.map(
+        (period, index) => [period, (exactly[index] ?? []).map((entry) => entry?.value ?? noUsage)] as const,
+      ),
     ]);
   }
 
@@ -101,9 +102,6 @@ function monthsOfFiles(now: number): readonly string[] {
     months.push(monthOf(time));
   return months;
 }
-
-/** A front of version 0.1 that writes a shard during an upgrade drops its bytes: until the month is over the sum may be too low. */
-const atLeastNone = (bytes: number) => Math.max(0, bytes);
 
 /** The name of the reservation of a refresh; that of a capture is its uuid. */
 export const refreshReservation = (uuid: string, refreshNumber: number) => `${uuid}:${refreshNumber}`;

@@ -54,7 +54,7 @@ export class Limiter {
   async inFlight(account: string): Promise<number> {
     const found = await this.#live.get<AdmissionState>(limitKey(account));
     const state = found?.value ?? freshAdmissionState;
-    const now = Math.max(this.#now(), state.at ?? 0);
+    const now = Math.max(this.#now(), state.at);
     if (inFlightOf(state, now) === 0) return 0;
     // At most `maxNamed` names, read in one request.
     const names = Object.keys(state.holds);

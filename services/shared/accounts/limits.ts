@@ -51,7 +51,7 @@ type FrontReservations = readonly [
   tokens: number,
   expires: number,
   write: number,
-  queuedBytes?: number,
+  queuedBytes: number,
 ];
 
 /**
@@ -62,17 +62,17 @@ type FrontReservations = readonly [
 export interface AdmissionState {
   /**
    * Time of the write (Unix ms) by the account's clock: the most advanced clock of all fronts. All times in the value use
-   * this clock. Values of older versions lack it.
+   * this clock.
    */
-  readonly at?: number;
+  readonly at: number;
   /** Theoretical arrival time of GCRA, Unix ms. */
   readonly tat: number;
   /** Named reservations, under the name of the stored format. */
   readonly holds: Readonly<Record<string, NamedReservation>>;
-  readonly fronts?: Readonly<Record<string, FrontReservations>>;
+  readonly fronts: Readonly<Record<string, FrontReservations>>;
 }
 
-export const freshAdmissionState: AdmissionState = { tat: 0, holds: {} };
+export const freshAdmissionState: AdmissionState = { at: 0, tat: 0, holds: {}, fronts: {} };
 
 /** Maximum number of named reservations of an account. */
 export const maxNamed = 64;
@@ -110,14 +110,14 @@ interface Reserved {
   queuedBytes: number;
 }
 
-function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
+function reservedIn({ holds: named, fronts }: AdmissionState): Reserved {
   const reserved = { interactive: 0, background: 0, tokens: 0, queuedBytes: 0 };
   for (const [tokens, , priority, queuedBytes = 0] of Object.values(named)) {
     reserved[priority]++;
     reserved.tokens += tokens;
     reserved.queuedBytes += queuedBytes;
   }
-  for (const [interactive, background, tokens, , , queuedBytes = 0] of Object.values(fronts)) {
+  for (const [interactive, background, tokens, , , queuedBytes] of Object.values(fronts)) {
     reserved.interactive += interactive;
     reserved.background += background;
     reserved.tokens += tokens;
@@ -129,7 +129,7 @@ function reservedIn({ holds: named, fronts = {} }: AdmissionState): Reserved {
 /** Returns the state without expired reservations, and without those of dead fronts. */
 function withoutLapsed(state: AdmissionState, now: number): AdmissionState {
   const named = Object.entries(state.holds).filter(([, [, until]]) => until > now);
-  const fronts = Object.entries(state.fronts ?? {}).filter(([, [, , , expires]]) => expires > now);
+  const fronts = Object.entries(state.fronts).filter(([, [, , , expires]]) => expires > now);
   return { ...state, holds: Object.fromEntries(named), fronts: Object.fromEntries(fronts) };
 }
 
@@ -155,7 +155,7 @@ export function admit(
   const named = new Map(Object.entries(current.holds));
   const reserved = reservedIn(current);
   // An admission never moves it further ahead than the window. A larger value comes from limits that were raised since,
-  // or from an old front whose clock is ahead, and must not delay requests.
+  // and must not delay requests.
   let tat = Math.min(Math.max(state.tat, now), now + windowMs);
   let isChanged = state.tat > tat;
   const verdicts = requests.map((request) => {

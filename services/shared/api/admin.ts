@@ -42,9 +42,7 @@ const regionOverviewSchema = Type.Object({
 const clusterOverviewSchema = Type.Object({
   name: Type.String({ description: 'Name of the cluster: `cluster.name` of the chart, or `WEBCAPTURE_CLUSTER_NAME`.' }),
   namespace: Type.String({ description: 'Namespace of the release.' }),
-  version: Type.Union([Type.String(), Type.Null()], {
-    description: 'Version of its controller; null for version 0.1.',
-  }),
+  version: Type.String({ description: 'Version of its controller.' }),
   regions: Type.Array(enumOf(regions), { description: 'Regions that have renderers in the cluster.' }),
   silentForMs: Type.Union([Type.Integer({ minimum: 0 }), Type.Null()], {
     description: 'Milliseconds since its last report; null while it reports every two seconds.',

@@ -41,20 +41,16 @@ export const statusKey = 'status';
 export interface StatusReport {
   /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
   readonly components: readonly ComponentStatus[];
-  /**
-   * Regions that have never worked, as components would show them; they are outside of the status. A version of before wrote none.
-   */
-  readonly pending?: readonly ComponentStatus[];
+  /** Regions that have never worked, as components would show them; they are outside of the status. */
+  readonly pending: readonly ComponentStatus[];
   /** Captures that wait, by region: what `auto` goes by when no slot is free. */
   readonly queued: Readonly<Record<string, number>>;
   /** The same by priority, for autoscalers in the clusters of satellites; background captures that run are `backgroundHeld`. */
-  readonly waiting?: Readonly<
-    Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>
-  >;
+  readonly waiting: Readonly<Record<string, Readonly<Record<'interactive' | 'background' | 'backgroundHeld', number>>>>;
   /** Captures in queues of regions that are not installed, by region. */
-  readonly retired?: Readonly<Record<string, number>>;
-  /** The clusters that have reported to the hub; version 0.1 did not write them. */
-  readonly clusters?: readonly ReportedCluster[];
+  readonly retired: Readonly<Record<string, number>>;
+  /** The clusters that have reported to the hub. */
+  readonly clusters: readonly ReportedCluster[];
   readonly overall: StatusValue;
   /** Unix milliseconds. */
   readonly at: number;
@@ -64,8 +60,8 @@ export interface StatusReport {
 export interface ReportedCluster {
   readonly name: string;
   readonly namespace: string;
-  /** Version 0.1 did not report it. */
-  readonly version: string | null;
+  /** Of its controller. */
+  readonly version: string;
   readonly regions: readonly Region[];
   /** Null while it is heard. */
   readonly silentForMs: number | null;

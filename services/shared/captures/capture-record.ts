@@ -34,18 +34,15 @@ export interface CaptureOutcome {
   readonly fileSizeBytes: number;
   readonly width: number;
   readonly height: number;
-  /** Of a pdf. Absent in records of version 0.1. */
+  /** Of a pdf. */
   readonly pages?: number;
   readonly capturedAt: number;
   readonly report: CaptureReport;
   /** What was extracted from the page, and how large it is where it is stored. */
   readonly extracted?: { readonly parts: readonly ExtractName[]; readonly bytes: number };
-  /** The renderer's name of the file, which identifies a redelivered result. Absent in records of version 0.1. */
-  readonly object?: string;
+  /** The renderer's name of the file, which identifies a redelivered result. */
+  readonly object: string;
 }
-
-/** A failure as a record has it: version 0.1 recorded no cause. */
-export type RecordedFailure = Omit<CaptureFailure, 'cause'> & Partial<Pick<CaptureFailure, 'cause'>>;
 
 export interface CaptureFailure {
   readonly code: ErrorCode;
@@ -72,7 +69,7 @@ export interface CaptureRefresh {
   readonly attempt?: number;
   readonly endedAt?: number;
   /** With state `failed`, also for a refresh that could not start (quota, suspension). The file is unchanged. */
-  readonly failure?: RecordedFailure;
+  readonly failure?: CaptureFailure;
 }
 
 /** The delivery of a capture's latest event. All times are Unix milliseconds. */
@@ -100,7 +97,7 @@ export interface RefreshEntry extends Pick<CaptureRefresh, 'by' | 'acceptedAt'> 
   readonly number: number;
   readonly endedAt: number;
   /** Of one that failed. */
-  readonly failure?: Omit<RecordedFailure, 'cancelled'>;
+  readonly failure?: Omit<CaptureFailure, 'cancelled'>;
   /** Of one that completed: what its file was like. */
   readonly file?: Pick<CaptureOutcome, 'fileSizeBytes' | 'width' | 'height'>;
 }
@@ -140,7 +137,7 @@ interface Charge {
 export interface CaptureRecord {
   readonly uuid: string;
   readonly account: string;
-  /** Id of the API key that asked for it, for statistics; absent where it is not known, as in records of version 0.1. */
+  /** Id of the API key that asked for it, for statistics. A draft in a ticket lacks it. */
   readonly key?: string;
   readonly status: CaptureStatus;
   readonly lane: Priority;
@@ -148,7 +145,7 @@ export interface CaptureRecord {
   readonly url: string;
   /** Name under which supplied HTML is stored, for rendering and for refreshes. */
   readonly html?: string;
-  /** Size of that html. Absent in records of version 0.1. */
+  /** Size of that html. */
   readonly htmlBytes?: number;
   /** Bytes that the usage ledger counts for this record. Absent: none. */
   readonly bytes?: Partial<StoredBytes>;
@@ -183,13 +180,13 @@ export interface CaptureRecord {
   /** What its refreshes were charged, by the month (`yyyymm`, UTC) in which each was accepted. */
   readonly refreshCharges?: Readonly<Record<string, Charge>>;
   readonly webhook?: WebhookDelivery;
-  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. Absent in records of version 0.1. */
+  /** The latest refreshes that have ended, and the latest delivery attempts; newest first, few. */
   readonly refreshHistory?: readonly RefreshEntry[];
   readonly deliveryHistory?: readonly DeliveryEntry[];
   /** What the file shows, once there is one; kept when it is gone. */
   readonly outcome?: CaptureOutcome;
   /** With status `failed`. */
-  readonly failure?: RecordedFailure;
+  readonly failure?: CaptureFailure;
   /** Stays after the diagnostics were removed. Absent: there never were any. */
   readonly diagnostics?: DiagnosticsFile;
 }

@@ -7,7 +7,7 @@ import { compareAndSet, type CallLimits } from '../nats/retry.ts';
 import { UsageLedger } from './ledger.ts';
 import { dayOf } from './times.ts';
 import { fail, type Transition } from './transitions.ts';
-import { difference, hasWrongBytes, usageKey, usageOf, withStoredBytes } from './usage.ts';
+import { difference, usageKey, usageOf, withStoredBytes } from './usage.ts';
 import { timeOfUuid } from './uuid.ts';
 
 /** A capture, or with a `revision` its refresh of that number: a job or a record is one too. */
@@ -91,11 +91,6 @@ export class Captures {
     limits: CallLimits = {},
   ): Promise<Changed> {
     return this.#change(ref, transition, { ...limits, draft: ref.draft });
-  }
-
-  /** Corrects the bytes that a record of version 0.1 says, and with them the usage ledger. */
-  async correctBytes(ref: CaptureRef): Promise<void> {
-    await this.change(ref, (record) => (hasWrongBytes(record) ? record : null));
   }
 
   #change(

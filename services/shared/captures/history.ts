@@ -41,7 +41,7 @@ const shortened = (text: string) =>
 
 /** Returns the history of a capture for the account holder. */
 export function historyView(record: CaptureRecord): CaptureHistory {
-  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook, outcome } = record;
+  const { uuid, refresh, refreshHistory = [], deliveryHistory = [], webhook } = record;
   const past = refreshHistory.map(({ number, by, acceptedAt, endedAt, failure, file }) => ({
     number,
     by,
@@ -51,9 +51,8 @@ export function historyView(record: CaptureRecord): CaptureHistory {
     error: failure === undefined ? null : failureView(failure),
     ...(file ?? noSize),
   }));
-  // A refresh in progress, or one that an earlier version has ended, is not in the history.
-  const isKept = refresh === undefined || refreshHistory.some(({ number }) => number === refresh.revision);
-  const refreshes = isKept ? past : [latest(refresh, outcome), ...past];
+  // A refresh in progress is not in the history yet.
+  const refreshes = refresh === undefined || refresh.endedAt !== undefined ? past : [underWay(refresh), ...past];
   return {
     refreshes: refreshes.slice(0, maxHistory),
     deliveries: deliveryHistory.map(({ at, status, error, durationMs, ...entry }) => ({
@@ -68,20 +67,15 @@ export function historyView(record: CaptureRecord): CaptureHistory {
   };
 }
 
-function latest(
-  { revision, by, state, acceptedAt, endedAt, failure }: CaptureRefresh,
-  outcome: CaptureOutcome | undefined,
-): CaptureHistory['refreshes'][number] {
-  return {
-    number: revision,
-    by,
-    state,
-    acceptedAt: iso(acceptedAt),
-    endedAt: endedAt === undefined ? null : iso(endedAt),
-    error: failure === undefined ? null : failureView(failure),
-    ...(state === 'completed' && outcome !== undefined ? sizeOf(outcome) : noSize),
-  };
-}
+const underWay = ({ revision, by, state, acceptedAt }: CaptureRefresh): CaptureHistory['refreshes'][number] => ({
+  number: revision,
+  by,
+  state,
+  acceptedAt: iso(acceptedAt),
+  endedAt: null,
+  error: null,
+  ...noSize,
+});
 
 const noSize = { fileSizeBytes: null, width: null, height: null };
 

@@ -109,7 +109,7 @@ export class UsageLedger {
     }
     const write = async ([shard, change]: [string, Usage]): Promise<BatchWrite> => {
       const found = await this.#db.get<Usage>(shard);
-      return this.#db.writing(shard, sum({ ...noUsage, ...found?.value }, change), found?.revision ?? 0);
+      return this.#db.writing(shard, sum(found?.value ?? noUsage, change), found?.revision ?? 0);
     };
     return Promise.all([...changes].map(write));
   }

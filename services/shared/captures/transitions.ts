@@ -7,7 +7,6 @@ import type {
   CaptureRefresh,
   DeliveryEntry,
   DiagnosticsFile,
-  RecordedFailure,
   WebhookDelivery,
 } from './capture-record.ts';
 import { withDelivery, withRefresh } from './history.ts';
@@ -32,7 +31,7 @@ export function stateOf({ status, refresh }: CaptureRecord, refreshNumber: numbe
 }
 
 /** Returns the failure of the capture (0) or of its last refresh (any other number); undefined if it did not fail. */
-export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): RecordedFailure | undefined {
+export function failureOf({ failure, refresh }: CaptureRecord, refreshNumber: number): CaptureFailure | undefined {
   return refreshNumber === 0 ? failure : refresh?.failure;
 }
 

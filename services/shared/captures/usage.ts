@@ -22,25 +22,14 @@ export const noUsage: Usage = { tokens: 0, captures: 0, reserved: 0, queued: 0, 
 export const persistedPeriod = 'persisted';
 
 /**
- * The record with the bytes that it takes now. The usage ledger counts what the record says in `bytes`, and nothing else: so the two
- * agree although version 0.1 wrote records without it.
+ * The record with the bytes that it takes now. The usage ledger counts what the record says in `bytes`, and nothing else, so the two
+ * agree.
  */
 export function withStoredBytes(record: CaptureRecord): CaptureRecord {
   const { bytes: _former, ...rest } = record;
   const bytes = bytesOf(record);
   return bytes === null ? rest : { ...rest, bytes };
 }
-
-/** Whether `bytes` of a record differs from the bytes that it takes, as in records of version 0.1. */
-export function hasWrongBytes(record: CaptureRecord): boolean {
-  const [said, wanted] = [
-    { ...noBytes, ...record.bytes },
-    { ...noBytes, ...bytesOf(record) },
-  ];
-  return byteNames.some((name) => said[name] !== wanted[name]);
-}
-
-const byteNames = Object.keys(noBytes) as readonly (keyof StoredBytes)[];
 
 /** Null: none. */
 function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {

@@ -9,8 +9,7 @@ import type {
   SecretsView,
   WebhookView,
 } from '../api/capture.ts';
-import { causeOf } from '../runtime/errors.ts';
-import type { CaptureRecord, RecordedFailure } from './capture-record.ts';
+import type { CaptureRecord, CaptureFailure } from './capture-record.ts';
 
 interface ViewOptions {
   /** Files are at `<cdnUrl>/<name>`. */
@@ -100,10 +99,10 @@ export function pendingView(record: CaptureRecord, { cdnUrl }: Pick<ViewOptions,
 }
 
 /** Returns a failure for clients. */
-export const failureView = ({ code, message, cause }: RecordedFailure): FailedCapture['error'] => ({
+export const failureView = ({ code, message, cause }: CaptureFailure): FailedCapture['error'] => ({
   code,
   message,
-  cause: causeOf(code, cause),
+  cause,
 });
 
 const unknownFailure = { code: 'INTERNAL_ERROR', message: 'The capture failed.', cause: 'service' } as const;

@@ -7,8 +7,8 @@ export const partGraceSeconds = 300;
 
 /** Where the parts of one writing of a file are; they are numbered from 0. */
 export interface PartsLocation {
-  /** Of the renderer that wrote them. Absent: they were written by the version before this one. */
-  readonly region?: Region;
+  /** Of the renderer that wrote them. */
+  readonly region: Region;
   readonly object: string;
   /** One writing's own. */
   readonly generation: string;
@@ -22,25 +22,11 @@ export interface Head extends StoredFile {
   readonly previous?: PartsLocation | undefined;
 }
 
-/** As the version before this one wrote it. */
-interface FormerHead extends StoredFile {
-  readonly parts: number;
-  readonly generation: string;
-  readonly previousGeneration?: string;
-}
-
 /** The head that a message holds, unless its file has expired by `now`. */
 export function headOf(message: StoredMsg | null, now: number): Head | null {
   if (message === null || message.data.length === 0) return null;
-  const head = message.json<Head | FormerHead>();
-  if (head.expiresAt <= now) return null;
-  return 'location' in head ? head : headOfFormer(head);
-}
-
-function headOfFormer({ generation, previousGeneration, ...head }: FormerHead): Head {
-  const location = { object: head.name, generation };
-  const previous = previousGeneration === undefined ? undefined : { object: head.name, generation: previousGeneration };
-  return { ...head, location, previous };
+  const head = message.json<Head>();
+  return head.expiresAt <= now ? null : head;
 }
 
 /** As a listing shows the file of a head that is there. */
@@ -52,9 +38,6 @@ export function listedFileOf(message: StoredMsg): ListedFile {
 /** A file name holds one dot; in a subject it would part two tokens. */
 const token = (name: string) => name.replaceAll('.', '_');
 
-/** Of a head that the version before this one wrote, under the name of its file alone. */
-export const formerHeadSubject = (name: string) => `files.head.${token(name)}`;
-
 /**
  * The subjects of a file's heads. Messages cannot be overwritten, so each replacement has a new subject with the next
  * number. The last one written is valid, and older ones are purged.
@@ -63,14 +46,14 @@ export const headVersions = (name: string) => `files.head.${token(name)}.*`;
 
 export const headSubject = (name: string, version: number) => `files.head.${token(name)}.${version}`;
 
-/** The number of a head by its subject; 0 for one of the version before this one. */
-export const versionOf = (subject: string) => Number(subject.split('.')[3] ?? 0);
+/** The number of a head by its subject. */
+export const versionOf = (subject: string) => Number(subject.split('.')[3]);
 
 /** The subjects of all heads. */
 export const headsFilter = 'files.head.>';
 
 const partsPrefix = ({ region, object }: Pick<PartsLocation, 'region' | 'object'>) =>
-  region === undefined ? `files.part.${token(object)}` : `files.part.${region}.${token(object)}`;
+  `files.part.${region}.${token(object)}`;
 
 export const partSubject = (location: PartsLocation, part: number) =>
   `${partsPrefix(location)}.${location.generation}.${part}`;
@@ -82,7 +65,7 @@ export const partsFilter = (location: PartsLocation) => `${partsPrefix(location)
 export const objectFilter = (location: Pick<PartsLocation, 'region' | 'object'>) => `${partsPrefix(location)}.>`;
 
 /** The same in all regions. */
-export const objectFilters = (object: string) => [`files.part.${token(object)}.>`, `files.part.*.${token(object)}.>`];
+export const objectFilterOfAllRegions = (object: string) => `files.part.*.${token(object)}.>`;
 
 export const isSameLocation = (a: PartsLocation | undefined, b: PartsLocation) =>
   a?.region === b.region && a?.object === b.object && a?.generation === b.generation;

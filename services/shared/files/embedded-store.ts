@@ -4,7 +4,6 @@ import type { NatsSession } from '../nats/connect.ts';
 import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
 import {
-  formerHeadSubject,
   type Head,
   headOf,
   headsFilter,
@@ -13,7 +12,7 @@ import {
   isSameLocation,
   listedFileOf,
   objectFilter,
-  objectFilters,
+  objectFilterOfAllRegions,
   parseUploadObject,
   partsFilter,
   type PartsLocation,
@@ -146,11 +145,7 @@ export class EmbeddedStore implements FileStore {
   }
 
   stat(name: string, limits?: CallLimits): Promise<StoredFile | null> {
-    return this.#call(async () => {
-      const message =
-        (await this.#messages.last(headVersions(name))) ?? (await this.#messages.last(formerHeadSubject(name)));
-      return headOf(message, this.#now());
-    }, limits);
+    return this.#call(async () => headOf(await this.#messages.last(headVersions(name)), this.#now()), limits);
   }
 
   async *read(file: StoredFile, range?: ByteRange, limits?: CallLimits): AsyncIterable<Uint8Array> {
@@ -172,10 +167,9 @@ export class EmbeddedStore implements FileStore {
   remove(name: string, limits?: CallLimits): Promise<void> {
     return this.#call(async () => {
       const { head } = await this.#placeOf(name, limits?.deadline ?? this.#now() + writeTimeoutMs);
-      await this.#messages.purge(formerHeadSubject(name));
       await this.#messages.purge(headVersions(name));
       // Also removes parts of earlier files of that name, and of uploads that never got a head.
-      for (const filter of objectFilters(name)) await this.#messages.purge(filter);
+      await this.#messages.purge(objectFilterOfAllRegions(name));
       for (const location of [head?.location, head?.previous]) {
         if (location !== undefined && location.object !== name) await this.#messages.purge(objectFilter(location));
       }
@@ -217,7 +211,7 @@ export class EmbeddedStore implements FileStore {
           : newHead(upload, location, wanted, head, this.#now());
       const written = await this.#writeHead(next, place, deadline);
       if (written === null) return null;
-      if (place.version > 0 || head !== null) await this.#dropFormer(written.head, written.sequence, head?.previous);
+      if (place.version > 0) await this.#dropFormer(written.head, written.sequence, head?.previous);
       return written.head;
     };
     // If the known state or the upload is wrong, the following read shows that.
@@ -229,14 +223,9 @@ export class EmbeddedStore implements FileStore {
 
   async #placeOf(name: string, deadline: number): Promise<Place> {
     const until = localDeadline(deadline, this.#now());
-    const [message, former] = await Promise.all([
-      this.#messages.lastOfLeader(headVersions(name), until),
-      this.#messages.lastOfLeader(formerHeadSubject(name), until),
-    ]);
-    if (message !== null) {
-      return { head: headOf(message, this.#now()), sequence: message.seq, version: versionOf(message.subject) };
-    }
-    return { head: headOf(former, this.#now()), sequence: 0, version: 0 };
+    const message = await this.#messages.lastOfLeader(headVersions(name), until);
+    if (message === null) return emptyPlace;
+    return { head: headOf(message, this.#now()), sequence: message.seq, version: versionOf(message.subject) };
   }
 
   /** Returns the head in place with its sequence; null when another upload's head is in place. */
@@ -267,18 +256,14 @@ export class EmbeddedStore implements FileStore {
     beforePrevious?: PartsLocation,
   ): Promise<void> {
     await this.#messages.purge(headVersions(name), sequence);
-    if (previous !== undefined && previous.region === undefined) await this.#drop(formerHeadSubject(name));
     if (beforePrevious === undefined) return;
     // For an object that replaced a file, also remove what other deliveries of that job have left.
     const isOwn = [location, previous].some((kept) => kept?.object === beforePrevious.object);
-    await this.#drop(
-      isOwn || beforePrevious.region === undefined ? partsFilter(beforePrevious) : objectFilter(beforePrevious),
-    );
+    await this.#drop(isOwn ? partsFilter(beforePrevious) : objectFilter(beforePrevious));
   }
 
   /** Rewrites the bytes of a file with the wanted expiry. */
   async #rewrite(head: Head, { region, object }: PartsLocation, wanted: Wanted): Promise<Head> {
-    if (region === undefined) throw new Error('an upload has a region');
     const bytes = await buffer(this.read(head));
     const file = { ...head, object, region, account: '', bytes, expiresAt: wanted.expiresAt };
     const upload = await this.#uploader.upload(file).stored;

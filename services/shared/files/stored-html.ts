@@ -27,8 +27,7 @@ interface Head {
 
 /** Which html, and for whose renderers. */
 export interface StoredHtmlAddress {
-  /** Absent: it was put there by the version before this one. */
-  readonly region?: Region;
+  readonly region: Region;
   /** One subject token, used once (the capture's uuid). */
   readonly name: string;
 }
@@ -43,7 +42,7 @@ export interface StoredHtmlAddress {
  */
 export async function storeHtml(
   session: NatsSession,
-  address: StoredHtmlAddress & { readonly region: Region },
+  address: StoredHtmlAddress,
   html: string,
   expiresAt: number,
   now: number = session.now(),
@@ -97,26 +96,22 @@ export async function readHtml(
 }
 
 /**
- * Makes HTML that was stored for one region's renderers readable for another region's. HTML that version 0.1 stored without a region is
- * found as well.
+ * Makes HTML that was stored for one region's renderers readable for another region's.
  *
  * @param expiresAt Unix milliseconds, of the copy; `now`: by the same clock
  * @throws HtmlMissingError; ServiceError STORAGE_FAILED
  */
 export async function copyHtml(
   session: NatsSession,
-  { name, region }: StoredHtmlAddress & { readonly region: Region },
+  { name, region }: StoredHtmlAddress,
   to: Region,
   expiresAt: number,
   now: number,
 ): Promise<void> {
   if (await isThere(session, { name, region: to })) return;
-  for (const from of [{ name, region }, { name }]) {
-    if (!(await isThere(session, from))) continue;
-    await storeHtml(session, { region: to, name }, await readHtml(session, from), expiresAt, now);
-    return;
-  }
-  throw new HtmlMissingError();
+  const from = { name, region };
+  if (!(await isThere(session, from))) throw new HtmlMissingError();
+  await storeHtml(session, { region: to, name }, await readHtml(session, from), expiresAt, now);
 }
 
 /** The html was not stored, or is not stored any more: nothing can be rendered from it. */
@@ -141,7 +136,6 @@ class PartMissingError extends Error {}
 /** Removes stored HTML from all regions; missing HTML is no error. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
   await session.jsm.streams.purge(streamNames.files, { filter: `files.html.*.${name}.*` });
-  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.${name}.*` });
 }
 
 async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
@@ -158,4 +152,4 @@ async function readMessage({ jsm }: NatsSession, subject: string, reading: Readi
 }
 
 const subjectOf = ({ region, name }: StoredHtmlAddress, part: number | 'head' | '>') =>
-  region === undefined ? `files.html.${name}.${part}` : `files.html.${region}.${name}.${part}`;
+  `files.html.${region}.${name}.${part}`;

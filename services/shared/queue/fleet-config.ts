@@ -36,10 +36,10 @@ export interface FleetConfig {
   /** The oldest version of satellites that the hub works with. */
   readonly minSatelliteVersion: string;
   readonly values: FleetValues;
-  /** The regions that have worked once; absent in a record of a version of before, whose regions all count. */
-  readonly joined?: readonly Region[];
-  /** One more with each change of the values; absent in a record of version 0.1. */
-  readonly generation?: number;
+  /** The regions that have worked once. */
+  readonly joined: readonly Region[];
+  /** One more with each change of the values. */
+  readonly generation: number;
   /** Unix milliseconds. */
   readonly at: number;
 }

@@ -134,7 +134,7 @@ export class Fleet {
     const { instance } = heartbeat;
     const isSame = known === undefined || known.heartbeat.instance === instance;
     // A successor changes the instance once. Two processes with the same name alternate.
-    if (!isSame && instance !== undefined) {
+    if (!isSame) {
       if (instance === known.previousInstance) this.#onFault('conflict', key);
       else this.#replaced = [...this.#justReplaced(now), { ...known, replacedAt: now }];
     }

@@ -52,9 +52,9 @@ function mayLeaveFiles({ status, failure, html, cache }: CaptureRecord): boolean
 
 /** Returns the next delivery attempt of an event according to the record; null if there is none. */
 export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): DeliveryTask | null {
-  const { state, event, revision, occurredAt, redelivery, attempts = 0, url = '' } = webhook ?? {};
+  if (webhook === undefined) return null;
+  const { state, event, revision, occurredAt, redelivery, attempts, url } = webhook;
   if (state !== 'pending' || event === undefined || revision === undefined || occurredAt === undefined) return null;
-  const receiver = receiverOf(url);
   return {
     kind: 'webhook',
     account,
@@ -65,7 +65,7 @@ export function pendingDelivery({ account, uuid, webhook }: CaptureRecord): Deli
     attempt: attempts + 1,
     firstAt: occurredAt,
     ...(redelivery === undefined ? {} : { redelivery }),
-    ...(receiver === null ? {} : { receiver }),
+    receiver: receiverOf(url),
   };
 }
 

@@ -23,7 +23,7 @@ export interface PublishOptions {
    * queued once under each name.
    */
   readonly attempt?: string;
-  /** Its html may have been put for another region, or by version 0.1, which knew no regions there. */
+  /** Checks that stored html is there for the region of the job, and copies it from the region of its source otherwise. */
   readonly copiesHtml?: boolean;
 }
 
@@ -110,7 +110,7 @@ const attemptName = ({ attempt }: Ticket) => (attempt === undefined ? undefined 
  */
 export function parseJob(data: Uint8Array): CaptureJob | (JobEnvelope & { readonly isUnknown: true }) {
   const job = JSON.parse(new TextDecoder().decode(data)) as CaptureJob | null;
-  if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string') {
+  if (typeof job !== 'object' || job === null || typeof job.uuid !== 'string' || typeof job.ticket !== 'string') {
     throw new TypeError('the message is not a capture job');
   }
   return job.version === captureJobVersion ? job : { ...(job as JobEnvelope), isUnknown: true };

@@ -17,12 +17,12 @@ const heartbeatSchema = Type.Object({
   pod: text(253),
   region: enumOf(regions),
   /** Random id of the process, which distinguishes two processes under one pod name. */
-  instance: Type.Optional(text(64)),
+  instance: text(64),
   version: text(100),
   slots: count(maxSlots),
   busy: count(maxSlots),
-  /** `up`: a browser answers or is being replaced; `down`: none could be started; `starting`: a replacement, in renderers of 0.1.0. */
-  browser: enumOf(['up', 'starting', 'down']),
+  /** `up`: a browser answers or is being replaced; `down`: none could be started. */
+  browser: enumOf(['up', 'down']),
   /** Whether the renderer is about to stop and pulls no more jobs. */
   draining: Type.Boolean(),
   /** Captures that ended in the last five minutes, and those of them that failed because of the service. */
@@ -33,7 +33,7 @@ const heartbeatSchema = Type.Object({
     /** Mean time from the delivery of a job to the acknowledgement of its result; absent before the first. */
     meanRenderMs: Type.Optional(Type.Number()),
   }),
-  jobs: Type.Optional(Type.Array(Type.Unknown(), { maxItems: maxHeldJobs })),
+  jobs: Type.Array(Type.Unknown(), { maxItems: maxHeldJobs }),
   /** Unix milliseconds by the pod's clock, which may be wrong; informative only. */
   at: Type.Number(),
 });
@@ -44,7 +44,7 @@ const validator = Compile(heartbeatSchema);
 /** The heartbeat that a renderer publishes every two seconds under `fleet.<region>.<pod>`. */
 export type RendererHeartbeat = Readonly<Omit<Static<typeof heartbeatSchema>, 'jobs'>> & {
   /** Jobs that the renderer holds, as written by `heldJobText`. They are returned to the queue if it dies. */
-  readonly jobs?: readonly string[];
+  readonly jobs: readonly string[];
 };
 
 /**
@@ -65,7 +65,7 @@ export function parseHeartbeat(key: string, value: unknown): RendererHeartbeat |
       queueWaitP95Ms: duration(queueWaitP95Ms),
       ...(meanRenderMs === undefined ? {} : { meanRenderMs: duration(meanRenderMs) }),
     },
-    ...(jobs === undefined ? {} : { jobs: jobs.filter((job): job is string => parseHeldJob(job) !== null) }),
+    jobs: jobs.filter((job): job is string => parseHeldJob(job) !== null),
   };
 }
 

@@ -62,8 +62,8 @@ const jobResultSchema = Type.Object({
       kind: enumOf(['failed']),
       code: enumOf(renderFailures),
       message: Type.String({ minLength: 1, maxLength: maxFailureLength }),
-      /** As the renderer states it; `parseResult` checks it. Absent in results of version 0.1. */
-      cause: Type.Optional(Type.Unknown()),
+      /** As the renderer states it; `parseResult` checks it. */
+      cause: Type.Unknown(),
       diagnostics: Type.Optional(diagnosticsUploadSchema),
     }),
     Type.Object({ kind: enumOf(['returned']), reason: enumOf(returnReasons) }),

@@ -34,8 +34,8 @@ export interface DeliveryTask extends CaptureTask {
   readonly redelivery?: number;
   readonly attempt: number;
   readonly firstAt: number;
-  /** Host and port that it goes to; absent in tasks of the version before. */
-  readonly receiver?: string;
+  /** Host and port that it goes to. */
+  readonly receiver: string;
 }
 
 /** Sends a test event, once. The uuid is that of the event: a version that does not know this finds no such capture. */
@@ -84,10 +84,8 @@ export class Tasks {
   }
 }
 
-/** Who hears what is sent to an address of a webhook: its host and port; null when it is no address. */
-export function receiverOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).host : null;
-}
+/** The host and port of the address of a webhook. Throws when it is no address. */
+export const receiverOf = (url: string): string => new URL(url).host;
 
 /** The id of an event, the same in all attempts. It has no full stop: in what is signed, that ends the id. */
 export const messageId = (uuid: string, refreshNumber: number) => `msg_${uuid}_${refreshNumber}`;
@@ -108,5 +106,6 @@ export function parseTask(data: Uint8Array): Task {
   if ((task.kind === 'dispatch' || task.kind === 'webhook') && !Number.isInteger(task.revision)) {
     throw new TypeError('the task names no revision');
   }
+  if (task.kind === 'webhook' && typeof task.receiver !== 'string') throw new TypeError('the task names no receiver');
   return task;
 }

@@ -129,8 +129,8 @@ export function causesOf(code: ErrorCode): readonly FailureCause[] {
 }
 
 /**
- * Checks the cause that a record, a renderer or the thrower of an error states. If it is missing, as in version 0.1, or not possible for the
- * code, the result is the only cause of the code, or `service`, so that no failure of the service is hidden.
+ * Checks the cause that a renderer or the thrower of an error states. If it is missing, or not possible for the code, the result is the only
+ * cause of the code, or `service`, so that no failure of the service is hidden.
  */
 export function causeOf(code: ErrorCode, stated: unknown): FailureCause {
   const causes = causesOf(code);

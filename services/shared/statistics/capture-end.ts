@@ -1,4 +1,4 @@
-import type { CaptureRecord, RecordedFailure } from '../captures/capture-record.ts';
+import type { CaptureRecord, CaptureFailure } from '../captures/capture-record.ts';
 import { isOpen } from '../captures/transitions.ts';
 import type { Region } from '../runtime/regions.ts';
 
@@ -17,7 +17,7 @@ export interface CaptureEnd {
   readonly durationMs: number;
   readonly endedAt: number;
   /** Undefined if it completed. */
-  readonly failure: RecordedFailure | undefined;
+  readonly failure: CaptureFailure | undefined;
 }
 
 /** Returns the end of a capture or refresh that a change of its record has caused; null if none. Ignores cancelled captures. */

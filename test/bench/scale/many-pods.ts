@@ -132,6 +132,7 @@ function startHeartbeats(session: NatsSession) {
     const pod = `pod-${number}`;
     const heartbeat: RendererHeartbeat = {
       pod,
+      instance: pod,
       region: 'us-east',
       version: '0',
       slots: 4,
@@ -139,6 +140,7 @@ function startHeartbeats(session: NatsSession) {
       browser: 'up',
       draining: false,
       recent: { ended: 100, failedByUs: 0, queueWaitP95Ms: 10, meanRenderMs: 1500 },
+      jobs: [],
       at: Date.now(),
     };
     return { subject: `$KV.live.${fleetKey('us-east', pod)}`, data: JSON.stringify(heartbeat) };

@@ -1,11 +1,5 @@
 // @module-tag long
-import { execFile } from 'node:child_process';
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { jetstreamManager } from '@nats-io/jetstream';
-import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -14,7 +8,6 @@ import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats }
 import { envOf, find, helmDeadlineMs, planOf, podOf, render, type KubeObject } from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { startNats } from '../../../deploy/local/nats.ts';
 import { permissions } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
@@ -178,24 +171,6 @@ describe('the users of NATS', () => {
       await controller.js.publish('$KV.live.leader', 'last');
       await until('the last message', () => heard.includes('last'));
       expect(heard).toEqual(['last']);
-    });
-
-    test('has the streams that an earlier version kept in the default account', async () => {
-      const dataDir = await mkdtemp(join(inject('tempFolder'), 'default-account-'));
-      const former = await startNats({ dataDir, toolPath: inject('tools').natsServer });
-      const nc = await connect({ servers: former.url });
-      await (await jetstreamManager(nc)).streams.add({ name: 'KEPT', subjects: ['kept'] });
-      await nc.close();
-      await former.process.stop();
-
-      const [init] = podOf(find(defaults, 'StatefulSet', 'wc-webcapture-nats'))?.initContainers ?? [];
-      const [command = '', ...args] = (init?.command ?? []).map((it) => it.replace('/data', dataDir));
-      // A pod that is restarted runs it again.
-      for (let start = 1; start <= 2; start++) await promisify(execFile)(command, args);
-      const { server, url } = await startChartNats(defaults, dataDir);
-      onTestFinished(async () => void (await server.stop({ graceMs: 0 })));
-      const controller = await signIn('controller', { url });
-      expect(await controller.jsm.streams.names().next()).toEqual(['KEPT']);
     });
 
     test.each(['renderer-eu-west', 'renderer', 'front', 'controller'])(

@@ -188,7 +188,7 @@ test('controllers have the rights that they use, and may patch pods only where a
   expect([costs(defaults), costs(objects)]).toEqual(['off', 'on']);
 });
 
-test('pods of the version before are not counted when new ones are spread', () => {
+test('old pods are not counted when new ones are spread', () => {
   for (const object of defaults.filter(({ kind }) => kind === 'Deployment')) {
     const { topologySpreadConstraints } = podOf(object) as {
       topologySpreadConstraints?: { matchLabelKeys: string[] }[];

@@ -1,5 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
-import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
+import { describe, expect, test } from 'vitest';
 import { PullInbox } from '@webcapture/shared/nats/pull-inbox.ts';
 import { backgroundShards, captureDurable, deadLetterDurable, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
@@ -11,7 +10,6 @@ import { silentLog } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
-import { heartbeat } from './support/facts.ts';
 import { queueCapture, type Queued } from './support/jobs.ts';
 import { queueRefresh } from './support/refreshes.ts';
 import { completeCapture, useSettling } from './support/settling.ts';
@@ -22,19 +20,13 @@ const on = useSettling();
 const unfinished =
   'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.';
 
-/** Renderers that are heard. */
-let fleet: RendererHeartbeat[] = [];
-
 describe('dead letters', () => {
-  afterEach(() => {
-    fleet = [];
-  });
   const lead = () => {
     const aborter = new AbortController();
     const { signal } = aborter;
     const inbox = new PullInbox(on().session);
     const done = settleDeadLetters(
-      { ...on(), inbox, fleet: { fresh: () => fleet }, deadLetters: new DeadLetters(on().session), log: silentLog },
+      { ...on(), inbox, deadLetters: new DeadLetters(on().session), log: silentLog },
       { signal, holds: () => !signal.aborted },
     );
     let ended = false;
@@ -97,24 +89,6 @@ describe('dead letters', () => {
       reason: 'max_deliveries',
       deliveries: 3,
     });
-    await stop();
-  });
-
-  test('not while a renderer of version 0.1 may have returned it, which counted as a delivery', async () => {
-    fleet = [heartbeat('old')];
-    const capture = await queueCapture(on().session);
-    await exhaust();
-    let stop = lead();
-    await until('the letter to be settled', async () => (await on().letters()) === 0);
-    await stop();
-    const message = await pullOne(on().session.nc, streamNames.captures, durable, 5000);
-    expect(message?.delivery).toBe(1);
-    expect(JSON.parse(new TextDecoder().decode(message?.data))).toMatchObject({ uuid: capture.job.uuid, version: 2 });
-    fleet = [heartbeat('new', { instance: 'one' })];
-    message?.nak(10);
-    await exhaust();
-    stop = lead();
-    expect(await settlement(capture)).toEqual(failedWith(unfinished));
     await stop();
   });
 

@@ -104,6 +104,8 @@ describe('heartbeats are not trusted', () => {
     ['recent captures beyond measure', { ...heartbeat('a'), recent: { ...quiet, ended: 1e300 } }],
     ['a mean that is none', { ...heartbeat('a'), recent: { ...quiet, meanRenderMs: 'long' } }],
     ['a version of a megabyte', { ...heartbeat('a'), version: 'v'.repeat(1e6) }],
+    ['no instance', { ...heartbeat('a'), instance: undefined }],
+    ['no list of jobs', { ...heartbeat('a'), jobs: undefined }],
     ['an instance of a megabyte', { ...heartbeat('a'), instance: 'v'.repeat(1e6) }],
   ])('%s: ignored, and told', (_name, value) => {
     const { fleet, faults } = faultsOf((of) => of.apply(key, value, 1));
@@ -160,12 +162,12 @@ describe('the load of a region', () => {
     change('a', { slots: 2, busy: 1, recent: recent(3, 100) });
     change('b', { slots: 4, busy: 4, recent: recent(1, 500) });
     change('draining', { slots: 8, draining: true });
-    change('starting', { slots: 8, browser: 'starting' });
+    change('down', { slots: 8, browser: 'down' });
     expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 6, busy: 5, renderMs: 200 });
     change('b', { slots: 4, busy: 0, draining: true });
-    change('starting', { slots: 8 });
+    change('down', { slots: 8 });
     expect(fleet.load('us-east')).toEqual({ renderers: 2, slots: 10, busy: 1, renderMs: 100 });
-    change('starting', null);
+    change('down', null);
     expect(fleet.load('us-east')).toMatchObject({ renderers: 1, slots: 2 });
     now = 3000;
     change('b', { slots: 4 });

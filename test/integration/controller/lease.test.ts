@@ -10,6 +10,7 @@ import { silentLog, startTestNats, type TestNats } from '../../harness/nats-sess
 import { until } from '../../harness/until.ts';
 import { recordingLog, type LogLine } from './support/recording-log.ts';
 import { TcpGate } from './support/tcp-gate.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 /** Like the real ones, a third as long. */
 const times: LeaseTimes = { ttlMs: 2000, marginMs: 500, renewMs: 400, retryMs: 100, pollMs: 100, requestMs: 400 };
@@ -113,7 +114,7 @@ describe('the lease, on clocks of our own', () => {
 });
 
 describe('the report of a former leader', () => {
-  const report = (at: number): StatusReport => ({ components: [], queued: {}, overall: 'operational', at });
+  const report = (at: number): StatusReport => ({ ...quietReport, at });
   const leading = { holds: () => true, confirm: () => Promise.resolve(true) };
   const stored = async () => (await live.get<StatusReport>('status'))?.value.at;
 

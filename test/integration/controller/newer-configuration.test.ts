@@ -1,15 +1,13 @@
 // @module-tag long
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { fleetConfigKey } from '@webcapture/shared/queue/fleet-config.ts';
-import { leaderKey } from '../../../services/controller/leader/nats-lease.ts';
 import { until } from '../../harness/until.ts';
 import { reportOf } from './support/status.ts';
 import type { TestController } from './support/test-controller.ts';
 import { isReady, leads, useControllers } from './support/test-controllers.ts';
 
 // As in a rolling update: the old controllers stay until the new ones are ready. The tests follow each other.
-const { session, live, start, stop, found } = useControllers({ vacantMs: 1500 });
+const { session, start, stop, found } = useControllers({ vacantMs: 1500 });
 const durablesOf = async (region: string) => {
   const all: string[] = [];
   for await (const { name } of session().jsm.consumers.list(streamNames.captures)) all.push(name);
@@ -62,25 +60,5 @@ describe('of the controllers of an installation', { timeout: 90_000 }, () => {
     );
     await until('its queues', async () => (await durablesOf('us-east')).length === 9);
     expect((await found())?.values.regions).toMatch('us-east:0');
-  });
-
-  test('one is ready although a leader of version 0.1 stays and overwrites the record', async () => {
-    for (const each of [old, another, newer]) await stop(each);
-    const record = { ...(await found()), generation: undefined };
-    const lead = () =>
-      Promise.all([
-        live().put(leaderKey, { holder: 'version 0.1', at: Date.now() }),
-        live().put(fleetConfigKey, record),
-      ]);
-    await lead();
-    const leading = setInterval(() => void lead(), 500);
-    onTestFinished(() => clearInterval(leading));
-    const next = await start('next', { WEBCAPTURE_REGIONS: 'us-east:0,asia-east:0' });
-    await until('it to be ready', () => isReady(next));
-    expect(await durablesOf('asia-east')).toHaveLength(9);
-    expect(await leads(next)).toBe(false);
-    clearInterval(leading);
-    await until('it to lead when that one has gone', () => leads(next));
-    await until('the record', async () => (await found())?.values.regions === 'asia-east:0,us-east:0');
   });
 });

@@ -1,14 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { CaptureRecord, WebhookDelivery } from '@webcapture/shared/captures/capture-record.ts';
-import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
-import { keysMatching } from '@webcapture/shared/nats/read-many.ts';
 import { streamNames, taskDurable, taskKinds } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { captureKey } from '@webcapture/shared/captures/captures.ts';
 import { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import { parseTask, type Task } from '@webcapture/shared/queue/tasks.ts';
-import { noteDelivery, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
+import { noteDelivery, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import {
   createAuditMetrics,
@@ -200,13 +198,13 @@ test('it is made once in its interval; one that was broken off is gone on with',
   }
   const noted: string[] = [];
   const first = auditing(11 * minute, {
-    captures: { get: async () => (first.resign(), null), correctBytes: async () => undefined },
+    captures: { get: async () => (first.resign(), null) },
     expiryIndex: { add: async () => undefined },
   });
   await first.audit(day);
   expect(await first.progress()).toMatchObject({ records: 1000, endedAt: null });
   const second = auditing(11 * minute, {
-    captures: { get: async (_, uuid) => (noted.push(uuid), null), correctBytes: async () => undefined },
+    captures: { get: async (_, uuid) => (noted.push(uuid), null) },
   });
   await second.audit(day);
   expect(noted).toHaveLength(500);
@@ -215,36 +213,4 @@ test('it is made once in its interval; one that was broken off is gone on with',
   expect(noted).toHaveLength(500);
   await second.audit(0);
   expect(noted).toHaveLength(2000);
-});
-
-test('the bytes of records that version 0.1 wrote are counted, once, and given back with the file', async () => {
-  const { session, captures } = on();
-  const { completed, audit, lines } = auditing();
-  const files = [await completed({ account: 'old' }), await completed({ account: 'old' })];
-  const kept = await completed({ account: 'old', persistence: { refreshIntervalMs: 0 } });
-  const usage = new AccountUsage(session);
-  const bytes = async () => {
-    const { storedBytes, persistedBytes } = await usage.read('old', Date.now(), 'exact');
-    return { storedBytes, persistedBytes };
-  };
-  const size = files[0]?.outcome?.fileSizeBytes ?? NaN;
-  const both = { storedBytes: 2 * size, persistedBytes: size };
-  expect(await bytes()).toEqual(both);
-
-  // Version 0.1 knows no bytes, in records and shards.
-  const db = new Entries(session, 'db');
-  for (const { uuid } of [...files, kept]) {
-    const { bytes: _none, ...record } = (await captures.get('old', uuid))?.value ?? kept;
-    await db.put(captureKey('old', uuid), record);
-  }
-  for (const key of await keysMatching(session, 'db', 'usage.old.>')) await db.put(key, { tokens: 2, captures: 1 });
-  await audit();
-  expect(await bytes()).toEqual(both);
-  expect(lines.at(-1)).toMatchObject({ corrected: 3 });
-  await audit();
-  expect(await bytes()).toEqual(both);
-  expect(lines.at(-1)).toMatchObject({ corrected: 0 });
-
-  for (const record of [...files, kept]) await captures.change(record, remove);
-  expect(await bytes()).toEqual({ storedBytes: 0, persistedBytes: 0 });
 });

@@ -40,7 +40,7 @@ function addRenderer(region: Region, pod: string): StandInRenderer {
 
 const engine = async (name: string) => (await reportOf(session))?.components.find((each) => each.name === name);
 const joined = async () =>
-  (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value.joined?.toSorted();
+  (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value.joined.toSorted();
 
 /** A cluster that reports these pods of asia-east as Ready, every second, until it is stopped. */
 function startCluster(uid: string, pods: readonly string[]): { stop(): void } {
@@ -51,7 +51,12 @@ function startCluster(uid: string, pods: readonly string[]): { stop(): void } {
       namespace: 'webcapture',
       version: '0.1.0',
       regions: {
-        'asia-east': { wanted: pods.length, pods: pods.map((name) => ({ name, state: 'ready' })), missing: [] },
+        'asia-east': {
+          wanted: pods.length,
+          asked: pods.length,
+          pods: pods.map((name) => ({ name, state: 'ready' })),
+          missing: [],
+        },
       },
       at: Date.now(),
     };

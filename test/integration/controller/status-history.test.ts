@@ -7,6 +7,7 @@ import { StatusHistory } from '../../../services/controller/health/status-histor
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { userOf } from '../../harness/nats-users.ts';
 import { until } from '../../harness/until.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 const minute = 60_000;
 const start = Date.parse('2026-03-10T12:00:00Z');
@@ -48,7 +49,7 @@ function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 
     const readAt = ['queue', 'engine'].includes(name) ? now : now - unheardMs;
     return { name, status, message: `${name} is ${status}`, lastCheckedAt: new Date(readAt).toISOString() };
   });
-  return { components, queued: {}, overall: 'operational', at: now };
+  return { ...quietReport, components, at: now };
 }
 
 class Controller {

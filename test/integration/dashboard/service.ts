@@ -5,6 +5,7 @@ import { Entries } from '@webcapture/shared/nats/entries.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { Api } from '../../harness/api.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 import { plainReport } from '../../harness/records.ts';
 import type { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { apiOf, presetKey, startTestFront, type TestFront } from '../front/test-front.ts';
@@ -45,7 +46,7 @@ export function useService(): () => DashboardService {
     renderPages(renderer);
     const live = new Entries(front.nats.session, 'live');
     const report: DashboardService['report'] = (changes) =>
-      live.put(statusKey, { components: [], queued: {}, overall: 'operational', at: Date.now(), ...changes });
+      live.put(statusKey, { ...quietReport, at: Date.now(), ...changes });
     service = { url, key: presetKey, api: apiOf(front), renderer, report };
   });
   afterAll(() => front?.[Symbol.asyncDispose]());

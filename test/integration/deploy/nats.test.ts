@@ -3,7 +3,6 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runningNats, startNats } from '../../../deploy/local/nats.ts';
-import { accountsOf, mainAccount } from '../../../deploy/local/nats-users.ts';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { mountSmallDisk } from '../../harness/small-disk.ts';
@@ -44,25 +43,6 @@ describe('startNats', () => {
     await again.close();
     expect(await second.process.stop()).toEqual({ code: 0, signal: null });
     expect(await processesNaming(dataDir)).toEqual([]);
-  });
-
-  test('keeps the streams of a version that had no accounts', async () => {
-    const dataDir = await tempDir();
-    const first = await start(dataDir);
-    const nc = await connect({ servers: first.url });
-    await (await jetstreamManager(nc)).streams.add({ name: 'KEPT', subjects: ['kept'] });
-    await jetstream(nc).publish('kept', 'word');
-    await nc.close();
-    await first.process.stop();
-
-    const operator = { user: 'operator', password: 'a-password' };
-    const config = `accounts: ${JSON.stringify(accountsOf([], { others: [operator] }))}`;
-    const second = await startNats({ dataDir, toolPath, config, streamsAccount: mainAccount });
-    onTestFinished(async () => void (await second.process.stop({ graceMs: 0 })));
-    const again = await connect({ servers: second.url, user: operator.user, pass: operator.password });
-    const message = await (await jetstreamManager(again)).streams.getMessage('KEPT', { seq: 1 });
-    expect(message?.string()).toBe('word');
-    await again.close();
   });
 
   // The server's own default limit would be nothing then.

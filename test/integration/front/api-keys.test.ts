@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { KeyView, NewKeyView, RevokedKeyView } from '@webcapture/shared/api/api-key.ts';
-import { Accounts } from '@webcapture/shared/accounts/accounts.ts';
-import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { hashKey, Keys } from '../../../services/front/auth/keys.ts';
-import { ensurePresetKey } from '../../../services/front/auth/preset-key.ts';
 import { until } from '../../harness/until.ts';
 import { dataOf, openAccount, send, type KeyList } from './accounts.ts';
-import { presetKey } from './test-front.ts';
 import { codeOf, useAccounts } from './use-accounts.ts';
 
 const { testFront, other, clock, admin, own, capture } = useAccounts();
@@ -91,20 +87,6 @@ describe('the life of a key', () => {
     clock.aheadMs = 3_601_000;
     expect(codeOf(await own(short.key, '/usage'))).toEqual([401, 'API_KEY_EXPIRED']);
     expect((await own(next.key, '/usage')).status).toBe(200);
-  });
-
-  test('of an older version, that is in no index, is put there at the next start', async () => {
-    const { session } = testFront().nats;
-    const record = { id: 'preset-old', account: 'demo', name: 'Old', scopes: ['manage'], createdAt: 1 };
-    await new Entries(session, 'db').put(`key.${hashKey('a-preset-key-of-old')}`, record);
-    const listed = async () => dataOf<KeyList>(await own(presetKey, '/keys')).items.map(({ id }) => id);
-    expect(await listed()).not.toContain('preset-old');
-    await ensurePresetKey('a-preset-key-of-old', {
-      accounts: new Accounts(session),
-      keys: new Keys(session),
-      now: session.now,
-    });
-    expect(await listed()).toContain('preset-old');
   });
 });
 

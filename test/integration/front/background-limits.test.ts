@@ -158,8 +158,8 @@ test('a full queue says when to come back, by how long captures wait now', async
   const [full, asking] = [await openHolder(testFront, { maxQueued: 1 }), await openHolder(testFront)];
   release = holdJobs(testFront.renderer);
   const recent = { ended: 10, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs: 120_000 };
-  const said = { pod: 'busy', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
-  const say = () => publishHeartbeat(live, { ...said, browser: 'up', draining: false, at: Date.now() });
+  const said = { pod: 'busy', instance: 'one', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
+  const say = () => publishHeartbeat(live, { ...said, browser: 'up', draining: false, jobs: [], at: Date.now() });
   await say();
   // However long it takes, it lives.
   const timer = setInterval(() => void say().catch(() => undefined), 1000);

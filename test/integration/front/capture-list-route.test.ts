@@ -88,8 +88,7 @@ test('by status, as it is shown', async () => {
     { status: 'queued' },
     { status: 'completed', outcome, expiresAt: Date.now() + dayMs },
     { status: 'completed', outcome, expiresAt: Date.now() - 1 },
-    // As version 0.1 recorded it.
-    { status: 'failed', failure: { code: 'NAVIGATION_FAILED', message: 'Gone.' } },
+    { status: 'failed', failure: { code: 'NAVIGATION_FAILED', message: 'Gone.', cause: 'page' } },
     { status: 'expired', outcome },
     { status: 'deleted', outcome },
   ];

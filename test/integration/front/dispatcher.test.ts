@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
-import type { RecordedFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
+import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
@@ -31,7 +31,7 @@ function dispatcher(
 ) {
   const events: string[] = [];
   const jobs: UnsignedJob[] = [];
-  const failures: (RecordedFailure | undefined)[] = [];
+  const failures: (CaptureFailure | undefined)[] = [];
   const mailboxes = new Map<string, Mailbox>();
   const inFlight = new InFlight();
   const unexpected = () => {

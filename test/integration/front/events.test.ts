@@ -166,13 +166,14 @@ describe('the overview of the operator', () => {
   const cluster = {
     name: 'asia',
     namespace: 'webcapture',
-    version: null,
+    version: '0.1.0',
     regions: ['us-east' as const],
     silentForMs: 6000.4,
     problems: ['2 clusters report under the name asia'],
   };
   const report: StatusReport = {
     components: [{ name: 'engine.us-east', status: 'partial_outage', lastCheckedAt: new Date(0).toISOString() }],
+    pending: [],
     queued: { 'us-east': 7 },
     clusters: [cluster],
     waiting: { 'us-east': { interactive: 3, background: 4, backgroundHeld: 1 } },

@@ -6,6 +6,7 @@ import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../harness/until.ts';
 import { read, startTestFront, type TestFront } from './test-front.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 let front: TestFront;
 beforeAll(async () => {
@@ -38,9 +39,8 @@ test('the status is the word of the controller', async () => {
   const lastCheckedAt = new Date(now).toISOString();
   const component = (name: string) => ({ name, status: 'operational', lastCheckedAt }) as const;
   const report: StatusReport = {
+    ...quietReport,
     components: ['queue', 'storage', 'engine', 'engine.us-east'].map(component),
-    queued: {},
-    overall: 'operational',
     at: now,
   };
   await new Entries(front.nats.session, 'live').put('status', report);

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { ComponentStatus, StatusReport, StatusValue } from '@webcapture/shared/api/status.ts';
 import { engineStatus, overlayStatus, StatusBoard, type StatusView } from '../../../services/front/status-board.ts';
 import { buildAppAlone } from './app-alone.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 const now = Date.parse('2025-08-19T09:30:10.000Z');
 const at = now - 4000;
@@ -14,9 +15,9 @@ const component = (name: string, status: StatusValue = 'operational'): Component
 });
 const names = ['queue', 'storage', 'engine', 'engine.us-east'];
 const report = (changes: Record<string, StatusValue> = {}): StatusReport => ({
+  ...quietReport,
   components: names.map((name) => component(name, changes[name])),
   queued: { 'us-east': 3 },
-  overall: 'operational',
   at,
 });
 const view = (changes: Partial<StatusView> = {}): StatusView => ({

@@ -1,10 +1,8 @@
 // @module-tag long
-import { randomUUID } from 'node:crypto';
 import { JetStreamApiError, type JetStreamClient } from '@nats-io/jetstream';
 import { TimeoutError } from '@nats-io/nats-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
-import { contentTag } from '@webcapture/shared/files/upload.ts';
 import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { EmbeddedUploader } from '@webcapture/shared/files/embedded-uploader.ts';
 import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
@@ -302,60 +300,4 @@ test('an upload whose parts come later than its result is waited for', async () 
   const accepting = store.accept(upload, expectedOf(file));
   await nats.session.js.publish(subject, file.bytes.subarray(part), { ttl: '4000s' });
   expect(await accepting).toMatchObject({ isSame: false });
-});
-
-describe('a file of the version before', () => {
-  /** As that version stored it. */
-  async function formerFile() {
-    const file = newFile(2 * part);
-    const generation = randomUUID();
-    const token = file.name.replace('.', '_');
-    const { js } = nats.session;
-    for (const index of [0, 1]) {
-      await js.publish(
-        `files.part.${token}.${generation}.${index}`,
-        file.bytes.subarray(index * part, (index + 1) * part),
-      );
-    }
-    const { name, contentType, expiresAt, width, height } = file;
-    const head = {
-      name,
-      contentType,
-      size: 2 * part,
-      etag: contentTag(file.bytes),
-      storedAt: Date.now(),
-      expiresAt,
-      width,
-      height,
-    };
-    await js.publish(
-      `files.head.${token}`,
-      JSON.stringify({ ...head, generation, parts: 2, previousGeneration: randomUUID() }),
-    );
-    return { file, head };
-  }
-
-  test('is found, read, listed and removed', async () => {
-    const { file, head } = await formerFile();
-    const found = (await store.stat(file.name)) as StoredFile;
-    expect(found).toMatchObject(head);
-    expect((await bytesOf(found)).equals(file.bytes)).toBe(true);
-    const { files } = await store.list(null, 10_000);
-    expect(files.map(({ name }) => name)).toContain(file.name);
-    await store.remove(file.name);
-    expect(await subjectsOf(file.name)).toEqual([]);
-  });
-
-  test('is replaced, while who has begun to read it comes to the end', async () => {
-    const { file } = await formerFile();
-    const found = (await store.stat(file.name)) as StoredFile;
-    const next = another(file, part);
-    const replaced = await replace(next);
-    expect(await store.stat(file.name)).toEqual(replaced);
-    expect((await bytesOf(found)).equals(file.bytes)).toBe(true);
-    expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
-    expect(await subjectsOf(file.name)).toHaveLength(1 + 1 + 2);
-    await replace(another(file, part));
-    expect(await subjectsOf(file.name)).toHaveLength(1 + 1 + 1);
-  });
 });

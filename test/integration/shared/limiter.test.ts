@@ -121,14 +121,6 @@ describe('clocks that differ', () => {
     });
     expect(performance.now() - start).toBeLessThan(5000);
   });
-
-  test('what a front of an older version left an hour ahead blocks nobody', async () => {
-    await new Entries(nats.session, 'live').put('limit.older', { tat: Date.now() + 3_600_000, holds: {} });
-    const front = frontOn(nats.session);
-    await until('one to pass', async () => (await front.admit('older', limits, interactive('x'))).refused === null, {
-      deadlineMs: 2000,
-    });
-  });
 });
 
 describe('the value of an account is bounded', () => {
@@ -186,24 +178,6 @@ describe('the value of an account is bounded', () => {
     );
     expect(await fronts[0]?.inFlight('counted')).toBe(0);
     expect(await hammer('counted', limits, 800)).toBe(300);
-  });
-
-  test('a value of the version before is read, and its reservations lapse at their times', async () => {
-    const live = new Entries(nats.session, 'live');
-    const lapses = Date.now() + 1500;
-    const holds = Object.fromEntries(
-      Array.from({ length: 2000 }, (_, index) => [`old-${index}`, [1, lapses, 'interactive']]),
-    );
-    await live.put('limit.upgraded', { tat: 0, holds });
-    const limits = { ...wide, maxInFlight: 2000 };
-    const front = frontOn(nats.session);
-    expect((await front.admit('upgraded', limits, interactive('new-1'))).refused).toBe('in-flight');
-    await until('the old ones to lapse', async () => {
-      const { refused } = await front.admit('upgraded', limits, interactive('new-2'));
-      return refused === null;
-    });
-    expect(Date.now()).toBeGreaterThanOrEqual(lapses);
-    expect(JSON.stringify(await valueOf('upgraded')).length).toBeLessThan(1000);
   });
 
   test('what a front that has died only counted lapses within ten seconds', async () => {

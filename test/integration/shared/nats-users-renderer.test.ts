@@ -17,6 +17,7 @@ const { broker, all, renderer } = useNatsUsers();
 
 const heartbeat = {
   pod: 'pod',
+  instance: 'one',
   region: 'us-east',
   version: '0',
   slots: 1,
@@ -24,6 +25,7 @@ const heartbeat = {
   browser: 'up',
   draining: false,
   recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+  jobs: [],
   at: 0,
 } as const;
 

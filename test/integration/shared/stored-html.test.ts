@@ -91,12 +91,3 @@ test('a part whose acknowledgement was lost is not an error', async () => {
   expect(await readHtml(nats.session, at(name))).toHaveLength(600_000);
   expect(sent).toBeGreaterThan(4);
 });
-
-test('one of the version before is read and removed', async () => {
-  const name = randomUUID();
-  await nats.session.js.publish(`files.html.${name}.0`, '<p>old</p>');
-  await nats.session.js.publish(`files.html.${name}.head`, JSON.stringify({ parts: 1, size: 10 }));
-  expect(await readHtml(nats.session, { name })).toBe('<p>old</p>');
-  await removeHtml(nats.session, name);
-  await expect(readHtml(nats.session, { name })).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
-});

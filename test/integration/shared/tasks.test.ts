@@ -62,6 +62,7 @@ test('a notice is a task of its own for each event', async () => {
     event: 'capture.completed',
     occurredAt: 1,
     attempt: 1,
+    receiver: 'hooks.example',
   } as const;
   const events = [0, 1].map((revision): Task => ({ ...notice, revision, firstAt: 1 }));
   await Promise.all(events.map((event) => tasks.schedule(event, Date.now() + 300)));

@@ -327,7 +327,7 @@ describe('a redelivery', () => {
     const schedule: Tasks['schedule'] = async (...args) => void scheduled.push(args);
     const due = { tasks: { schedule }, policy: createEgressPolicy({ allow: [] }), receivers: new ReceiverLimits(now) };
     const { signal } = new AbortController();
-    const left = { kind: 'webhook', ...task, attempt: 2 } as const;
+    const left = { kind: 'webhook', ...task, attempt: 2, receiver: `${publicAddress}:${site.port}` } as const;
     await deliverWebhook(left, { ...deps, ...due }, { signal });
     expect(site.received).toHaveLength(1);
     const [[again, at] = []] = scheduled;

@@ -6,10 +6,14 @@ import { region } from '../../integration/controller/support/facts.ts';
 const minutes = 60_000;
 
 describe('the reports of the clusters of a fleet', () => {
-  const report = (at: number, wanted: number | null, names: readonly string[]): ClusterReport => ({
+  const report = (at: number, wanted: number | null, names: readonly string[], cluster = 'a'): ClusterReport => ({
+    cluster,
     namespace: 'n',
+    version: '0.1.0',
     at,
-    regions: { 'us-east': { wanted, pods: names.map((name) => ({ name, state: 'ready' })), missing: [] } },
+    regions: {
+      'us-east': { wanted, asked: wanted, pods: names.map((name) => ({ name, state: 'ready' })), missing: [] },
+    },
   });
   const reported = (clusters: ClusterReports) => {
     const found = clusters.of('us-east');
@@ -21,7 +25,7 @@ describe('the reports of the clusters of a fleet', () => {
     const clusters = new ClusterReports(false, () => now);
     expect(reported(clusters)).toBeNull();
     clusters.receive('cluster.a', report(1, 2, ['a1', 'a2']));
-    clusters.receive('cluster.b', report(1, 3, ['b1']));
+    clusters.receive('cluster.b', report(1, 3, ['b1'], 'b'));
     expect(clusters.of('eu-west')).toBeNull();
     expect(reported(clusters)).toEqual([5, ['a1', 'a2', 'b1'], null]);
     now = 5000;
@@ -31,7 +35,7 @@ describe('the reports of the clusters of a fleet', () => {
     expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
     // Neither the expiry of the report nor its repetition counts as a new report.
     clusters.receive('cluster.b', null);
-    clusters.receive('cluster.b', report(1, 3, ['b1']));
+    clusters.receive('cluster.b', report(1, 3, ['b1'], 'b'));
     expect(reported(clusters)).toEqual([5, ['a1'], 6000]);
     now = 6 * minutes;
     clusters.receive('cluster.a', report(3, 2, ['a1']));
@@ -59,10 +63,7 @@ describe('the reports of the clusters of a fleet', () => {
     expect(reported(clusters)).toBeNull();
   });
 
-  const named = (cluster: string, at: number, names: readonly string[]) => ({
-    ...report(at, names.length, names),
-    cluster,
-  });
+  const named = (cluster: string, at: number, names: readonly string[]) => report(at, names.length, names, cluster);
 
   test('a rebuilt cluster replaces its former entry with its second report', () => {
     let now = 0;
@@ -123,13 +124,13 @@ describe('the reports of the clusters of a fleet', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
     clusters.receive('cluster.a', { ...named('asia', 1, ['a1']), version: '0.0.9' });
-    clusters.receive('cluster.b', report(1, 1, ['b1']));
+    clusters.receive('cluster.b', report(1, 1, ['b1'], 'b'));
     const problems = () => clusters.list(['eu-west'], '0.1.0').flatMap((cluster) => cluster.problems);
     const unknown = 'has renderers of us-east, which is not installed here; add it to otherRegions of the hub';
     expect(problems()).toEqual([
       expect.stringContaining(`the cluster asia ${unknown}`),
       'the cluster asia runs version 0.0.9; 0.1.0 is the oldest that works with this hub; upgrade it',
-      expect.stringContaining(`the cluster in the namespace n ${unknown}`),
+      expect.stringContaining(`the cluster b ${unknown}`),
     ]);
     now = 5001;
     expect(problems()).toEqual([]);

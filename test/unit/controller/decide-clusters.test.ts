@@ -14,6 +14,7 @@ const pods = (count: number) => Array.from({ length: count }, (_, index) => pod(
 
 const clusters = (fields: Partial<RegionInClusters> = {}): RegionInClusters => ({
   wanted: 2,
+  asked: 2,
   pods: pods(2),
   missing: [],
   silentForMs: null,

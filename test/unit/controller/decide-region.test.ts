@@ -52,11 +52,6 @@ describe('the message about renderers that are not healthy', () => {
       '1 of 2 renderers healthy: b has no working browser',
     ],
     [
-      { wanted, pods: [...pods, heartbeat('b', { browser: 'starting' })], silent: [] },
-      'degraded_performance',
-      '1 of 2 renderers healthy: b is starting its browser',
-    ],
-    [
       { wanted, pods: [heartbeat('b', { draining: true })], silent: [] },
       'major_outage',
       '0 of 2 renderers healthy: b is about to stop, 1 more missing',
@@ -82,7 +77,6 @@ describe('the message about renderers that are not healthy', () => {
 describe('a region that may scale to zero', () => {
   test.each([
     ['no renderer', [], 'operational', 'scaled to zero'],
-    ['one renderer starts', [heartbeat('a', { browser: 'starting' })], 'operational', 'scaled to zero'],
     ['one renderer drains', [heartbeat('a', { draining: true })], 'operational', 'scaled to zero'],
     ['one renderer is healthy', healthy(1), 'operational', '1 of 1 renderers healthy'],
     [

@@ -35,6 +35,7 @@ describe('a region that is not installed yet', () => {
 
   const reported = {
     wanted: 0,
+    asked: 0,
     pods: [],
     missing: [],
     silentForMs: null,

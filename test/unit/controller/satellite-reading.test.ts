@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import type { FleetConfig } from '@webcapture/shared/queue/fleet-config.ts';
 import { notJoined, readSatellite, type SatelliteView } from '../../../services/controller/health/satellite-reading.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 const lastCheckedAt = '2026-01-01T00:00:00Z';
 
@@ -20,7 +21,7 @@ const statusOf = (...regions: string[]): SatelliteView['status'] => {
     status: 'major_outage' as const,
     lastCheckedAt,
   }));
-  return { report: { components, queued: {}, overall: 'major_outage', at: 0 } satisfies StatusReport, ageMs: 0 };
+  return { report: { ...quietReport, components, overall: 'major_outage' }, ageMs: 0 };
 };
 
 /** A satellite with the region eu-west that has joined. */

@@ -4,6 +4,7 @@ import type { StatusReport } from '@webcapture/shared/api/status.ts';
 import { historyView } from '../../../services/front/status-history.ts';
 import { atomFeed } from '../../../services/front/status-page/feed.ts';
 import { barClasses, dayText, duration, summaryOf } from '../../../services/front/status-page/render.ts';
+import { quietReport } from '../../harness/quiet-report.ts';
 
 const hour = 3_600_000;
 const now = Date.parse('2026-03-10T12:00:00Z');
@@ -21,9 +22,8 @@ const stored = (changes: Partial<ComponentHistory> = {}): ComponentHistory => ({
   ...changes,
 });
 const report = (readAt = now - 2000): StatusReport => ({
+  ...quietReport,
   components: [{ name: 'queue', status: 'operational', lastCheckedAt: new Date(readAt).toISOString() }],
-  queued: {},
-  overall: 'operational',
   at: now - 2000,
 });
 const silent = { report: null, reportAgeMs: 0 };

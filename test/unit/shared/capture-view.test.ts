@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { historyView } from '@webcapture/shared/captures/history.ts';
 import { captureView, resultView, statusOf } from '@webcapture/shared/captures/view.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 
@@ -77,19 +76,6 @@ test('a failed capture has its error and costs no tokens', () => {
   const view = captureView({ ...open, status: 'failed', failure, endedAt: acceptedAt + 10 }, options);
   expect(view).toMatchObject({ status: 'failed', tokenCost: 0, processingTimeMs: 10, error: failure });
   expect(view).not.toHaveProperty('fileUrl');
-});
-
-test('a failure that version 0.1 recorded has the cause of its code', () => {
-  const failure = { code: 'NAVIGATION_FAILED', message: 'Gone.' } as const;
-  const told = { ...failure, cause: 'page' };
-  expect(captureView({ ...open, status: 'failed', failure }, options)).toMatchObject({ error: told });
-  const order = { revision: 1, by: 'interval', region: 'us-east', acceptedAt, startBy: 0, deadline: 0 } as const;
-  const refresh = { ...order, state: 'failed', failure, endedAt: acceptedAt } as const;
-  expect(captureView({ ...completed, refresh }, options)).toMatchObject({ refresh: { error: told } });
-  const past = { number: 1, by: 'interval', acceptedAt, endedAt: acceptedAt, failure } as const;
-  for (const record of [{ refresh }, { refreshHistory: [past] }]) {
-    expect(historyView({ ...completed, ...record }).refreshes).toMatchObject([{ error: told }]);
-  }
 });
 
 test('a clock difference never results in a negative time, and the account is not shown', () => {

@@ -183,7 +183,7 @@ test.each<[string, Partial<UsageSum>, AdmissionRequest['priority'], boolean]>([
 describe('reservations', () => {
   const fast = { ...limits, burst: 1000, tokenQuota: 1000 };
   const front = (interactive: number, background: number, tokens: number, expires: number) =>
-    [interactive, background, tokens, expires, 1] as const;
+    [interactive, background, tokens, expires, 1, 0] as const;
 
   test('that are only counts apply to all limits until they expire', () => {
     const state = { ...freshAdmissionState, fronts: { a: front(4, 3, 7, start + 5000), b: front(9, 9, 9, start) } };

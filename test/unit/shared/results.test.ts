@@ -68,10 +68,9 @@ describe('the result of a renderer', () => {
   });
 
   test.each<[string, object, string]>([
-    ['a renderer of version 0.1 names no cause', { cause: undefined }, 'service'],
     ['a cause that a later version may add', { cause: 'network' }, 'service'],
     ['a cause that is no text', { cause: { client: true } }, 'service'],
-    ['no cause, of a code that has one', { code: 'NAVIGATION_FAILED', cause: undefined }, 'page'],
+    ['an unknown cause, of a code that has one', { code: 'NAVIGATION_FAILED', cause: 'network' }, 'page'],
     ['a cause that the code cannot have', { code: 'STORAGE_FAILED', cause: 'client' }, 'service'],
   ])('that is a failure has the cause of its code: %s', (_, changes, cause) => {
     expect(parse(withFailure(changes))?.outcome).toMatchObject({ kind: 'failed', message: 'It failed.', cause });
@@ -86,6 +85,7 @@ describe('the result of a renderer', () => {
     ['a ticket that is not a string', { ...result, ticket: { account: 'a' } }],
     ['a ticket that is too long', { ...result, ticket: 'x'.repeat(65_537) }],
     ['no outcome', { ...result, outcome: undefined }],
+    ['a failure without a cause', withFailure({ cause: undefined })],
     ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
     ['an empty outcome', { ...result, outcome: { kind: '' } }],
     ['a pod with a name that is too long', { ...result, pod: 'p'.repeat(254) }],

@@ -8,7 +8,7 @@ test.each([
   { kind: 'expiry', ...named },
   { kind: 'refresh', ...named },
   { kind: 'dispatch', ...named, revision: 0 },
-  { kind: 'webhook', ...named, revision: 2 },
+  { kind: 'webhook', ...named, revision: 2, receiver: 'hooks.example' },
 ])('parseTask accepts %j', (task) => {
   expect(parse(JSON.stringify(task))).toEqual(task);
 });
@@ -30,6 +30,7 @@ test.each([
   ['{"kind":"dispatch","account":"a","uuid":"u"}', 'no revision'],
   ['{"kind":"dispatch","account":"a","uuid":"u","revision":0.5}', 'no revision'],
   ['{"kind":"webhook","account":"a","uuid":"u","revision":"1"}', 'no revision'],
+  ['{"kind":"webhook","account":"a","uuid":"u","revision":1}', 'no receiver'],
 ])('parseTask refuses %s: %s', (text, problem) => {
   expect(() => parse(text)).toThrow(problem);
 });
@@ -42,5 +43,5 @@ test('tasks with one name replace each other: those of one capture, or of one re
 test('the id of an event contains no full stop, and a receiver includes its port', () => {
   expect(messageId('01a1fd8a-28f4', 3)).toBe('msg_01a1fd8a-28f4_3');
   expect(receiverOf('https://hooks.example:8443/a?b')).toBe('hooks.example:8443');
-  expect(receiverOf('hooks.example')).toBeNull();
+  expect(() => receiverOf('hooks.example')).toThrow(TypeError);
 });

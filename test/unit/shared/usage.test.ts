@@ -15,7 +15,6 @@ import {
 import {
   difference,
   bytesAdded,
-  hasWrongBytes,
   noBytes,
   noUsage,
   persistedPeriod,
@@ -189,15 +188,6 @@ describe('the bytes of a record', () => {
     const persisted = usageOf(withStoredBytes(completed({ ...kept, ...html })));
     expect(persisted.get('202611')).toMatchObject(noBytes);
     expect(persisted.get(persistedPeriod)).toEqual({ ...noUsage, persistedBytes: size, keptHtmlBytes: 40 });
-  });
-
-  test('that version 0.1 did not write down are not in the ledger until they are corrected', () => {
-    const old = completed();
-    expect(usageOf(old).get('202611')).toMatchObject(noBytes);
-    expect([hasWrongBytes(old), hasWrongBytes(withStoredBytes(old))]).toEqual([true, false]);
-    expect(hasWrongBytes(background())).toBe(false);
-    // A controller of version 0.1 lets it expire and leaves the bytes.
-    expect(hasWrongBytes({ ...withStoredBytes(old), status: 'expired' })).toBe(true);
   });
 
   test.each<[string, CaptureRecord, Partial<StoredBytes>]>([

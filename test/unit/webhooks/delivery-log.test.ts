@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Delivery } from '@webcapture/shared/api/delivery.ts';
 import { latest } from '@webcapture/shared/accounts/deliveries.ts';
 import { historyView, maxHistory } from '@webcapture/shared/captures/history.ts';
-import { noteDelivery, startRefresh, fail } from '@webcapture/shared/captures/transitions.ts';
+import { complete, noteDelivery, startRefresh, fail } from '@webcapture/shared/captures/transitions.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { DeliveryLog } from '../../../services/controller/jobs/webhooks/delivery-log.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
@@ -115,20 +115,17 @@ test('the histories in a record are bounded, and sorted by time, the newest firs
   expect(JSON.stringify({ ...record, refresh: undefined }).length - bare).toBeLessThan(11_000);
 });
 
-test('a record without histories shows its latest refresh', () => {
-  const refresh = {
-    revision: 3,
-    state: 'completed',
-    by: 'interval',
-    region: 'us-east',
-    acceptedAt: 1,
-    endedAt: 2,
-    startBy: 9,
-    deadline: 9,
-  } as const;
+test('a refresh that is under way comes first in the history, and is there once when it has ended', () => {
   const outcome = newOutcome({ fileSizeBytes: 7 });
-  expect(historyView(newRecord({ status: 'completed', outcome }))).toEqual({ refreshes: [], deliveries: [] });
-  expect(historyView(newRecord({ status: 'completed', outcome, refresh })).refreshes).toMatchObject([
-    { number: 3, state: 'completed', fileSizeBytes: 7, error: null },
+  const completed = newRecord({ status: 'completed', outcome, expiresAt: 9 });
+  expect(historyView(completed)).toEqual({ refreshes: [], deliveries: [] });
+  const order = { revision: 1, by: 'interval', region: 'us-east', acceptedAt: 1, startBy: 9, deadline: 9 } as const;
+  const queued = startRefresh(order)(completed, 1) ?? completed;
+  expect(historyView(queued).refreshes).toEqual([
+    expect.objectContaining({ number: 1, state: 'queued', endedAt: null, error: null, fileSizeBytes: null }),
+  ]);
+  const ended = complete(1, outcome, 9)(queued, 2) ?? queued;
+  expect(historyView(ended).refreshes).toEqual([
+    expect.objectContaining({ number: 1, state: 'completed', error: null, fileSizeBytes: 7 }),
   ]);
 });

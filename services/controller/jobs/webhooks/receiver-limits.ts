@@ -52,11 +52,11 @@ interface Receiver {
   nextTrialAt: number;
 }
 
-/** The account and the receiver of an event. Tasks of the previous version name no receiver. */
+/** The account and the receiver of an event. */
 export interface Destination {
   readonly account: string;
   /** Host and port. */
-  readonly receiver?: string;
+  readonly receiver: string;
 }
 
 /** Send now; retry later; or count as tried, because the receiver is unavailable. */
@@ -94,7 +94,7 @@ export class ReceiverLimits {
   }
 
   /** Requests a turn for an attempt that was due at `dueAt`, Unix milliseconds. */
-  ask({ account, receiver: name = `account ${account}` }: Destination, dueAt: number): Turn {
+  ask({ account, receiver: name }: Destination, dueAt: number): Turn {
     const receiver = this.#receiver(name);
     const now = this.#now();
     const hasRoom = this.#hasRoom(receiver, account);

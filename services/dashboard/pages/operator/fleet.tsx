@@ -77,7 +77,7 @@ const clusterColumns: readonly Column<ClusterOverview>[] = [
     title: 'Regions',
     render: ({ regions }) => (regions.length === 0 ? 'None' : regions.join(', ')),
   },
-  { key: 'version', title: 'Version', isMinor: true, render: ({ version }) => version ?? 'Unknown' },
+  { key: 'version', title: 'Version', isMinor: true, render: ({ version }) => version },
   {
     key: 'state',
     title: 'State',

@@ -6,6 +6,7 @@ const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
 export function heartbeat(pod: string, fields: Partial<RendererHeartbeat> = {}): RendererHeartbeat {
   return {
     pod,
+    instance: 'one',
     region: 'us-east',
     version: '0.0.0',
     slots: 2,
@@ -13,6 +14,7 @@ export function heartbeat(pod: string, fields: Partial<RendererHeartbeat> = {}):
     browser: 'up',
     draining: false,
     recent: quiet,
+    jobs: [],
     at: 0,
     ...fields,
   };
