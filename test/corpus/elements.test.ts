@@ -171,7 +171,7 @@ const elements: readonly HardPage[] = [
     fails: {
       code: 'CAPTURE_FAILED',
       message:
-        /^selector "p" matched no visible element within 5000 ms\. The search covered the document .* 2 elements that match cannot be seen\. waitFor/,
+        /^selector "p" matched no visible element within 5000 ms\. The search covered the document .* 2 elements that match cannot be seen\. Use waitFor/,
     },
   },
 ];

@@ -142,7 +142,12 @@ describe('the status of a RenderRegion', () => {
     ['the clock was set back by an hour', -3_600_000, {}, true],
     ['the status changed', 500, { component: { status: 'major_outage' } }, true],
     ['the number of healthy renderers changed', 500, { facts: { pods: healthy(1) } }, true],
-    ['the number of wanted renderers changed', 500, { facts: { clusters: { ...clusters, wanted: 3, asked: 3 } } }, true],
+    [
+      'the number of wanted renderers changed',
+      500,
+      { facts: { clusters: { ...clusters, wanted: 3, asked: 3 } } },
+      true,
+    ],
     ['the number of busy slots changed within 10 s', 9999, { facts: { pods: healthy(2, { busy: 0 }) } }, false],
     ['the number of busy slots changed after 10 s', 10_000, { facts: { pods: healthy(2, { busy: 0 }) } }, true],
     ['the number of queued captures changed after 10 s', 10_000, { queued: 1 }, true],
