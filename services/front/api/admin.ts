@@ -137,7 +137,6 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
     ...jsonBody(changeAccountSchema),
     handler: async (request, reply) => {
       const { id } = request.params;
-      // An account of an older version gets its limits written down here.
       const changed = await accounts.change(id, (record) =>
         changedAccount(withDefaultLimits(record, defaultLimits), request.body, now()),
       );

@@ -83,6 +83,7 @@ describe('of what a renderer says', () => {
     ['a ticket without a bound', { ...result, ticket: 'x'.repeat(65_537) }],
     ['no outcome', { ...result, outcome: undefined }],
     ['a failure without a cause', withFailure({ cause: undefined })],
+    ['a report without a strategy', withReport({ strategy: undefined })],
     ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
     ['an outcome without a name', { ...result, outcome: { kind: '' } }],
     ['a name of a pod that is too long', { ...result, pod: 'p'.repeat(254) }],
