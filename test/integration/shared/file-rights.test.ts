@@ -141,11 +141,7 @@ describe('the user of the renderers of a region', () => {
   test('cannot write heads, html, or parts of another region', async () => {
     const { file } = await placed();
     const token = file.name.replace('.', '_');
-    for (const subject of [
-      `files.head.${token}.2`,
-      'files.html.us-east.x.head',
-      `files.part.eu-west.${token}.x.0`,
-    ]) {
+    for (const subject of [`files.head.${token}.2`, 'files.html.us-east.x.head', `files.part.eu-west.${token}.x.0`]) {
       await refused(() => renderer.js.publish(subject, '{}'));
     }
   });
