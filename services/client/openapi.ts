@@ -1034,7 +1034,7 @@ export interface components {
              * @description How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.
              * @enum {string}
              */
-            strategy?: "single" | "grown" | "tiles";
+            strategy: "single" | "grown" | "tiles";
             /** @description With `resize`: size in pixels of the image before. `metadata` has that of the file. */
             originalSize?: {
                 width: number;

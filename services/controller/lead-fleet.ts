@@ -188,7 +188,7 @@ async function runPeriodicJobs(jobs: LeaderJobs, term: Term): Promise<void> {
 async function doTasks(jobs: LeaderJobs, term: Term): Promise<void> {
   await Promise.all([
     runTasks({ kind: 'dispatch', parallel: 4, run: (task) => recoverLostJob(task, jobs) }, jobs, term),
-    // Expiry tasks of deleted and failed captures, and those that the previous version scheduled.
+    // Captures that complete have an entry in the expiry index instead.
     runTasks({ kind: 'expiry', parallel: 32, run: (task) => expireCapture(task, jobs) }, jobs, term),
     // A receiver may take 10 s for each: see ReceiverLimits.
     runTasks({ kind: 'webhook', parallel: maxDeliveries, run: (task) => deliverWebhook(task, jobs, term) }, jobs, term),

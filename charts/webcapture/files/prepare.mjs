@@ -59,10 +59,7 @@ function password() {
 
 const encode = (keys) => Object.fromEntries(keys.map((key) => [key, Buffer.from(password()).toString('base64')]));
 
-/**
- * Helm and Argo CD must not delete what no manifest contains; and a chart of version 0.1, whose manifest contains it, must be able to take it
- * over when somebody goes back.
- */
+/** Helm and Argo CD must not delete what no manifest contains, and a release whose manifest contains it may take it over. */
 const annotations = {
   'helm.sh/resource-policy': 'keep',
   'meta.helm.sh/release-name': release.name,

@@ -41,13 +41,10 @@ export const reportSchema = Type.Object({
       description: 'Waits that timed out. The page was captured as it was.',
     },
   ),
-  // Captures of former versions have none.
-  strategy: Type.Optional(
-    enumOf(captureStrategies, {
-      description:
-        'How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.',
-    }),
-  ),
+  strategy: enumOf(captureStrategies, {
+    description:
+      'How the image was taken: of one viewport (single), of a viewport and the page below it (grown), or viewport by viewport (tiles), where fixed boxes come and go with the scroll position.',
+  }),
   originalSize: Type.Optional(
     Type.Object(
       { width: Type.Integer({ minimum: 1 }), height: Type.Integer({ minimum: 1 }) },
@@ -179,7 +176,6 @@ export const captureResultSchema = Type.Object({
       minimum: 1,
       description: 'Size in pixels of the file. For a PDF, CSS pixels of the first page.',
     }),
-    // Absent in captures of version 0.1.
     pages: Type.Optional(Type.Integer({ minimum: 1, description: 'Number of pages of a PDF.' })),
     viewport: Type.Object({
       width: Type.Integer(),

@@ -13,7 +13,7 @@ import { sharedPlane } from '../support/shared-plane.ts';
 
 const password = Buffer.from('as-it-was').toString('base64');
 
-/** A chart as it was in version 0.1: its manifest has the Secrets, and it has no hook that makes them. */
+/** A chart whose manifest has the Secrets, and which has no hook that makes them. */
 async function previousChart(): Promise<string> {
   const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
   await cp(chartFolder, folder, { recursive: true });

@@ -86,6 +86,7 @@ describe('the result of a renderer', () => {
     ['a ticket that is too long', { ...result, ticket: 'x'.repeat(65_537) }],
     ['no outcome', { ...result, outcome: undefined }],
     ['a failure without a cause', withFailure({ cause: undefined })],
+    ['a report without a strategy', withReport({ strategy: undefined })],
     ['an unknown outcome', { ...result, outcome: { kind: 'charged' } }],
     ['an empty outcome', { ...result, outcome: { kind: '' } }],
     ['a pod with a name that is too long', { ...result, pod: 'p'.repeat(254) }],
