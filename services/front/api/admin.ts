@@ -38,9 +38,9 @@ import { accountExample, bodyExamples, keyExample, newKeyExample } from './examp
 import { defaultScopes, revokeKeyQuery } from './keys.ts';
 
 export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps {
-  /** Undefined: there are no admin endpoints. */
+  /** If undefined, the admin endpoints are disabled. */
   readonly adminToken: string | undefined;
-  /** Limits of an account for which none were chosen. */
+  /** Limits of accounts that have none set. */
   readonly defaultLimits: AccountLimits;
   readonly accounts: Pick<Accounts, 'get' | 'create' | 'change' | 'list'>;
   readonly authenticator: Pick<Authenticator, 'forgetAccount'>;
@@ -50,7 +50,7 @@ export interface AdminDeps extends AdminFleetDeps, AdminCapturesDeps {
   readonly now: () => number;
 }
 
-/** All of /admin: for the operator's token only, which is asked for before anything else of a request is looked at. */
+/** All routes under /admin. They require the operator's token, which is checked before the rest of the request. */
 export async function adminRoutes(app: FastifyInstance, deps: AdminDeps): Promise<void> {
   await app.register(async (admin) => {
     admin.addHook('onRequest', async ({ headers }) => {
@@ -140,7 +140,7 @@ function accountsRoutes(app: FastifyInstance, { accounts, authenticator, default
       const changed = await accounts.change(id, (record) =>
         changedAccount(withDefaultLimits(record, defaultLimits), request.body, now()),
       );
-      if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account of this id.');
+      if (changed === null) throw new ServiceError('NOT_FOUND', 'There is no account with this id.');
       authenticator.forgetAccount(id);
       return sendData(reply, accountView(withDefaultLimits(changed, defaultLimits)));
     },
@@ -169,7 +169,7 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
       const { accountId: account, name, scopes: asked, expiresAt: expiry } = request.body;
       const expiresAt = parseExpiry(expiry, now());
       if ((await accounts.get(account)) === null) {
-        throw new ServiceError('NOT_FOUND', 'There is no account of this accountId.');
+        throw new ServiceError('NOT_FOUND', 'There is no account with this accountId.');
       }
       const scopes = asked ?? ((await keys.hasAny(account)) ? defaultScopes : allScopes);
       const made = await keyIssuer.make({ account, name, scopes, expiresAt });
@@ -203,9 +203,9 @@ function keysRoutes(app: FastifyInstance, { accounts, keys, keyIssuer, now }: Ad
 }
 
 /**
- * Accepts the operator's token only. The comparison takes constant time.
+ * Accepts only the operator's token. The comparison takes constant time.
  *
- * @param expected the operator's token; undefined when none is configured: then there are no admin endpoints
+ * @param expected the operator's token; undefined if none is configured, which disables the admin endpoints
  * @throws ServiceError NOT_FOUND, UNAUTHORIZED
  */
 export function checkAdminToken(authorization: string | undefined, expected: string | undefined): void {
@@ -224,7 +224,7 @@ export function checkAdminToken(authorization: string | undefined, expected: str
 /** Hashes tokens to one length, because comparing different lengths would reveal the token's length. */
 const digest = (token: string) => createHash('sha256').update(token).digest();
 
-/** An account as its operator sees it. */
+/** Returns the view of an account for operators. */
 function accountView(account: Account): AccountView {
   const { id, name, tokenQuota, ratePerMinute, burst, maxInFlight, maxQueued, isolation, suspendedAt } = account;
   const { maxQueuedBytes, maxStoredBytes, maxPersistedBytes } = account;
@@ -246,7 +246,7 @@ function accountView(account: Account): AccountView {
   };
 }
 
-/** The record with the fields that a request names; suspending again keeps the time of the first suspension. */
+/** Returns the record with the changes of a request. A repeated suspension keeps the time of the first one. */
 export function changedAccount(record: AccountRecord, change: ChangeAccount, now: number): AccountRecord {
   const { suspended, ...fields } = change;
   const { suspendedAt, ...rest } = { ...record, ...fields };
