@@ -3,7 +3,7 @@ import type { UsageView } from '@webcapture/shared/api/account.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { keysMatching, readMany } from '@webcapture/shared/nats/read-many.ts';
-import type { AdmissionState } from '@webcapture/shared/accounts/limits.ts';
+import { type AdmissionState, freshAdmissionState } from '@webcapture/shared/accounts/limits.ts';
 import { usageOf } from '@webcapture/shared/captures/usage.ts';
 import { until } from '../../harness/until.ts';
 import { adminToken, dataOf, openAccount, send, type Answer } from './accounts.ts';
@@ -215,7 +215,8 @@ describe('a reservation is released', () => {
     const { body } = await capture(first.key);
     // As a front would leave it behind that dies after the end of the capture.
     const state = await limitState(account.id);
-    const ended = { tat: 0, holds: { [String(body.data?.['uuid'])]: [1, Date.now() + 100_000, 'interactive'] } };
+    const reservation = [1, Date.now() + 100_000, 'interactive'];
+    const ended = { ...freshAdmissionState, holds: { [String(body.data?.['uuid'])]: reservation } };
     await new Entries(front.nats.session, 'live').update(`limit.${account.id}`, ended, state?.revision ?? 0);
     expect(await usage(first.key)).toMatchObject({ inFlight: 0 });
     expect((await capture(first.key)).status).toBe(200);

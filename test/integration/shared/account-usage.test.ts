@@ -33,8 +33,10 @@ test.each([
 
 describe('the usage of a month', () => {
   test('is the sum over the shards that are there, read either way', async () => {
-    for (const shard of [0, 7, 15]) await db.put(`usage.sum.202611.${shard}`, { tokens: shard + 1, captures: 1 });
-    await db.put('usage.sum.202612.0', { tokens: 1000, captures: 1 });
+    for (const shard of [0, 7, 15]) {
+      await db.put(`usage.sum.202611.${shard}`, { ...noUsage, tokens: shard + 1, captures: 1 });
+    }
+    await db.put('usage.sum.202612.0', { ...noUsage, tokens: 1000, captures: 1 });
     for (const precision of ['rough', 'exact'] as const) {
       expect(await usage.read('sum', lastOfNovember, precision)).toEqual({
         ...noUsage,
@@ -48,7 +50,7 @@ describe('the usage of a month', () => {
   });
 
   test('begins anew at midnight in UTC, and not a millisecond earlier', async () => {
-    await db.put('usage.month.202611.3', { tokens: 10, captures: 10 });
+    await db.put('usage.month.202611.3', { ...noUsage, tokens: 10, captures: 10 });
     let now = lastOfNovember;
     const limiter = new Limiter(nats.session, usage, () => now);
     const limits = { tokenQuota: 10, ratePerMinute: 60_000, burst: 1000, maxInFlight: 10, maxQueued: 0, ...wideBytes };
