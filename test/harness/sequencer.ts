@@ -16,7 +16,6 @@ const longest: readonly string[] = [
   '/corpus/lazy-images.test.ts',
   '/corpus/consent.test.ts',
   '/corpus/appearing.test.ts',
-  '/controller/upgrade.test.ts',
   '/webhooks/fairness.test.ts',
   '/egress/payloads/payloads.test.ts',
   '/deploy/run.test.ts',
