@@ -63,7 +63,7 @@ export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
     uuid,
     account: 'acme',
     status: 'queued',
-    lane: 'interactive',
+    priority: 'interactive',
     url: 'https://example.com/',
     options: defaultOptions,
     tokenCost: 1,

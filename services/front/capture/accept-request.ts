@@ -143,7 +143,7 @@ export function newRecord(
     account,
     ...(key === undefined ? {} : { key }),
     status: 'queued',
-    lane: request.priority,
+    priority: request.priority,
     url: source.kind === 'url' ? source.url : 'about:blank',
     ...(keepsHtml(request) ? { html: uuid, htmlBytes: keptHtmlBytes(request) } : {}),
     options,

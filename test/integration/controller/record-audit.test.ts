@@ -104,7 +104,12 @@ test('what was due comes again from the records when all that was to remind the 
   await captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: Date.now() - minute }));
   const told = await completed({ account: 'a' });
   await captures.change(told, (record) => ({ ...record, webhook: pending() }));
-  const lost = newRecord({ account: 'a', lane: 'background', startBy: Date.now() - hour, deadline: Date.now() - hour });
+  const lost = newRecord({
+    account: 'a',
+    priority: 'background',
+    startBy: Date.now() - hour,
+    deadline: Date.now() - hour,
+  });
   await captures.create(lost);
   for (const { uuid } of [expired, refreshed, told]) {
     const record = (await captures.get('a', uuid))?.value;

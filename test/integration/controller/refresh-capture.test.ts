@@ -39,7 +39,7 @@ describe('refresh', () => {
       {
         uuid: record.uuid,
         revision: 1,
-        lane: 'background',
+        priority: 'background',
         region: 'us-east',
         account,
         file: { object: expect.stringContaining(record.uuid) as string, expiresAt: record.expiresAt },

@@ -51,7 +51,7 @@ test('what came due while no controller was up is done by the next one, once', a
   const followUps = new FollowUps(tasks, new ExpiryIndex(session));
   for (const record of [short, due ?? refreshed]) await followUps.arrange(record);
   // The front's: a capture whose job was never queued.
-  const accepted = newRecord({ account: 'down', lane: 'background', tokenCost: 2 });
+  const accepted = newRecord({ account: 'down', priority: 'background', tokenCost: 2 });
   await tasks.schedule({ kind: 'dispatch', account: 'down', uuid: accepted.uuid, revision: 0 }, Date.now() + 500);
   await deps.captures.create(accepted);
   await until('its time to pass', () => Date.now() > short.expiresAt + 1000);

@@ -144,12 +144,12 @@ test('the job says where the front listens, and carries the record that the capt
   await capture(urlRequest, { wantsBytes: true, onAccepted: (record) => accepted.push(record) });
   const [job] = jobs;
   expect(job).toMatchObject({
-    lane: 'interactive',
+    priority: 'interactive',
     reply: { subject: `replies.us-east.x.${job?.uuid}`, wants: 'bytes' },
   });
   expect(job?.ticket).toMatchObject({ account: 'a', uuid: job?.uuid, revision: 0, region: 'us-east' });
   expect(job?.ticket.draft).toEqual(accepted[0]);
-  expect(accepted[0]).toMatchObject({ status: 'queued', lane: 'interactive', fileName: job?.file.object });
+  expect(accepted[0]).toMatchObject({ status: 'queued', priority: 'interactive', fileName: job?.file.object });
 });
 
 test('what is to be done right before it is queued comes first, and what it throws ends the capture', async () => {
