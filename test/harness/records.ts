@@ -68,7 +68,7 @@ export function newRecord(changes: Partial<CaptureRecord> = {}): CaptureRecord {
     options: defaultOptions,
     tokenCost: 1,
     fileName: newFileName(uuid, 'png'),
-    askedRegion: 'auto',
+    requestedRegion: 'auto',
     region: 'us-east',
     acceptedAt,
     startBy: acceptedAt + 60_000,

@@ -155,7 +155,7 @@ export interface CaptureRecord {
   /** What completing it charges, and each refresh of it. */
   readonly tokenCost: number;
   readonly fileName: string;
-  readonly askedRegion: Region | 'auto';
+  readonly requestedRegion: Region | 'auto';
   readonly region: Region;
   readonly acceptedAt: number;
   /** Rendering must have begun by `startBy` and ended by `deadline`. */

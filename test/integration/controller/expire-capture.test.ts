@@ -106,7 +106,7 @@ describe('expiry', () => {
     const diagnostics = { name, bytes: 64, revision: 0, expiresAt: Date.now() + hour };
     const failed = await deps.captures.change(record, fail(0, failure, diagnostics));
     if (failed === null) throw new Error('there is no record');
-    await new FollowUps(deps.tasks, deps.expiryIndex).arrange(failed);
+    await new FollowUps(deps.tasks, deps.expiryIndex).schedule(failed);
     expect(await expiriesOf(on().session, record.uuid)).toEqual([diagnostics.expiresAt]);
     // The task of every failed capture.
     await expireCapture(record, deps);

@@ -83,7 +83,7 @@ async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<voi
       // The guard stays as it is, so that a test can look at it again.
       tasks: { schedule: async () => undefined },
       failCapture: () => Promise.reject(new Error('nothing is overdue')),
-      followUps: { arrange: async () => undefined },
+      followUps: { schedule: async () => undefined },
     });
   }
 }
