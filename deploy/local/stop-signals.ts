@@ -1,11 +1,11 @@
-import { stopOrders } from '@webcapture/shared/runtime/stop-orders.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
 
 /**
  * Calls `onStop` at the first stop signal of this process (Ctrl-C, SIGTERM, a closed terminal, or the end of the
  * process that started it), and `onStopAtOnce` at the second one.
  */
 export function onStopSignals(onStop: (why: string) => void, onStopAtOnce: () => void): void {
-  const told = stopOrders(onStop, onStopAtOnce);
+  const told = onStopSignal(onStop, onStopAtOnce);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => told(signal));
   // The output has no reader any more.
   process.stdout.once('error', () => told('its output is closed'));

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import process from 'node:process';
-import { stopOrders } from '@webcapture/shared/runtime/stop-orders.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
 import { CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import { CliError, errorLine, exitCodes, toCliError } from './errors.ts';
@@ -12,7 +12,7 @@ const reasons = {
   SIGINT: new CliError('interrupted', 'Interrupted.'),
   SIGTERM: new CliError('terminated', 'Terminated.'),
 } as const;
-const onSignal = stopOrders<keyof typeof reasons>(
+const onSignal = onStopSignal<keyof typeof reasons>(
   (signal) => stop.abort(reasons[signal]),
   () => process.exit(exitCodes.interrupted),
 );

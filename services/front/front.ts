@@ -40,11 +40,11 @@ import { BackgroundQueue } from './capture/background-queue.ts';
 import { createDispatcher } from './capture/create-dispatcher.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/publish-job.ts';
-import { InFlight, RegionBoard, RegionQueues } from './capture/regions.ts';
+import { InFlight, RegionSelector, RegionQueues } from './capture/regions.ts';
 import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
-import { OverviewBoard } from './events/overview.ts';
+import { OverviewCache } from './events/overview.ts';
 import { Idempotency } from './capture/idempotency.ts';
 import {
   createCacheMetrics,
@@ -52,13 +52,13 @@ import {
   createIdempotencyMetrics,
   createScaledPictureMetrics,
 } from './metrics.ts';
-import { NatsLink } from './nats.ts';
+import { ConnectionMonitor } from './nats.ts';
 import { ScaledPictures } from './pictures/scaled-pictures.ts';
 import { ResponseCache } from './capture/response-cache.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
-import { overlayStatus, StatusBoard } from './status-board.ts';
-import { HistoryBoard } from './status-history.ts';
+import { overlayStatus, StatusCache } from './status-cache.ts';
+import { HistoryCache } from './status-history.ts';
 
 /** Components that a front needs, once it is connected. */
 interface FrontParts {
@@ -92,9 +92,9 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   if (config.presetKey !== undefined) {
     await ensurePresetKey(config.presetKey, { accounts, keys, now });
   }
-  const link = new NatsLink();
+  const link = new ConnectionMonitor();
   const fleet = new Fleet(undefined, createHeartbeatFaults(metrics, log));
-  const board = new StatusBoard(
+  const board = new StatusCache(
     config.regions.map(({ region }) => region),
     link,
     { now: session.now, monotonic: () => performance.now() },
@@ -105,7 +105,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   }
   void fleet.follow(session, { log, signal });
   void board.follow(session, { log, signal });
-  const history = new HistoryBoard();
+  const history = new HistoryCache();
   void history.follow(session, { log, signal });
 
   const statistics = new Statistics(session, createStatisticsMetrics(metrics));
@@ -114,7 +114,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const queues = new RegionQueues(session, config.regions);
   await queues.look();
   void queues.follow(signal);
-  const regions = new RegionBoard({
+  const regions = new RegionSelector({
     installed: config.regions,
     home: config.homeRegion,
     fleet,
@@ -220,7 +220,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });
-  const overview = new OverviewBoard({ fleet, status: () => board.view() });
+  const overview = new OverviewCache({ fleet, status: () => board.view() });
   const app = await buildApp({
     http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },

@@ -6,7 +6,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 
 /** Tracks the state of the connection to NATS, by the monotonic clock of this process. */
-export class NatsLink {
+export class ConnectionMonitor {
   readonly #now: () => number;
   readonly #listeners = new Set<() => void>();
   #connected = true;

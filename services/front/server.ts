@@ -35,7 +35,7 @@ import { shedLoad } from './http/load-shedding.ts';
 import { clientGone, recordRequest, RequestFacts } from './http/request-facts.ts';
 import { mcpRoute, type McpDeps } from './mcp/route.ts';
 import type { FrontMetrics } from './metrics.ts';
-import type { StatusView } from './status-board.ts';
+import type { StatusView } from './status-cache.ts';
 import { JsonParser } from './validation/json-parser.ts';
 import { quickLengths } from './validation/string-lengths.ts';
 
@@ -96,7 +96,8 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   closeConnectionsWhenLeaving(app, http.leaving);
   app.setErrorHandler<Error>(async (error, request, reply) => {
     // A request with a valid signature is no attempt to guess keys, even if the link or the key is no longer valid.
-    const isUnknown = error instanceof ServiceError && error.status === 401 && request.facts.isGenuineLink !== true;
+    const isUnknown =
+      error instanceof ServiceError && error.status === 401 && request.facts.hasValidLinkSignature !== true;
     const answered = isUnknown ? await limits.chargeFailure(error, request.facts.address, clientGone(reply)) : error;
     await answerError(answered, request, reply);
   });

@@ -86,7 +86,7 @@ await runService({
       reachesNats: () => reachesNats(session),
       clock: session.clock,
       onEnd: (end) => {
-        const queueWaitMs = end.job.lane === 'interactive' ? end.queueMs : null;
+        const queueWaitMs = end.job.priority === 'interactive' ? end.queueMs : null;
         const { failure, renderMs } = end;
         if (renderMs !== null) recent.add({ failure, queueWaitMs, renderMs });
         rendererMetrics.ended(end);

@@ -213,7 +213,7 @@ const job = {
   region: 'us-east',
   ticket,
   account: 'a',
-  lane: 'interactive',
+  priority: 'interactive',
   acceptedAt: 1,
   startBy: 2,
   deadline: 3,

@@ -9,7 +9,7 @@ import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { type SettlementOutcome, Settlements } from '../../services/front/capture/settlement.ts';
+import { type SettlementOutcome, ResultSettler } from '../../services/front/capture/settlement.ts';
 import { plainReport } from './records.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';
 import { Accounts, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
@@ -24,7 +24,7 @@ export class SettlingParts {
   readonly jobs: Jobs;
   readonly store: FileStore;
   readonly cache: Cache;
-  readonly settlements: Settlements;
+  readonly settlements: ResultSettler;
   /** The outcome of each result. */
   readonly outcomes: SettlementOutcome[] = [];
   /** All charges. */
@@ -44,7 +44,7 @@ export class SettlingParts {
     this.jobs = new Jobs(session, this.tickets);
     this.store = store;
     this.cache = new Cache(session);
-    this.settlements = new Settlements({
+    this.settlements = new ResultSettler({
       captures: this.captures,
       store: this.store,
       cache: this.cache,
@@ -65,7 +65,7 @@ export class SettlingParts {
   }
 
   /** Settles a result that arrives now from the region of its job; by default like a front that does not wait for it. */
-  settle(result: JobResult, changes: Partial<Parameters<Settlements['settle']>[1]> = {}) {
+  settle(result: JobResult, changes: Partial<Parameters<ResultSettler['settle']>[1]> = {}) {
     const now = this.session.now();
     return this.settlements.settle(result, {
       region: 'us-east',

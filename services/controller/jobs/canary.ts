@@ -283,7 +283,7 @@ function newCanary(region: Region, now: number, deadlineMs: number): UnsignedJob
     reply: { subject: replySubject(region, 'canary', uuid), wants: 'result' },
     resultTtlSeconds: Math.ceil(deadlineMs / 1000),
     account: systemAccount,
-    lane: 'interactive',
+    priority: 'interactive',
     acceptedAt: now,
     startBy: deadline,
     deadline,

@@ -40,7 +40,7 @@ export type FailCapture = (job: FailableJob, failure: JobFailure) => Promise<boo
 export function createFailCapture(deps: {
   readonly session: NatsSession;
   readonly captures: Pick<Captures, 'end'>;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   readonly metrics: Pick<ControllerMetrics, 'failed'>;
   readonly log: Logger;
 }): FailCapture {
@@ -50,7 +50,7 @@ export function createFailCapture(deps: {
     const { record, changed } = await captures.end(job, end(job.revision, failure));
     if (record === null) return true;
     if (isOpen(record, job.revision)) return false;
-    await followUps.arrange(record);
+    await followUps.schedule(record);
     if (changed) {
       metrics.failed.inc({ reason });
       const { uuid, account } = job;

@@ -20,7 +20,7 @@ export interface RecoveryDeps {
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly failCapture: FailCapture;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   readonly now?: () => number;
 }
 
@@ -44,7 +44,7 @@ export async function recoverLostJob(
     return;
   }
   const state = stateOf(record, revision);
-  if (state !== 'queued' && state !== 'rendering') return followUps.arrange(record);
+  if (state !== 'queued' && state !== 'rendering') return followUps.schedule(record);
   const job = jobOf(record, revision);
   const endBy = overdueAt(job.deadline);
   if (now() < endBy) {

@@ -95,8 +95,8 @@ async function accountOf(id: string, { accounts, defaultLimits }: RefreshDeps): 
 }
 
 /** A requested region always; otherwise the last region if it has a renderer, or else any region with one. */
-function regionFor({ askedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
-  if (askedRegion !== 'auto') return askedRegion;
+function regionFor({ requestedRegion, region }: CaptureRecord, { fleet, regions }: RefreshDeps): Region {
+  if (requestedRegion !== 'auto') return requestedRegion;
   return [region, ...regions].find((each) => fleet.load(each).renderers > 0) ?? region;
 }
 

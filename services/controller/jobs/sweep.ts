@@ -25,7 +25,7 @@ export interface OverdueSweepDeps {
   readonly captures: Captures;
   readonly jobs: Jobs;
   readonly failCapture: FailCapture;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   /** Unix milliseconds; default: the server's clock. */
   readonly now?: () => number;
 }
@@ -91,7 +91,7 @@ export class OverdueSweep {
       record === null ? (job.draft === undefined ? null : 'rendering') : stateOf(record.value, job.revision);
     const due = decideOverdue(job, state, now);
     if (due === null || !term.holds()) return;
-    if (due === 'remove' && record !== null) await followUps.arrange(record.value);
+    if (due === 'remove' && record !== null) await followUps.schedule(record.value);
     if (due === 'remove' || (await failCapture(job, due))) await jobs.remove({ sequence });
   }
 }

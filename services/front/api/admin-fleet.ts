@@ -2,7 +2,7 @@ import { overviewSchema } from '@webcapture/shared/api/admin.ts';
 import { success } from '@webcapture/shared/api/envelope.ts';
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../events/event-stream.ts';
-import type { OverviewBoard } from '../events/overview.ts';
+import type { OverviewCache } from '../events/overview.ts';
 import {
   adminOperation,
   adminRefusals,
@@ -15,7 +15,7 @@ import {
 import { overviewExample } from './examples.ts';
 
 export interface AdminFleetDeps {
-  readonly overview: Pick<OverviewBoard, 'view' | 'follow'>;
+  readonly overview: Pick<OverviewCache, 'view' | 'follow'>;
   readonly streams: Pick<EventStreams, 'reserve'>;
 }
 

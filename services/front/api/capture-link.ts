@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
-import { lookAgain } from '@webcapture/shared/files/file-store.ts';
+import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureLinks, VerifiedLink } from '../auth/capture-links.ts';
 import type { CaptureAnswer, CaptureFile } from '../capture/answer.ts';
@@ -51,7 +51,7 @@ export function captureLinkRoute(app: FastifyInstance, deps: CaptureLinkDeps): v
       'cross-origin-resource-policy': 'cross-origin',
     });
     request.facts.isByLink = true;
-    const link = await links.verify(queryOf(request.url), () => (request.facts.isGenuineLink = true));
+    const link = await links.verify(queryOf(request.url), () => (request.facts.hasValidLinkSignature = true));
     const body = validBody(request, link);
     const name = sha256(JSON.stringify([link.caller.account.id, link.options]));
     const failed = failures.get(name);
@@ -119,7 +119,7 @@ function sendCaptured(
   { deps: { store, now }, link, maxAgeMs }: SendTerms,
 ): Promise<FastifyReply> {
   const copiesUntil = Math.min(outcome.capturedAt + maxAgeMs, link.expiresAt);
-  return lookAgain(async () => {
+  return retryIfReplaced(async () => {
     const stored = await store.stat(record.fileName);
     if (stored === null) throw new ServiceError('STORAGE_FAILED', 'The file of the capture no longer exists.');
     return sendFile(request, reply, stored, { store, now: now(), copiesUntil, bytes });

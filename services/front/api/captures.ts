@@ -180,7 +180,7 @@ function deleteRoute(app: FastifyInstance, deps: CapturesDeps): void {
       if (record.status !== 'deleted') {
         throw new ServiceError('CONFLICT', 'The capture is being rendered. Delete it when it has ended.');
       }
-      await followUps.arrange(record);
+      await followUps.schedule(record);
       // The leader repeats the removal, so a failure here only delays it.
       await removeCaptureFiles(record).catch((error: unknown) =>
         log.warn({ err: error }, 'the file of a deleted capture could not be removed; the leader removes it later'),

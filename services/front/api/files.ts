@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { isFileName } from '@webcapture/shared/files/file-name.ts';
-import { type FileStore, lookAgain } from '@webcapture/shared/files/file-store.ts';
+import { type FileStore, retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedLink, SignedLinks } from '../signed-links.ts';
 import { failureAnswers } from './answers.ts';
@@ -31,7 +31,7 @@ export function filesRoutes(app: FastifyInstance, { store, links, now }: FilesDe
     if (isRedirected) return redirect(reply, await links.linkTo(file), now());
     return sendFile(request, reply, file, { store, now: now() });
   };
-  const handler = (request: FileRequest, reply: FastifyReply) => lookAgain(() => answer(request, reply));
+  const handler = (request: FileRequest, reply: FastifyReply) => retryIfReplaced(() => answer(request, reply));
   app.route({ method: 'GET', url: '/files/:name', exposeHeadRoute: false, schema: fileDocument('GET'), handler });
   app.route({
     method: 'HEAD',

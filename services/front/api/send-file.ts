@@ -79,7 +79,7 @@ interface SendFileOptions {
 /**
  * Answers GET and HEAD with the file, the requested range, or 304.
  *
- * @throws ServiceError STORAGE_FAILED; {@link FileReplacedError}: see {@link lookAgain}
+ * @throws ServiceError STORAGE_FAILED; {@link FileReplacedError}: see {@link retryIfReplaced}
  */
 export async function sendFile(
   { method, headers }: FastifyRequest,

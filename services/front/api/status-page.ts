@@ -3,7 +3,7 @@ import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { historyView } from '../status-history.ts';
-import { overlayStatus, type StatusView } from '../status-board.ts';
+import { overlayStatus, type StatusView } from '../status-cache.ts';
 import { atomFeed } from '../status-page/feed.ts';
 import { pagePolicy, pageScript, renderPage } from '../status-page/page.ts';
 import { type AnswerDocument, example, plainAnswer } from './answers.ts';

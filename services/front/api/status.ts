@@ -1,6 +1,6 @@
 import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { engineStatus, overlayStatus, type StatusView } from '../status-board.ts';
+import { engineStatus, overlayStatus, type StatusView } from '../status-cache.ts';
 import { example, plainAnswer } from './answers.ts';
 import { statusExamples } from './examples.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ThumbnailQuery, thumbnailQuerySchema, thumbnailWidths } from '@webcapture/shared/api/thumbnail.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
-import { lookAgain } from '@webcapture/shared/files/file-store.ts';
+import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
 import { authenticateFirst, callerOf, clientGone } from '../http/request-facts.ts';
@@ -79,7 +79,7 @@ export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void 
       request.facts.record = record;
       const gone = clientGone(reply);
       try {
-        return await lookAgain(() => answer(request, reply, record, gone));
+        return await retryIfReplaced(() => answer(request, reply, record, gone));
       } catch (error) {
         if (gone.aborted) return reply.hijack();
         throw error;

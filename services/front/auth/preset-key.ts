@@ -5,7 +5,7 @@ import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { hashKey, type Keys } from './keys.ts';
 import { scopes } from '@webcapture/shared/api/api-key.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { NatsLink } from '../nats.ts';
+import type { ConnectionMonitor } from '../nats.ts';
 
 const demoAccount = 'demo';
 
@@ -58,7 +58,7 @@ const recheckIntervalMs = 30_000;
 export async function keepPresetKey(
   key: string,
   stores: Stores,
-  deps: { readonly link: Pick<NatsLink, 'onReconnect'>; readonly log: Logger; readonly signal: AbortSignal },
+  deps: { readonly link: Pick<ConnectionMonitor, 'onReconnect'>; readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<void> {
   const { link, log, signal } = deps;
   let reconnected = new AbortController();

@@ -64,7 +64,7 @@ interface RequestLimits {
  * @throws ServiceError VALIDATION_ERROR or URL_BLOCKED
  */
 export function acceptRequest(request: CaptureRequest, deps: AcceptDeps): AcceptedRequest {
-  const broken = [...brokenRules(request, deps)];
+  const broken = [...ruleViolations(request, deps)];
   if (broken.length > 0) throw new ServiceError('VALIDATION_ERROR', broken.join('; '));
   checkWebhook(request.webhook, deps.policy);
   const options = renderOptions(request);
@@ -143,14 +143,14 @@ export function newRecord(
     account,
     ...(key === undefined ? {} : { key }),
     status: 'queued',
-    lane: request.priority,
+    priority: request.priority,
     url: source.kind === 'url' ? source.url : 'about:blank',
     ...(keepsHtml(request) ? { html: uuid, htmlBytes: keptHtmlBytes(request) } : {}),
     options,
     ...(sealed === undefined ? {} : { secrets: sealed }),
     tokenCost: request.tokenCost,
     fileName: newFileName(uuid, options.format),
-    askedRegion: request.region,
+    requestedRegion: request.region,
     region,
     acceptedAt,
     startBy,
@@ -184,7 +184,7 @@ export function bytesAddedBy(request: AcceptedRequest): AddedBytes {
 }
 
 /** Yields the violated rules that a schema cannot express. */
-function* brokenRules(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
+function* ruleViolations(request: CaptureRequest, { limits, secretsKeys }: AcceptDeps): Generator<string> {
   const { url, html, viewport, responseType, background, webhook, format, persistence, waitFor, isFullPage } = request;
   if (url !== undefined && html !== undefined) yield 'url and html exclude each other: send one of them';
   if (url === undefined && html === undefined) yield 'one of url and html is required';

@@ -56,7 +56,7 @@ export function queuedAnswer(
 /** Returns the response for an existing record; null if it has failed, or if a client waits for it and it has not ended. */
 export function answerOfRecord(record: CaptureRecord, options: AnswerOptions): CaptureAnswer | null {
   if (record.outcome !== undefined) return answerOfEnd({ record, bytes: null, fromCache: false }, options);
-  return record.lane === 'background' && isOpen(record) ? queuedAnswer(record, options) : null;
+  return record.priority === 'background' && isOpen(record) ? queuedAnswer(record, options) : null;
 }
 
 /**

@@ -11,15 +11,15 @@ import { attemptAfter } from '@webcapture/shared/queue/tickets.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { NatsLink } from '../nats.ts';
-import type { Mailbox, ReceivedReply } from './reply-inbox.ts';
-import { type ReturnedJob, type Settlement, type Settlements, unknownVersionDelayMs } from './settlement.ts';
+import type { ConnectionMonitor } from '../nats.ts';
+import type { PendingReplies, ReceivedReply } from './reply-inbox.ts';
+import { type ReturnedJob, type Settlement, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 export interface AwaitDeps {
   readonly captures: Pick<Captures, 'get' | 'end'>;
   readonly jobs: Pick<Jobs, 'publish' | 'isTaken' | 'remove'>;
-  readonly settlements: Pick<Settlements, 'settle'>;
-  readonly link: Pick<NatsLink, 'onReconnect'>;
+  readonly settlements: Pick<ResultSettler, 'settle'>;
+  readonly link: Pick<ConnectionMonitor, 'onReconnect'>;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
   readonly log: Logger;
@@ -66,7 +66,7 @@ const failures = {
 export type OnStep = (step: CaptureStep) => void;
 
 /** The last state of a capture that is known to this front. */
-export interface AwaitedEnd {
+export interface AwaitedResult {
   /** Still open if the client disconnected while the capture was being rendered. */
   readonly record: CaptureRecord;
   /** Content of the stored file, if it came with the reply or was read to verify it. */
@@ -76,7 +76,7 @@ export interface AwaitedEnd {
 interface AwaitedJob {
   readonly queued: QueuedJob;
   readonly draft: CaptureRecord;
-  readonly mailbox: Mailbox;
+  readonly mailbox: PendingReplies;
   /** Whether the caller needs the content of the file. */
   readonly wantsBytes: boolean;
   readonly onStep?: OnStep | undefined;
@@ -90,10 +90,10 @@ interface AwaitedJob {
  *
  * @throws ServiceError INTERNAL_ERROR if the record could not be read after the deadline
  */
-export class EndWaiter {
+export class CaptureWaiter {
   readonly #job: UnsignedJob;
   readonly #draft: CaptureRecord;
-  readonly #mailbox: Mailbox;
+  readonly #mailbox: PendingReplies;
   readonly #wantsBytes: boolean;
   readonly #onStep: OnStep | undefined;
   readonly #deps: AwaitDeps;
@@ -110,7 +110,7 @@ export class EndWaiter {
     this.#deps = deps;
   }
 
-  async wait(clientGone: AbortSignal): Promise<AwaitedEnd> {
+  async wait(clientGone: AbortSignal): Promise<AwaitedResult> {
     const { link, log, now } = this.#deps;
     let wake = new AbortController();
     const wakeUp = () => wake.abort();
@@ -154,7 +154,7 @@ export class EndWaiter {
   }
 
   /** Settles a reply. Returns null if the capture has not ended afterwards. */
-  async #settle({ result, region, at, bytes }: ReceivedReply): Promise<AwaitedEnd | null> {
+  async #settle({ result, region, at, bytes }: ReceivedReply): Promise<AwaitedResult | null> {
     const { settlements, now, log } = this.#deps;
     const deadline = Math.min(now() + settleTimeoutMs, this.#job.deadline + graceMs);
     for (let attempt = 1; ; attempt++) {
@@ -183,7 +183,7 @@ export class EndWaiter {
     }
   }
 
-  #endOf({ record, file, bytes: read }: Settlement, bytes: Buffer | null): AwaitedEnd | null {
+  #endOf({ record, file, bytes: read }: Settlement, bytes: Buffer | null): AwaitedResult | null {
     if (record === null || record.uuid !== this.#job.uuid || isOpen(record)) return null;
     if (read !== undefined) return { record, bytes: read };
     // If another renderer was first, its file is the stored one, and is read from the store.
@@ -212,7 +212,7 @@ export class EndWaiter {
     return (await this.#fail(clientIsGone ? failures.client : failures.queue)).record;
   }
 
-  async #fail(failure: CaptureFailure): Promise<AwaitedEnd> {
+  async #fail(failure: CaptureFailure): Promise<AwaitedResult> {
     const { captures, jobs, log } = this.#deps;
     const { record } = await captures.end(this.#job.ticket, fail(0, failure));
     if (record === null) throw new ServiceError('INTERNAL_ERROR', 'The capture was removed while it was in progress.');

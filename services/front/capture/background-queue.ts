@@ -15,13 +15,13 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
 import { acceptTimeoutMs, type HtmlStore, orUnavailable, publishJob, putHtml } from './publish-job.ts';
-import type { RegionBoard } from './regions.ts';
+import type { RegionSelector } from './regions.ts';
 
 export interface BackgroundQueueDeps {
   readonly captures: Pick<Captures, 'create' | 'change' | 'fail'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
-  readonly regions: Pick<RegionBoard, 'choose'>;
+  readonly regions: Pick<RegionSelector, 'choose'>;
   readonly htmlStore: HtmlStore;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;

@@ -10,7 +10,7 @@ const graceMs = 3000;
 
 export interface ReadStateDeps {
   readonly captures: Pick<Captures, 'get' | 'fail'>;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
 }
@@ -30,7 +30,7 @@ export function findState(
     const record = (await captures.get(account, uuid))?.value ?? null;
     if (record === null || !isOpen(record) || now() <= record.deadline + graceMs) return record;
     const ended = await captures.fail(record, abandoned);
-    if (ended !== null) await followUps.arrange(ended);
+    if (ended !== null) await followUps.schedule(ended);
     return ended;
   };
   return callNats(read, 'The capture cannot be looked up right now.');

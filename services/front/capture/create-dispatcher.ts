@@ -10,17 +10,17 @@ import type { Tasks } from '@webcapture/shared/queue/tasks.ts';
 import type { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { ByteQuota } from '../byte-quota.ts';
-import type { NatsLink } from '../nats.ts';
+import type { ConnectionMonitor } from '../nats.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { HtmlStore } from './publish-job.ts';
-import type { InFlight, RegionBoard } from './regions.ts';
+import type { InFlight, RegionSelector } from './regions.ts';
 import { type ReceivedReply, ReplyInbox } from './reply-inbox.ts';
 import { ResultQueue } from './result-queue.ts';
-import { Settlements } from './settlement.ts';
+import { ResultSettler } from './settlement.ts';
 
 interface DispatcherParts {
   readonly session: NatsSession;
-  readonly link: NatsLink;
+  readonly link: ConnectionMonitor;
   readonly captures: Captures;
   readonly jobs: Jobs;
   readonly tasks: Tasks;
@@ -29,12 +29,12 @@ interface DispatcherParts {
   readonly cache: Cache;
   readonly store: FileStore;
   readonly htmlStore: HtmlStore;
-  readonly regions: RegionBoard;
+  readonly regions: RegionSelector;
   readonly inFlight: InFlight;
   readonly byteQuota: ByteQuota;
   readonly secretsKeys: SecretsKeys | undefined;
   readonly queueTimeoutMs: number;
-  readonly onSettled: ConstructorParameters<typeof Settlements>[0]['onSettled'];
+  readonly onSettled: ConstructorParameters<typeof ResultSettler>[0]['onSettled'];
   /** Called for each message from a renderer that is not a valid result. */
   readonly onMalformed: () => void;
   readonly log: Logger;
@@ -44,7 +44,7 @@ interface DispatcherParts {
 export function createDispatcher(parts: DispatcherParts) {
   const { session, link, captures, jobs, tickets, followUps, cache, store, htmlStore, log } = parts;
   const { onSettled, onMalformed } = parts;
-  const settlements = new Settlements({
+  const settlements = new ResultSettler({
     captures,
     store,
     cache,

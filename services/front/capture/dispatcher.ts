@@ -9,14 +9,14 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { type CaptureSource, jobOf, type UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import { toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { type AcceptedRequest, type NewCapture, newRecord } from './accept-request.ts';
-import { type AwaitDeps, type AwaitedEnd, EndWaiter, type OnStep } from './await-end.ts';
+import { type AwaitDeps, type AwaitedResult, CaptureWaiter, type OnStep } from './await-end.ts';
 import { acceptTimeoutMs, type HtmlStore, publishJob, putHtml } from './publish-job.ts';
-import type { InFlight, RegionBoard } from './regions.ts';
-import type { Mailbox, ReplyInbox } from './reply-inbox.ts';
+import type { InFlight, RegionSelector } from './regions.ts';
+import type { PendingReplies, ReplyInbox } from './reply-inbox.ts';
 
 export interface DispatcherDeps extends AwaitDeps {
   readonly inbox: Pick<ReplyInbox, 'open' | 'close' | 'subjectOf'>;
-  readonly regions: Pick<RegionBoard, 'choose'>;
+  readonly regions: Pick<RegionSelector, 'choose'>;
   readonly inFlight: InFlight;
   readonly htmlStore: HtmlStore;
   readonly store: Pick<FileStore, 'readsUploads'>;
@@ -104,7 +104,7 @@ export class Dispatcher {
 interface Prepared {
   readonly record: CaptureRecord;
   readonly job: UnsignedJob;
-  readonly mailbox: Mailbox;
+  readonly mailbox: PendingReplies;
   readonly wantsBytes: boolean;
   readonly onStep: OnStep | undefined;
   readonly close: () => void;
@@ -131,13 +131,13 @@ export class Dispatch {
    *
    * @throws ServiceError QUEUE_FULL, INTERNAL_ERROR
    */
-  async publish(): Promise<EndWaiter> {
+  async publish(): Promise<CaptureWaiter> {
     const { jobs, now } = this.#deps;
     const { job, record, mailbox, wantsBytes, onStep } = this.#prepared;
     try {
       const queued = await publishJob(jobs, job, now() + acceptTimeoutMs);
       onStep?.('queued');
-      return new EndWaiter(job, { queued, draft: record, mailbox, wantsBytes, onStep }, this.#deps);
+      return new CaptureWaiter(job, { queued, draft: record, mailbox, wantsBytes, onStep }, this.#deps);
     } catch (error) {
       this.#cancel(error);
       throw error;
@@ -145,7 +145,7 @@ export class Dispatch {
   }
 
   /** Stops receiving replies. `end` is the outcome of the capture, if it is known. */
-  close(end: AwaitedEnd | undefined): void {
+  close(end: AwaitedResult | undefined): void {
     this.#prepared.close();
     if (end !== undefined) this.#removeHtml(end);
   }
@@ -164,7 +164,7 @@ export class Dispatch {
   }
 
   /** Removes HTML that will not be rendered again. If that fails, the HTML expires. */
-  #removeHtml({ record }: AwaitedEnd): void {
+  #removeHtml({ record }: AwaitedResult): void {
     const { source } = this.#prepared.job;
     if (isOpen(record) || source.kind !== 'stored-html') return;
     if (record.html !== undefined && record.status === 'completed') return;

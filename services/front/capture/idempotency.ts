@@ -21,7 +21,7 @@ export type IdempotencyResult = 'first' | 'replayed' | 'waited' | 'mismatch' | '
 interface IdempotencyDeps {
   readonly keys: IdempotencyKeys;
   readonly captures: Pick<Captures, 'get' | 'fail'>;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   readonly count: (result: IdempotencyResult) => void;
   /** The server's clock, Unix milliseconds. It determines when leases of other fronts expire. */
   readonly now: () => number;

@@ -16,12 +16,12 @@ import { LeaseLostError, readIdempotencyKey, type Idempotency, type IdempotencyL
 import type { ResponseCache } from './response-cache.ts';
 import { acceptRequest, type AcceptDeps, type AcceptedRequest, bytesAddedBy } from './accept-request.ts';
 import { answerOfEnd, queuedAnswer, replayedAnswer, type AnswerOptions, type CaptureAnswer } from './answer.ts';
-import type { AwaitedEnd } from './await-end.ts';
+import type { AwaitedResult } from './await-end.ts';
 import type { BackgroundQueue } from './background-queue.ts';
 import type { ReadStateDeps } from './capture-state.ts';
 import type { Dispatch, Dispatcher } from './dispatcher.ts';
 import { type ExtractedDeps, withExtracted } from './extracted.ts';
-import type { RegionBoard } from './regions.ts';
+import type { RegionSelector } from './regions.ts';
 
 export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, ExtractedDeps {
   readonly cdnUrl: string;
@@ -31,7 +31,7 @@ export interface CapturePipelineDeps extends AcceptDeps, ReadStateDeps, Extracte
   readonly admission: Pick<Admission, 'admit'>;
   readonly dispatcher: Pick<Dispatcher, 'prepare' | 'deadlineOf'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueue'>;
-  readonly regions: Pick<RegionBoard, 'estimatedWaitSeconds'>;
+  readonly regions: Pick<RegionSelector, 'estimatedWaitSeconds'>;
   readonly statistics: Pick<Statistics, 'hit'>;
 }
 
@@ -158,7 +158,7 @@ export class CapturePipeline {
     let reservation: Reservation | undefined;
     let dispatch: Dispatch | undefined;
     let record: CaptureRecord | undefined;
-    let end: AwaitedEnd | undefined;
+    let end: AwaitedResult | undefined;
     try {
       // Admit: only rendered captures count against the limits.
       const uuid = await lease.nameCapture({ uuid: cacheLease?.uuid });

@@ -7,7 +7,7 @@ import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import { RetryLaterError } from '../admission.ts';
-import type { NatsLink } from '../nats.ts';
+import type { ConnectionMonitor } from '../nats.ts';
 
 /** After this time with heartbeats, every live renderer has sent one. */
 const settleTimeoutMs = 1.5 * heartbeatIntervalMs;
@@ -30,11 +30,11 @@ interface RegionBoardDeps {
   readonly queued: () => Readonly<Record<string, number>>;
   /** Whether the region has never worked, according to the last status report. */
   readonly isPending: (region: Region) => boolean;
-  readonly link: Pick<NatsLink, 'upForMs'>;
+  readonly link: Pick<ConnectionMonitor, 'upForMs'>;
 }
 
 /** The regions as this front currently sees them. */
-export class RegionBoard {
+export class RegionSelector {
   readonly #deps: RegionBoardDeps;
 
   constructor(deps: RegionBoardDeps) {

@@ -1,6 +1,6 @@
 import { addedOptionNames, type CaptureRequest, type RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { assertRoom, pdfOptions } from './pdf-rules.ts';
-import { tellableSecretsOf } from './secret-rules.ts';
+import { redactedSecrets } from './secret-rules.ts';
 import { visitorOf } from './visitor-rules.ts';
 
 /** Returns the options that affect the pixels. The request must satisfy all rules. Throws a VALIDATION_ERROR for a PDF without room. */
@@ -22,7 +22,7 @@ export function renderOptions(request: CaptureRequest): RenderOptions {
     pdf,
     ...addedOptions(request),
     ...visitorOf(request),
-    ...tellableSecretsOf(request),
+    ...redactedSecrets(request),
   };
 }
 

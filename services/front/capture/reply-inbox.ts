@@ -5,7 +5,7 @@ import { regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/n
 import { decodeReply, type Reply } from '@webcapture/shared/queue/results.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { RareLog } from '../rare-log.ts';
+import { ThrottledLogger } from '../throttled-logger.ts';
 
 /** A reply, with its region and its time of arrival. */
 export interface ReceivedReply extends Reply {
@@ -15,7 +15,7 @@ export interface ReceivedReply extends Reply {
 }
 
 /** Collects the replies of renderers about one capture until the waiter takes them. */
-export class Mailbox {
+export class PendingReplies {
   readonly #replies: ReceivedReply[] = [];
   #onDelivery: (() => void) | undefined;
 
@@ -49,8 +49,8 @@ const maxReplies = 16;
  */
 export class ReplyInbox {
   readonly #id = randomUUID();
-  readonly #mailboxes = new Map<string, Mailbox>();
-  readonly #rarely: RareLog;
+  readonly #mailboxes = new Map<string, PendingReplies>();
+  readonly #rarely: ThrottledLogger;
   readonly #onMalformed: () => void;
   readonly #now: () => number;
 
@@ -66,7 +66,7 @@ export class ReplyInbox {
       onMalformed,
     }: { readonly log: Logger; readonly onStarted: (reply: ReceivedReply) => void; readonly onMalformed: () => void },
   ) {
-    this.#rarely = new RareLog(log);
+    this.#rarely = new ThrottledLogger(log);
     this.#onMalformed = onMalformed;
     this.#now = now;
     const subscribe = (name: string, deliver: (uuid: string, reply: ReceivedReply) => void, queue?: string) =>
@@ -86,8 +86,8 @@ export class ReplyInbox {
   }
 
   /** Opens a mailbox for one capture. It must be open before the capture is queued, because a result may arrive quickly. */
-  open(uuid: string): Mailbox {
-    const mailbox = new Mailbox();
+  open(uuid: string): PendingReplies {
+    const mailbox = new PendingReplies();
     this.#mailboxes.set(uuid, mailbox);
     return mailbox;
   }

@@ -8,11 +8,11 @@ import type { Authenticator } from '../auth/authenticator.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import type { BackgroundQueue } from './background-queue.ts';
 import { readState, type ReadStateDeps } from './capture-state.ts';
-import type { RegionBoard } from './regions.ts';
+import type { RegionSelector } from './regions.ts';
 
 export interface RequestRefreshDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
-  readonly regions: Pick<RegionBoard, 'choose' | 'estimatedWaitSeconds'>;
+  readonly regions: Pick<RegionSelector, 'choose' | 'estimatedWaitSeconds'>;
   readonly admission: Pick<Admission, 'admit'>;
   readonly backgroundQueue: Pick<BackgroundQueue, 'enqueueRefresh'>;
 }
@@ -41,7 +41,7 @@ export async function requestRefresh(
   if (!isRefreshable(record)) return record;
 
   // Admit.
-  const region = await regions.choose(record.askedRegion);
+  const region = await regions.choose(record.requestedRegion);
   const waitSeconds = regions.estimatedWaitSeconds(region);
   const admitted = await admission.admit(account, {
     id: refreshReservation(record.uuid, nextRefreshNumber(record)),

@@ -16,14 +16,14 @@ import { attemptAfter, seemsInteractive } from '@webcapture/shared/queue/tickets
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { RareLog } from '../rare-log.ts';
-import { type ReturnedJob, type Settlements, unknownVersionDelayMs } from './settlement.ts';
+import { ThrottledLogger } from '../throttled-logger.ts';
+import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {
   readonly session: NatsSession;
-  readonly settlements: Pick<Settlements, 'settle'>;
+  readonly settlements: Pick<ResultSettler, 'settle'>;
   readonly captures: Pick<Captures, 'get' | 'change'>;
-  readonly followUps: Pick<FollowUps, 'arrange'>;
+  readonly followUps: Pick<FollowUps, 'schedule'>;
   readonly jobs: Pick<Jobs, 'publish'>;
   readonly tasks: Pick<Tasks, 'schedule'>;
   /** Removes HTML that will not be rendered again. */
@@ -55,7 +55,7 @@ const maxDeliveries = 20;
  */
 export class ResultQueue {
   readonly #deps: ResultQueueDeps;
-  readonly #rarely: RareLog;
+  readonly #rarely: ThrottledLogger;
   readonly #inbox: PullInbox;
   readonly #results: PullSubscription;
   readonly #running = new Set<Promise<void>>();
@@ -65,7 +65,7 @@ export class ResultQueue {
 
   constructor(deps: ResultQueueDeps) {
     this.#deps = deps;
-    this.#rarely = new RareLog(deps.log);
+    this.#rarely = new ThrottledLogger(deps.log);
     this.#inbox = new PullInbox(deps.session);
     this.#results = new PullSubscription(this.#inbox, {
       stream: streamNames.results,
@@ -145,7 +145,7 @@ export class ResultQueue {
   async #follow(record: CaptureRecord): Promise<void> {
     const { followUps, removeHtml, log } = this.#deps;
     if (isOpen(record)) return;
-    await followUps.arrange(record);
+    await followUps.schedule(record);
     if (record.html !== undefined && record.persistence === undefined) {
       await removeHtml(record.html).catch((error: unknown) =>
         log.debug({ err: error }, 'supplied html could not be removed; it expires'),

@@ -151,7 +151,7 @@ export function secretsOf(request: SecretFields): CaptureSecrets | undefined {
 }
 
 /** Returns the public part of the secrets: their names, and the origins that receive headers, in canonical form. */
-export function tellableSecretsOf(
+export function redactedSecrets(
   request: SecretFields & Pick<CaptureRequest, 'headersFor'>,
 ): Pick<RenderOptions, 'secrets' | 'headersFor'> {
   const secrets = secretsOf(request);

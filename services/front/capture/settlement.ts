@@ -22,7 +22,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ByteQuota } from '../byte-quota.ts';
-import { RareLog } from '../rare-log.ts';
+import { ThrottledLogger } from '../throttled-logger.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 
 /** Outcomes of settling a result, as metric labels. */
@@ -136,9 +136,9 @@ const rejected = {
  * atomic batch, and updates the cache entry. Settling a result repeatedly or concurrently is harmless. The caller
  * schedules what follows the end of a capture: `FollowUps`.
  */
-export class Settlements {
+export class ResultSettler {
   readonly #deps: SettlementDeps;
-  readonly #rarely: RareLog;
+  readonly #rarely: ThrottledLogger;
   /** Keyed by the digest of the result's ticket. */
   readonly #settledForClients = new LRUCache<string, SettledForClient>({
     maxSize: maxRememberedBytes,
@@ -147,7 +147,7 @@ export class Settlements {
 
   constructor(deps: SettlementDeps) {
     this.#deps = deps;
-    this.#rarely = new RareLog(deps.log);
+    this.#rarely = new ThrottledLogger(deps.log);
   }
 
   /** Throws ServiceError STORAGE_FAILED or the errors of NATS if the result cannot be settled now; it can then be retried. */

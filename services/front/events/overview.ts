@@ -2,7 +2,7 @@ import { maxListedPods, type Overview } from '@webcapture/shared/api/admin.ts';
 import { regionComponent } from '@webcapture/shared/api/status.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
-import { overlayStatus, type StatusView } from '../status-board.ts';
+import { overlayStatus, type StatusView } from '../status-cache.ts';
 
 interface OverviewSource {
   readonly fleet: Pick<Fleet, 'load' | 'heard'>;
@@ -13,7 +13,7 @@ interface OverviewSource {
 const intervalMs = 2000;
 
 /** The state of the fleet for operators. It comes from the memory of the front, without requests. */
-export class OverviewBoard {
+export class OverviewCache {
   readonly #source: OverviewSource;
   readonly #followers = new Set<(overview: string) => void>();
   #timer: NodeJS.Timeout | undefined;

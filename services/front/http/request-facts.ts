@@ -42,7 +42,7 @@ export class RequestFacts {
   /** Whether the request comes from a signed link, on behalf of the account. */
   isByLink?: true;
   /** Whether the signature of the link is valid, even if the link has expired. */
-  isGenuineLink?: true;
+  hasValidLinkSignature?: true;
   /** The authenticated key and its account. */
   caller?: Caller;
   /** The capture that the request concerns. */

@@ -4,7 +4,7 @@ import type { CaptureState } from '@webcapture/shared/api/capture.ts';
 import { maxModelPixels, type McpToolName, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureView } from '@webcapture/shared/captures/view.ts';
-import { lookAgain } from '@webcapture/shared/files/file-store.ts';
+import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyBaseLogger } from 'fastify';
 import { countCapture, type CaptureRouteDeps } from '../api/capture.ts';
@@ -13,7 +13,7 @@ import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
 import type { RequestFacts } from '../http/request-facts.ts';
 import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
-import { overlayStatus, type StatusView } from '../status-board.ts';
+import { overlayStatus, type StatusView } from '../status-cache.ts';
 import { captureText, errorText, extractedText } from './texts.ts';
 
 export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {
@@ -151,7 +151,7 @@ async function pictureOf(
   { pictures }: McpToolsDeps,
 ): Promise<Content[]> {
   try {
-    return await lookAgain(async () => {
+    return await retryIfReplaced(async () => {
       const file = await pictures.fileOf(record);
       const { picture, shown } = await pictures.scale(file, forModels(file, record), {
         account: record.account,

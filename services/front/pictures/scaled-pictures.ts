@@ -126,7 +126,7 @@ export class ScaledPictures {
    * Scales a file that {@link fileOf} returned.
    *
    * @throws ServiceError NOT_FOUND if the file cannot be read as a picture; QUEUE_FULL if too many are being scaled;
-   *   STORAGE_FAILED, including a FileReplacedError, for which {@link lookAgain} retries; INTERNAL_ERROR; the reason of
+   *   STORAGE_FAILED, including a FileReplacedError, for which {@link retryIfReplaced} retries; INTERNAL_ERROR; the reason of
    *   `clientGone` if it aborts
    */
   async scale(

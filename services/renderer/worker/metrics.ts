@@ -106,7 +106,7 @@ export function createRendererMetrics(
       captures.inc({ region, format, outcome: failure?.code ?? 'completed', cause: failure?.cause ?? 'none' });
       if (renderMs === null) return;
       seconds.observe({ region, format }, renderMs / 1000);
-      waits.observe({ region, lane: job.lane }, queueMs / 1000);
+      waits.observe({ region, lane: job.priority }, queueMs / 1000);
     },
   };
 

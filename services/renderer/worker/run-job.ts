@@ -337,10 +337,10 @@ const networkFailures: readonly ErrorCode[] = ['NAVIGATION_FAILED', 'CAPTURE_TIM
  */
 async function returnReasonOf(
   thrown: unknown,
-  { lane, startBy }: CaptureJob,
+  { priority, startBy }: CaptureJob,
   { clock, reachesNats }: JobDeps,
 ): Promise<ReturnReason | null> {
-  if (lane !== 'background' || clock.now() + maxStoreRetryMs >= startBy) return null;
+  if (priority !== 'background' || clock.now() + maxStoreRetryMs >= startBy) return null;
   if (thrown instanceof StoreUnavailableError) return 'store_unavailable';
   const isNetworkFailure = thrown instanceof ServiceError && networkFailures.includes(thrown.code);
   return isNetworkFailure && !(await reachesNats()) ? 'cut_off' : null;

@@ -83,7 +83,7 @@ export class AccountUsage {
     const records = await readMany<CaptureRecord>(this.#session, 'db', keys);
     const isInLedger = (record: CaptureRecord, refreshNumber: number) =>
       refreshNumber === 0
-        ? record.lane === 'background' || !isOpen(record)
+        ? record.priority === 'background' || !isOpen(record)
         : (record.refresh?.revision ?? 0) >= refreshNumber;
     return captures.flatMap(({ name, key, refreshNumber }) => {
       const record = records.get(key);

@@ -74,7 +74,7 @@ export type Overview = Static<typeof overviewSchema>;
 /** Orders of GET /admin/captures. */
 const adminCaptureSorts = ['slowest', 'failed'] as const;
 
-/** So many captures of each order are kept of every hour, and can be listed. */
+/** Number of captures of each order that are kept for every hour, and maximum length of the list. */
 export const maxAdminCaptures = 50;
 
 export const adminCapturesQuerySchema = Type.Object(
@@ -109,7 +109,7 @@ export type AdminCapture = Static<typeof adminCaptureSchema>;
 /** The `data` of GET /admin/captures. */
 export const adminCapturesSchema = Type.Object({ captures: Type.Array(adminCaptureSchema) });
 
-/** So many dead letters are kept. */
+/** Number of dead letters that are kept. */
 export const maxDeadLetters = 100;
 
 const deadLetterSchema = Type.Object({

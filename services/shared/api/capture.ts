@@ -101,7 +101,7 @@ const refreshSchema = Type.Object({
   tokensCharged: Type.Integer({ minimum: 0, description: 'Tokens charged for all refreshes of the capture so far.' }),
 });
 
-/** How the notice about the latest event of a capture stands. */
+/** State of the webhook delivery of the latest event of a capture. */
 export const webhookViewSchema = Type.Object({
   url: Type.String(),
   state: enumOf(webhookStates, {
@@ -146,7 +146,7 @@ const hasDiagnosticsSchema = Type.Optional(
 /** The `data` of a completed capture: shapes A and B of the interface at once. */
 export const captureResultSchema = Type.Object({
   uuid: Type.String({ format: 'uuid', description: 'Identifier of the capture (UUIDv7).' }),
-  // None of the other shapes has one of these, but for `deleted`: clients tell the shapes apart by it.
+  // Clients tell the shapes apart by the status. Only `deleted` occurs in two of them.
   status: enumOf(['completed', 'expired', 'deleted']),
   fileUrl: Type.String({ description: 'URL of the file.' }),
   fromCache: Type.Boolean({
@@ -273,7 +273,7 @@ const deletedCaptureSchema = Type.Object(
   { title: 'DeletedCapture' },
 );
 
-/** The `data` of `GET /captures/{uuid}`: `status` tells which of the shapes it is. */
+/** The `data` of `GET /captures/{uuid}`: its shape follows from `status`. */
 export const captureStateSchema = Type.Union([
   captureResultSchema,
   pendingCaptureSchema,

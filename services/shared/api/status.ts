@@ -37,7 +37,7 @@ export function worse(a: StatusValue, b: StatusValue): StatusValue {
 /** Of the bucket `live`. */
 export const statusKey = 'status';
 
-/** What the controller's fleet leader writes under {@link statusKey} in `KV_live`: the word that every front serves. */
+/** The status that every front serves. The fleet leader of the controllers writes it under {@link statusKey} in `KV_live`. */
 export interface StatusReport {
   /** Queue, storage, engine and engine.<region>; the front adds `api`, which it knows best itself. */
   readonly components: readonly ComponentStatus[];

@@ -140,7 +140,7 @@ export interface CaptureRecord {
   /** Id of the API key that asked for it, for statistics. A draft in a ticket lacks it. */
   readonly key?: string;
   readonly status: CaptureStatus;
-  readonly lane: Priority;
+  readonly priority: Priority;
   /** As asked for; `about:blank` for html. */
   readonly url: string;
   /** Name under which supplied HTML is stored, for rendering and for refreshes. */
@@ -155,7 +155,7 @@ export interface CaptureRecord {
   /** What completing it charges, and each refresh of it. */
   readonly tokenCost: number;
   readonly fileName: string;
-  readonly askedRegion: Region | 'auto';
+  readonly requestedRegion: Region | 'auto';
   readonly region: Region;
   readonly acceptedAt: number;
   /** Rendering must have begun by `startBy` and ended by `deadline`. */

@@ -33,14 +33,14 @@ export function withStoredBytes(record: CaptureRecord): CaptureRecord {
 
 /** Null: none. */
 function bytesOf(record: CaptureRecord): Partial<StoredBytes> | null {
-  const { status, lane, outcome, htmlBytes = 0, diagnostics } = record;
+  const { status, priority, outcome, htmlBytes = 0, diagnostics } = record;
   if (status === 'completed' && outcome !== undefined) {
     return bytesWithFile(record, outcome.fileSizeBytes + (outcome.extracted?.bytes ?? 0) + (diagnostics?.bytes ?? 0));
   }
   if (status === 'failed' && diagnostics !== undefined && diagnostics.isExpired !== true) {
     return { storedBytes: diagnostics.bytes };
   }
-  return lane === 'background' && isOpen(record) && htmlBytes > 0 ? { queuedBytes: htmlBytes } : null;
+  return priority === 'background' && isOpen(record) && htmlBytes > 0 ? { queuedBytes: htmlBytes } : null;
 }
 
 function bytesWithFile({ persistence, htmlBytes = 0 }: CaptureRecord, fileBytes: number): Partial<StoredBytes> {
@@ -78,7 +78,7 @@ export function usageOf(record: CaptureRecord): ReadonlyMap<string, Usage> {
     periods.set(period, sum(periods.get(period) ?? noUsage, { ...noUsage, ...usage }));
   const month = monthOf(record.acceptedAt);
   if (record.outcome !== undefined) add(month, { tokens: tokenCost, captures: 1 });
-  if (record.lane === 'background' && isOpen(record)) add(month, { reserved: tokenCost, queued: 1 });
+  if (record.priority === 'background' && isOpen(record)) add(month, { reserved: tokenCost, queued: 1 });
   for (const [refreshed, charge] of Object.entries(record.refreshCharges ?? {})) add(refreshed, charge);
   if (refresh !== undefined && isOpen(record, refresh.revision)) {
     add(monthOf(refresh.acceptedAt), { reserved: tokenCost, queued: 1 });

@@ -26,7 +26,7 @@ export class StoreUnavailableError extends ServiceError<'STORAGE_FAILED'> {
 const maxLooks = 3;
 
 /** Runs `read`, and repeats it if the file was replaced meanwhile. */
-export async function lookAgain<T>(read: () => Promise<T>): Promise<T> {
+export async function retryIfReplaced<T>(read: () => Promise<T>): Promise<T> {
   for (let look = 1; ; look += 1) {
     try {
       return await read();

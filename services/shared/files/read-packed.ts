@@ -1,7 +1,7 @@
 import { buffer } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-import { type CallLimits, type FileStore, lookAgain } from './file-store.ts';
+import { type CallLimits, type FileStore, retryIfReplaced } from './file-store.ts';
 
 interface PackedLimits {
   /** What the object contains, for error messages. */
@@ -21,7 +21,7 @@ export async function readPackedJson(
   { what, maxStoredBytes, maxJsonBytes }: PackedLimits,
   limits: CallLimits,
 ): Promise<unknown> {
-  const packed = await lookAgain(async () => {
+  const packed = await retryIfReplaced(async () => {
     const file = await store.stat(name, limits);
     if (file === null) throw new Error(`the object of the ${what} does not exist`);
     if (file.size > maxStoredBytes) {

@@ -18,7 +18,7 @@ export class FollowUps {
     this.#expiryIndex = expiryIndex;
   }
 
-  async arrange(record: CaptureRecord): Promise<void> {
+  async schedule(record: CaptureRecord): Promise<void> {
     const { account, uuid, expiresAt, nextRefreshAt } = record;
     const capture = { account, uuid };
     const arranging: Promise<void>[] = [];

@@ -53,7 +53,7 @@ export interface JobEnvelope {
 export interface CaptureJob extends JobEnvelope {
   readonly version: typeof captureJobVersion;
   readonly account: string;
-  readonly lane: Priority;
+  readonly priority: Priority;
   readonly acceptedAt: number;
   /** Rendering must start by this time, or the job is dropped and the capture fails. */
   readonly startBy: number;
@@ -112,10 +112,10 @@ export function jobOf(
     throw new TypeError(`${uuid} has no revision ${refreshNumber}`);
   }
   const { region } = turn;
-  const lane = refreshNumber === 0 ? record.lane : 'background';
+  const priority = refreshNumber === 0 ? record.priority : 'background';
   const file = fileOf(record, refreshNumber);
   const started = { subject: replySubject(region, sharedInbox, uuid), wants: 'start' } as const;
-  const answer = reply ?? (lane === 'background' ? started : undefined);
+  const answer = reply ?? (priority === 'background' ? started : undefined);
   const ticket = {
     account,
     uuid,
@@ -129,10 +129,10 @@ export function jobOf(
     uuid,
     revision: refreshNumber,
     region,
-    ticket: lane === 'interactive' ? { ...ticket, draft: record } : ticket,
+    ticket: priority === 'interactive' ? { ...ticket, draft: record } : ticket,
     ...(answer === undefined ? {} : { reply: answer }),
     account,
-    lane,
+    priority,
     acceptedAt: turn.acceptedAt,
     startBy: turn.startBy,
     deadline: turn.deadline,

@@ -58,7 +58,7 @@ export class Jobs {
     const queued = await retryTransient(
       async (timeout) => {
         const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
-        const ack = await js.publish(captureSubject(job.region, job.lane, shard), JSON.stringify(signed), {
+        const ack = await js.publish(captureSubject(job.region, job.priority, shard), JSON.stringify(signed), {
           msgID: attempt === undefined ? id : `${id}:${attempt}`,
           timeout,
           expect: { streamName: streamNames.captures },
@@ -67,13 +67,13 @@ export class Jobs {
       },
       { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
     );
-    if (job.lane === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
+    if (job.priority === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
     return queued;
   }
 
   /** Whether a renderer was given the job, or it is gone. Throws what the server answers. */
-  async isTaken({ region, lane, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
-    const durable = captureDurable(region, lane, backgroundShardOf(account, backgroundShards));
+  async isTaken({ region, priority, account }: UnsignedJob, { sequence }: QueuedJob): Promise<boolean> {
+    const durable = captureDurable(region, priority, backgroundShardOf(account, backgroundShards));
     try {
       const { delivered } = await this.#session.jsm.consumers.info(streamNames.captures, durable);
       return delivered.stream_seq >= sequence;

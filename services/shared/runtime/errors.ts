@@ -81,7 +81,7 @@ export const errorTable = {
     status: 500,
     retryable: true,
     cause: ['page', 'service'],
-    message: 'The capture took longer than it may.',
+    message: 'The capture timed out.',
   },
   CAPTURE_FAILED: {
     status: 500,

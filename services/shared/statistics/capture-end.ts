@@ -29,9 +29,9 @@ export function endOf(before: CaptureRecord | null, after: CaptureRecord): Captu
   if (run === undefined || (state !== 'completed' && state !== 'failed')) return null;
   const failure = state === 'failed' ? run.failure : undefined;
   if (failure?.cancelled === true) return null;
-  const { account, uuid, url, lane, outcome, tokenCost } = after;
+  const { account, uuid, url, priority, outcome, tokenCost } = after;
   const { acceptedAt, endedAt = acceptedAt } = run;
-  const isAwaited = lane === 'interactive' && refreshNumber === 0;
+  const isAwaited = priority === 'interactive' && refreshNumber === 0;
   const queueMs = isAwaited || state === 'failed' ? 0 : (outcome?.report.timings.queueMs ?? 0);
   return {
     account,

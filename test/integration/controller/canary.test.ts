@@ -51,7 +51,11 @@ describe('one canary', () => {
   test('goes through the queue and leaves nothing behind', async () => {
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toMatchObject({ kind: 'completed' });
-    expect(renderer.jobs.at(-1)).toMatchObject({ account: 'system', lane: 'interactive', source: { kind: 'html' } });
+    expect(renderer.jobs.at(-1)).toMatchObject({
+      account: 'system',
+      priority: 'interactive',
+      source: { kind: 'html' },
+    });
     await nothingLeft();
   });
 

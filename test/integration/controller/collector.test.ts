@@ -34,16 +34,17 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const read = (session = nats.session, timeoutMs = 30_000) =>
   readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs });
 
-test('counts what waits by lane, not what a renderer holds, and tells how old the oldest is', async () => {
+test('counts what waits by priority, not what a renderer holds, and tells how old the oldest is', async () => {
   const { session } = nats;
   for (let index = 0; index < 3; index++) await queueCapture(session);
-  await queueCapture(session, { lane: 'background', region: 'eu-west' });
+  await queueCapture(session, { priority: 'background', region: 'eu-west' });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  await queueCapture(session, { lane: 'background', region: 'eu-west', unrecorded: true, account: 'other' });
+  await queueCapture(session, { priority: 'background', region: 'eu-west', unrecorded: true, account: 'other' });
   expect(
     await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'interactive'), 5000),
   ).not.toBeNull();
-  for (const lane of ['interactive', 'background'] as const) await queueCapture(session, { lane, region: 'asia-east' });
+  for (const priority of ['interactive', 'background'] as const)
+    await queueCapture(session, { priority, region: 'asia-east' });
   const age = expect.any(Number) as number;
   const shards = ['acme', 'other']
     .map((account) => backgroundShardOf(account, backgroundShards))
@@ -85,7 +86,7 @@ test('a shard is named for as long as a renderer holds a capture of it', async (
   const { session } = nats;
   const account = 'held';
   const shard = backgroundShardOf(account, backgroundShards);
-  await queueCapture(session, { lane: 'background', account });
+  await queueCapture(session, { priority: 'background', account });
   const message = await pullOne(session.nc, streamNames.captures, captureDurable('us-east', 'background', shard), 5000);
   expect(await read()).toMatchObject({
     waiting: { 'us-east': { background: 0, backgroundHeld: 1 } },

@@ -93,7 +93,7 @@ describe('dead letters', () => {
   });
 
   test('also one of a version that no renderer here knows', async () => {
-    const capture = await queueCapture(on().session, { lane: 'background', version: 99 });
+    const capture = await queueCapture(on().session, { priority: 'background', version: 99 });
     await exhaust(inBackground('acme'));
     const stop = lead();
     expect(await settlement(capture)).toEqual(
@@ -134,7 +134,7 @@ describe('dead letters', () => {
   });
 
   test('letters about jobs that are gone, and what is no letter, are cleared away', async () => {
-    const capture = await queueCapture(on().session, { lane: 'background' });
+    const capture = await queueCapture(on().session, { priority: 'background' });
     (await pullOne(on().session.nc, streamNames.captures, inBackground('acme'), 5000))?.terminate('not a job');
     await until('the advisory', async () => (await on().letters()) === 1);
     on().session.nc.publish(`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.${streamNames.captures}.x`, 'no json');

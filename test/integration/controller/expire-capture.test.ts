@@ -39,7 +39,7 @@ describe('expiry', () => {
 
   test('the file of a capture that failed after all, by a renderer that died, is cleared away', async () => {
     const { deps, store } = tasking(on());
-    const record = newRecord({ account: 'expiry', lane: 'background' });
+    const record = newRecord({ account: 'expiry', priority: 'background' });
     await deps.captures.create(record);
     const { fileName: name, account, expiresAt } = record;
     await store.create(newFile(64, { name, account, expiresAt }));
@@ -97,7 +97,7 @@ describe('expiry', () => {
 
   test('the diagnostics of a failed capture stay until their time, and are no stored bytes any more', async () => {
     const { deps, store, stored } = tasking(on());
-    const record = newRecord({ account: 'expiry', lane: 'background' });
+    const record = newRecord({ account: 'expiry', priority: 'background' });
     await deps.captures.create(record);
     const { account, fileName } = record;
     const name = newDiagnosticsName(fileName);
@@ -106,7 +106,7 @@ describe('expiry', () => {
     const diagnostics = { name, bytes: 64, revision: 0, expiresAt: Date.now() + hour };
     const failed = await deps.captures.change(record, fail(0, failure, diagnostics));
     if (failed === null) throw new Error('there is no record');
-    await new FollowUps(deps.tasks, deps.expiryIndex).arrange(failed);
+    await new FollowUps(deps.tasks, deps.expiryIndex).schedule(failed);
     expect(await expiriesOf(on().session, record.uuid)).toEqual([diagnostics.expiresAt]);
     // The task of every failed capture.
     await expireCapture(record, deps);
@@ -134,7 +134,7 @@ describe('expiry', () => {
     await run();
     expect(await left()).toMatchObject({ status: 'deleted', file: false, cached: false });
 
-    const waiting = newRecord({ account: 'expiry', lane: 'background', expiresAt: 1 });
+    const waiting = newRecord({ account: 'expiry', priority: 'background', expiresAt: 1 });
     await deps.captures.create(waiting);
     await expireCapture({ account: 'expiry', uuid: waiting.uuid }, deps);
     expect((await deps.captures.get('expiry', waiting.uuid))?.value).toEqual(waiting);

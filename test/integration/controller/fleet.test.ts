@@ -4,7 +4,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import { Fleet, type HeartbeatFault } from '@webcapture/shared/queue/fleet.ts';
-import { InFlight, RegionBoard } from '../../../services/front/capture/regions.ts';
+import { InFlight, RegionSelector } from '../../../services/front/capture/regions.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestBroker } from './support/broker.ts';
@@ -186,7 +186,7 @@ describe('the load of a region', () => {
       const region = index % 2 === 0 ? 'us-east' : 'eu-west';
       fleet.apply(`fleet.${region}.p${index}`, heartbeat(`p${index}`, { region }), index);
     }
-    const board = new RegionBoard({
+    const board = new RegionSelector({
       installed: [
         { region: 'us-east', minRenderers: 1 },
         { region: 'eu-west', minRenderers: 1 },
@@ -219,7 +219,7 @@ describe('the load of a region', () => {
 test('a region is refused only when its renderers could have been heard', async () => {
   const renderers = { renderers: 0, slots: 2, busy: 0, renderMs: null };
   let watchedForMs = 0;
-  const board = new RegionBoard({
+  const board = new RegionSelector({
     installed: [{ region: 'us-east', minRenderers: 1 }],
     home: 'us-east',
     fleet: { load: () => renderers, watchedForMs: () => watchedForMs },

@@ -16,7 +16,7 @@ const on = useSettling();
 describe('dispatch', () => {
   const accepted = async (changes = {}) => {
     const tools = tasking(on());
-    const record = newRecord({ account: 'dispatch', lane: 'background', ...changes });
+    const record = newRecord({ account: 'dispatch', priority: 'background', ...changes });
     await tools.deps.captures.create(record);
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
     const run = (now = Date.now()) => recoverLostJob(task, { ...tools.deps, now: () => now });
@@ -27,7 +27,7 @@ describe('dispatch', () => {
     const { run, queue, record, dueAt } = await accepted();
     await run();
     await run();
-    expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 0, lane: 'background' }]);
+    expect(await queue()).toMatchObject([{ uuid: record.uuid, revision: 0, priority: 'background' }]);
     expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
   });
 
@@ -59,7 +59,7 @@ describe('dispatch', () => {
 
   test('a record that is not written yet is waited for, but not for long', async () => {
     const { deps, dueAt } = tasking(on());
-    const record = newRecord({ account: 'dispatch', lane: 'background' });
+    const record = newRecord({ account: 'dispatch', priority: 'background' });
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
     await recoverLostJob(task, { ...deps, now: () => record.acceptedAt + 130_000 });
     expect(await dueAt('dispatch', record)).toBeNull();

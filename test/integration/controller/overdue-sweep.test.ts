@@ -16,7 +16,7 @@ import { completeCapture, useSettling } from './support/settling.ts';
 import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
-const inBackground = { lane: 'background' } as const;
+const inBackground = { priority: 'background' } as const;
 const shard = captureDurable('us-east', 'background', backgroundShardOf('acme', backgroundShards));
 const always = { holds: () => true };
 const never = (): never => {

@@ -104,11 +104,16 @@ test('what was due comes again from the records when all that was to remind the 
   await captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: Date.now() - minute }));
   const told = await completed({ account: 'a' });
   await captures.change(told, (record) => ({ ...record, webhook: pending() }));
-  const lost = newRecord({ account: 'a', lane: 'background', startBy: Date.now() - hour, deadline: Date.now() - hour });
+  const lost = newRecord({
+    account: 'a',
+    priority: 'background',
+    startBy: Date.now() - hour,
+    deadline: Date.now() - hour,
+  });
   await captures.create(lost);
   for (const { uuid } of [expired, refreshed, told]) {
     const record = (await captures.get('a', uuid))?.value;
-    if (record !== undefined) await followUps.arrange(record);
+    if (record !== undefined) await followUps.schedule(record);
   }
   await purgeReminders();
 
@@ -176,7 +181,7 @@ test('what waits in the stream is left as it is; what was written lately is for 
   const record = await captures.change(told, (before) => ({ ...before, webhook: pending() }));
   await early.audit();
   expect(await takeTasks()).toEqual([]);
-  await new FollowUps(due.deps.tasks, due.deps.expiryIndex).arrange(record ?? told);
+  await new FollowUps(due.deps.tasks, due.deps.expiryIndex).schedule(record ?? told);
   await due.audit();
   expect(kindsOf(await takeTasks())).toEqual([`webhook ${told.uuid}`]);
 });

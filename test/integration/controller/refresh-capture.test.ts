@@ -39,7 +39,7 @@ describe('refresh', () => {
       {
         uuid: record.uuid,
         revision: 1,
-        lane: 'background',
+        priority: 'background',
         region: 'us-east',
         account,
         file: { object: expect.stringContaining(record.uuid) as string, expiresAt: record.expiresAt },
@@ -196,8 +196,8 @@ describe('refresh', () => {
     ['elsewhere when nobody is there', 'auto', ['eu-west'], 'eu-west'],
     ['where it was when nobody is anywhere', 'auto', [], 'us-east'],
     ['where it was asked for, always', 'us-east', ['eu-west'], 'us-east'],
-  ] as const)('it is rendered %s', async (_name, askedRegion, alive, region) => {
-    const { runAt, first, queue } = await refreshing({ askedRegion });
+  ] as const)('it is rendered %s', async (_name, requestedRegion, alive, region) => {
+    const { runAt, first, queue } = await refreshing({ requestedRegion });
     const load = (each: Region) => {
       const renderers = (alive as readonly Region[]).includes(each) ? 1 : 0;
       return { renderers, slots: renderers, busy: 0, renderMs: null };

@@ -21,7 +21,7 @@ import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 const removed = { region: 'eu-west' } as const;
-const inBackground = { ...removed, lane: 'background' } as const;
+const inBackground = { ...removed, priority: 'background' } as const;
 const always = { holds: () => true };
 const failure = {
   code: 'REGION_UNAVAILABLE',
@@ -68,10 +68,10 @@ describe('captures of a region that was removed', () => {
     const { usage } = tasking(on());
     const background = await queueCapture(on().session, { ...inBackground, account: 'removed' });
     const interactive = await queueCapture(on().session, { ...removed, account: 'removed' });
-    const other = await queueCapture(on().session, { lane: 'background' });
+    const other = await queueCapture(on().session, { priority: 'background' });
     const hooked = newRecord({
       region: 'eu-west',
-      lane: 'background',
+      priority: 'background',
       webhook: { url: 'https://hook.test/', state: 'waiting', attempts: 0 },
     });
     await on().captures.create(hooked);

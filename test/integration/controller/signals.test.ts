@@ -38,7 +38,7 @@ const patientMs = 20_000;
 /** Queues a background capture whose signal gets lost; returns its uuid. */
 async function queueSilently(account: string): Promise<string> {
   const { session } = nats;
-  const record = newRecord({ account, lane: 'background' });
+  const record = newRecord({ account, priority: 'background' });
   await new Captures(session).create(record);
   const job = jobOf(record);
   const signed = { ...job, ticket: await new Tickets(session).sign(job.ticket) };

@@ -49,9 +49,9 @@ test('what came due while no controller was up is done by the next one, once', a
   const missed = Date.now() - 4.5 * hour;
   const due = await deps.captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: missed }));
   const followUps = new FollowUps(tasks, new ExpiryIndex(session));
-  for (const record of [short, due ?? refreshed]) await followUps.arrange(record);
+  for (const record of [short, due ?? refreshed]) await followUps.schedule(record);
   // The front's: a capture whose job was never queued.
-  const accepted = newRecord({ account: 'down', lane: 'background', tokenCost: 2 });
+  const accepted = newRecord({ account: 'down', priority: 'background', tokenCost: 2 });
   await tasks.schedule({ kind: 'dispatch', account: 'down', uuid: accepted.uuid, revision: 0 }, Date.now() + 500);
   await deps.captures.create(accepted);
   await until('its time to pass', () => Date.now() > short.expiresAt + 1000);

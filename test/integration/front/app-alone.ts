@@ -14,8 +14,8 @@ import { InFlight } from '../../../services/front/capture/regions.ts';
 import type { ClientLimitOptions } from '../../../services/front/http/client-limits.ts';
 import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
-import type { StatusView } from '../../../services/front/status-board.ts';
-import { HistoryBoard } from '../../../services/front/status-history.ts';
+import type { StatusView } from '../../../services/front/status-cache.ts';
+import { HistoryCache } from '../../../services/front/status-history.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
 /** Most tests send more that is wrong than any client would. */
@@ -33,7 +33,7 @@ export function buildAppAlone(
   options: {
     key?: KeyRecord;
     view?: () => StatusView;
-    history?: HistoryBoard;
+    history?: HistoryCache;
     publicUrl?: string;
     now?: () => number;
     trustProxy?: boolean;
@@ -84,7 +84,7 @@ export function buildAppAlone(
   const cdnUrl = 'https://cdn.test';
   const now = Date.now;
   const captures = { get: beyond, fail: beyond, change: beyond };
-  const followUps = { arrange: beyond };
+  const followUps = { schedule: beyond };
   const store = { stat: beyond, read: beyond };
   const regions = { choose: beyond, estimatedWaitSeconds: () => null };
   const admission = {
@@ -200,7 +200,7 @@ export function buildAppAlone(
       status: { view: options.view ?? beyond },
       now,
     },
-    statusPage: { history: options.history ?? new HistoryBoard(), now: options.now ?? now },
+    statusPage: { history: options.history ?? new HistoryCache(), now: options.now ?? now },
     dashboard: { folder: options.dashboardFolder ?? '/nowhere', cdnUrl, signInCode: options.signInCode },
   });
 }

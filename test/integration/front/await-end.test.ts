@@ -5,8 +5,8 @@ import { captureDurable } from '@webcapture/shared/nats/streams.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import { complete, fail, isOpen } from '@webcapture/shared/captures/transitions.ts';
-import { EndWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
-import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
+import { CaptureWaiter, type AwaitDeps } from '../../../services/front/capture/await-end.ts';
+import { PendingReplies } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { queuedJobs } from '../../harness/queues.ts';
@@ -28,9 +28,9 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 interface Waiting {
   readonly draft: CaptureRecord;
-  readonly end: ReturnType<EndWaiter['wait']>;
+  readonly end: ReturnType<CaptureWaiter['wait']>;
   readonly gone: AbortController;
-  readonly mailbox: Mailbox;
+  readonly mailbox: PendingReplies;
   readonly listeners: Set<() => void>;
   /** How often the record was read. */
   readonly reads: () => number;
@@ -48,14 +48,14 @@ async function wait(
     get,
     wantsBytes = false,
   }: {
-    before?: (waiting: Mailbox, draft: CaptureRecord) => Promise<void>;
+    before?: (waiting: PendingReplies, draft: CaptureRecord) => Promise<void>;
     get?: AwaitDeps['captures']['get'];
     wantsBytes?: boolean;
   } = {},
 ): Promise<Waiting> {
   const now = nats.session.now();
   const draft = newRecord({ account: 'waits', acceptedAt: now, startBy: now + startBy, deadline: now + deadline });
-  const mailbox = new Mailbox();
+  const mailbox = new PendingReplies();
   await before?.(mailbox, draft);
   const job = jobOf(draft, 0, { reply: { subject: 'replies.us-east.test.x', wants: 'bytes' } });
   const queued = await parts.jobs.publish(job);
@@ -82,7 +82,7 @@ async function wait(
     now: nats.session.now,
     log: silentLog,
   };
-  const end = new EndWaiter(job, { queued, draft, mailbox, wantsBytes }, deps).wait(gone.signal);
+  const end = new CaptureWaiter(job, { queued, draft, mailbox, wantsBytes }, deps).wait(gone.signal);
   // A test that looks later must not be ended by it before.
   end.catch(() => undefined);
   return {
@@ -291,8 +291,8 @@ describe('when the record cannot be read', () => {
       now: session.now,
       log: silentLog,
     };
-    const awaited = { queued: { sequence: 1 }, draft, mailbox: new Mailbox(), wantsBytes: false };
-    const end = new EndWaiter(job, awaited, deps).wait(new AbortController().signal);
+    const awaited = { queued: { sequence: 1 }, draft, mailbox: new PendingReplies(), wantsBytes: false };
+    const end = new CaptureWaiter(job, awaited, deps).wait(new AbortController().signal);
     await expect(end).rejects.toMatchObject({ code: 'INTERNAL_ERROR' });
   });
 });

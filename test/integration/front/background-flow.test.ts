@@ -218,7 +218,7 @@ describe('the response cache', () => {
     const hold = Promise.withResolvers<undefined>();
     release = () => hold.resolve(undefined);
     front.renderer.behaviour = async (job, self) => {
-      if (job.lane === 'background') await hold.promise;
+      if (job.priority === 'background') await hold.promise;
       await self.complete(job);
     };
     const { uuid } = await holder.queue({ ...cached, url });

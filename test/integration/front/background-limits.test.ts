@@ -61,7 +61,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     const hold = Promise.withResolvers<undefined>();
     release = () => hold.resolve(undefined);
     testFront.renderer.behaviour = async (job, self) => {
-      if (job.lane === 'background') await hold.promise;
+      if (job.priority === 'background') await hold.promise;
       await self.complete(job);
     };
     await holder.queue();

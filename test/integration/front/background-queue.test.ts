@@ -34,7 +34,7 @@ const queueOf = (changes: Partial<BackgroundQueueDeps> = {}) =>
 
 async function completed(): Promise<CaptureRecord> {
   const captures = new Captures(nats.session);
-  const record = newRecord({ account: 'later', lane: 'background' });
+  const record = newRecord({ account: 'later', priority: 'background' });
   await captures.create(record);
   return (await captures.end(record, complete(0, newOutcome(), record.expiresAt))).record ?? record;
 }

@@ -71,7 +71,7 @@ describe('a capture that completes', () => {
       revision: 0,
       account: 'demo',
       region: 'us-east',
-      lane: 'interactive',
+      priority: 'interactive',
       reply: { wants: 'result' },
       source: { kind: 'url', url },
       options: {

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { CaptureFailure, CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import type { UnsignedJob } from '@webcapture/shared/queue/job.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
-import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
+import type { AwaitedResult } from '../../../services/front/capture/await-end.ts';
 import { Dispatcher, type DispatchOptions, type DispatcherDeps } from '../../../services/front/capture/dispatcher.ts';
 import { InFlight } from '../../../services/front/capture/regions.ts';
 import { pdfOptions } from '../../../services/front/capture/pdf-rules.ts';
-import { Mailbox } from '../../../services/front/capture/reply-inbox.ts';
+import { PendingReplies } from '../../../services/front/capture/reply-inbox.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { resultOf } from '../../harness/settling.ts';
 
@@ -26,13 +26,13 @@ const urlRequest = request({ kind: 'url', url: 'https://example.com/' });
 
 /** A dispatcher whose queue does what `publish` does; everything that happens is told in order. */
 function dispatcher(
-  publish: (job: UnsignedJob, mailbox: Mailbox) => Promise<void>,
+  publish: (job: UnsignedJob, mailbox: PendingReplies) => Promise<void>,
   { maxPayload = 1_000_000, readsUploads = false } = {},
 ) {
   const events: string[] = [];
   const jobs: UnsignedJob[] = [];
   const failures: (CaptureFailure | undefined)[] = [];
-  const mailboxes = new Map<string, Mailbox>();
+  const mailboxes = new Map<string, PendingReplies>();
   const inFlight = new InFlight();
   const unexpected = () => {
     throw new Error('the record need not be read');
@@ -60,7 +60,7 @@ function dispatcher(
       publish: async (job) => {
         events.push('publish');
         jobs.push(job);
-        await publish(job, mailboxes.get(job.uuid) ?? new Mailbox());
+        await publish(job, mailboxes.get(job.uuid) ?? new PendingReplies());
         return { sequence: 1 };
       },
       isTaken: unexpected,
@@ -69,7 +69,7 @@ function dispatcher(
     inbox: {
       subjectOf: (region, uuid) => `replies.${region}.x.${uuid}`,
       open: (uuid) => {
-        const mailbox = new Mailbox();
+        const mailbox = new PendingReplies();
         mailboxes.set(uuid, mailbox);
         return mailbox;
       },
@@ -102,7 +102,7 @@ function dispatcher(
       wantsBytes: false,
       ...options,
     });
-    let end: AwaitedEnd | undefined;
+    let end: AwaitedResult | undefined;
     try {
       await beforeQueued?.();
       onAccepted?.(dispatch.record);
@@ -116,7 +116,7 @@ function dispatcher(
   return { capture, events, jobs, failures, mailboxes, inFlight };
 }
 
-const complete = async (_job: UnsignedJob, mailbox: Mailbox) => {
+const complete = async (_job: UnsignedJob, mailbox: PendingReplies) => {
   const result = resultOf(
     { ticket: 'a.ticket' },
     { kind: 'failed', code: 'CAPTURE_FAILED', message: 'Settled above.', cause: 'service' },
@@ -144,12 +144,12 @@ test('the job says where the front listens, and carries the record that the capt
   await capture(urlRequest, { wantsBytes: true, onAccepted: (record) => accepted.push(record) });
   const [job] = jobs;
   expect(job).toMatchObject({
-    lane: 'interactive',
+    priority: 'interactive',
     reply: { subject: `replies.us-east.x.${job?.uuid}`, wants: 'bytes' },
   });
   expect(job?.ticket).toMatchObject({ account: 'a', uuid: job?.uuid, revision: 0, region: 'us-east' });
   expect(job?.ticket.draft).toEqual(accepted[0]);
-  expect(accepted[0]).toMatchObject({ status: 'queued', lane: 'interactive', fileName: job?.file.object });
+  expect(accepted[0]).toMatchObject({ status: 'queued', priority: 'interactive', fileName: job?.file.object });
 });
 
 test('what is to be done right before it is queued comes first, and what it throws ends the capture', async () => {

@@ -83,7 +83,7 @@ async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<voi
       // The guard stays as it is, so that a test can look at it again.
       tasks: { schedule: async () => undefined },
       failCapture: () => Promise.reject(new Error('nothing is overdue')),
-      followUps: { arrange: async () => undefined },
+      followUps: { schedule: async () => undefined },
     });
   }
 }
@@ -120,7 +120,7 @@ describe('a front that dies', () => {
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
     await dispatch({ account: holder.account, uuid, revision: 0 });
-    // Both lanes have been looked at again when a later capture has ended.
+    // Both priorities have been looked at again when a later capture has ended.
     await holder.until((await holder.queue()).uuid, 'completed');
     expect(rendered(uuid)).toEqual([0]);
     expect(await holder.usage()).toMatchObject({ tokens: 2, queued: 0 });

@@ -67,7 +67,7 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
     front.renderer.jobs.find((each) => each.uuid === uuid && each.revision === 1),
   );
   // A file of its own, which is then put in the place of the one that is there.
-  expect(job).toMatchObject({ lane: 'background', uuid });
+  expect(job).toMatchObject({ priority: 'background', uuid });
   expect(job.file.object).not.toBe((await holder.record(uuid)).fileName);
   front.renderer.begin(job);
   await until('it to be rendered', async () => (await holder.record(uuid)).refresh?.state === 'rendering');
@@ -228,7 +228,7 @@ test('a refresh is charged to the month in which it was asked for', async () => 
   const lastMonth = periodOf(Date.now()).start - 86_400_000;
   const time = lastMonth.toString(16).padStart(12, '0');
   const uuid = `${time.slice(0, 8)}-${time.slice(8)}${randomUUIDv7().slice(13)}`;
-  const record = newRecord({ uuid, account: holder.account, acceptedAt: lastMonth, lane: 'background' });
+  const record = newRecord({ uuid, account: holder.account, acceptedAt: lastMonth, priority: 'background' });
   await captures.create(record);
   await captures.end(record, complete(0, newOutcome(), Date.now() + 60_000));
   expect(await holder.usage()).toMatchObject({ tokens: 0, captures: 0 });

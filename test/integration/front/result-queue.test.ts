@@ -60,13 +60,13 @@ const persistence = { refreshIntervalMs: 3_600_000 };
 /** Captures of every kind that has something to follow its end. */
 function everyKind(account: string, count: number): CaptureRecord[] {
   return Array.from({ length: count }, (_, index) => {
-    const kinds = [{}, { lane: 'background' }, { lane: 'background', webhook }, { persistence }] as const;
+    const kinds = [{}, { priority: 'background' }, { priority: 'background', webhook }, { persistence }] as const;
     return newRecord({ account, ...kinds[index % kinds.length] });
   });
 }
 
 async function accept(records: readonly CaptureRecord[]): Promise<void> {
-  const background = records.filter(({ lane }) => lane === 'background');
+  const background = records.filter(({ priority }) => priority === 'background');
   await Promise.all(background.map((record) => parts.captures.create(record)));
 }
 

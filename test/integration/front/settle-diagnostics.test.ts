@@ -136,7 +136,7 @@ test('of a completed capture that asked for them expire with its file', async ()
 test('of a refresh that fails replace those of the capture, and name the refresh', async () => {
   const record = newRecord({
     account: 'refreshed',
-    lane: 'background',
+    priority: 'background',
     options: { ...defaultOptions, diagnostics: true },
   });
   await parts.captures.create(record);

@@ -57,7 +57,7 @@ async function render(record: CaptureRecord, revision = 0): Promise<Rendered> {
 const interactive = (account: string) => render(newRecord({ account, tokenCost: 2 }));
 
 async function background(account: string): Promise<Rendered> {
-  const record = newRecord({ account, tokenCost: 2, lane: 'background' });
+  const record = newRecord({ account, tokenCost: 2, priority: 'background' });
   await parts.captures.create(record);
   return render(record);
 }

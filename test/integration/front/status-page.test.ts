@@ -6,8 +6,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
-import type { StatusView } from '../../../services/front/status-board.ts';
-import type { HistoryBoard } from '../../../services/front/status-history.ts';
+import type { StatusView } from '../../../services/front/status-cache.ts';
+import type { HistoryCache } from '../../../services/front/status-history.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { AnswerCheck } from '../../harness/openapi.ts';
 import { buildAppAlone } from './app-alone.ts';
@@ -16,7 +16,7 @@ import { stageStatus } from './status-stage.ts';
 let app: FastifyInstance;
 let url: string;
 let browser: Browser;
-let stage: { history: HistoryBoard; view: () => StatusView };
+let stage: { history: HistoryCache; view: () => StatusView };
 /** Noon of today, from where the time goes on: what is to be of today is so at midnight, too. */
 const sinceNoonMs = Date.now() - new Date().setUTCHours(12, 0, 0, 0);
 const now = () => Date.now() - sinceNoonMs;

@@ -1,8 +1,8 @@
 import { historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import { type ComponentStatus, type StatusReport, type StatusValue } from '@webcapture/shared/api/status.ts';
 import { addSpans, type Span } from '../../../services/controller/health/incidents.ts';
-import type { StatusView } from '../../../services/front/status-board.ts';
-import { HistoryBoard } from '../../../services/front/status-history.ts';
+import type { StatusView } from '../../../services/front/status-cache.ts';
+import { HistoryCache } from '../../../services/front/status-history.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
 const minute = 60_000;
@@ -49,10 +49,10 @@ const ongoing: Trouble = [
 export function stageStatus(
   now: number,
   options: { isBroken?: boolean } = {},
-): { history: HistoryBoard; view: () => StatusView } {
+): { history: HistoryCache; view: () => StatusView } {
   const all = options.isBroken === true ? [...troubles, ongoing] : troubles;
   const names = ['queue', 'storage', 'engine.us-east', 'engine.eu-west'];
-  const history = new HistoryBoard();
+  const history = new HistoryCache();
   const put = (name: string, own: readonly Trouble[]) => {
     const value = addSpans(null, name, spansOf(own, now));
     history.apply({ key: historyKey(name), value });

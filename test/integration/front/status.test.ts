@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ComponentStatus, StatusReport, StatusValue } from '@webcapture/shared/api/status.ts';
-import { engineStatus, overlayStatus, StatusBoard, type StatusView } from '../../../services/front/status-board.ts';
+import { engineStatus, overlayStatus, StatusCache, type StatusView } from '../../../services/front/status-cache.ts';
 import { buildAppAlone } from './app-alone.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
@@ -97,7 +97,7 @@ test('the engine alone', () => {
 describe('the age of a report', () => {
   const clock = { time: now, monotonic: 0 };
   const board = () =>
-    new StatusBoard(['us-east'], { downForMs: () => 0 }, { now: () => clock.time, monotonic: () => clock.monotonic });
+    new StatusCache(['us-east'], { downForMs: () => 0 }, { now: () => clock.time, monotonic: () => clock.monotonic });
 
   test('counts its own time when it was there before', () => {
     const old = board();

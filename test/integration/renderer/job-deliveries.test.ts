@@ -113,7 +113,7 @@ const at = (startsInMs: number, endsInMs: number) => {
 
 const day = 86_400_000;
 const background = (startsInMs = day) =>
-  ({ lane: 'background', ...at(startsInMs, startsInMs + 93_000).changes }) as const;
+  ({ priority: 'background', ...at(startsInMs, startsInMs + 93_000).changes }) as const;
 
 const completed = 'stored, completed, acknowledged';
 const notStored = 'failed STORAGE_FAILED, acknowledged';

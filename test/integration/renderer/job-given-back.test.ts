@@ -38,7 +38,7 @@ describe('a job is given back', () => {
 
   test('when the renderer stops before it has ended, without using up a delivery', async () => {
     const renderer = await start({ render: rendersIn(60_000) });
-    const job = await queue().publish({ lane: 'background' });
+    const job = await queue().publish({ priority: 'background' });
     await until('it to be rendered', () => renderer.rendered.length === 1);
     await renderer.stop(100);
     expect(await settled(1)).toEqual([{ kind: 'returned', reason: 'shutting_down' }]);
@@ -53,7 +53,7 @@ describe('a job is given back', () => {
     const renderer = await start({ render: rendersIn(60_000) });
     await until('it to wait', async () => (await queue().interactive()).num_waiting === 1);
     // The request for an interactive one is still at the server when its slot is taken.
-    await queue().publish({ lane: 'background' });
+    await queue().publish({ priority: 'background' });
     await until('it to be rendered', () => renderer.rendered.length === 1);
     const job = await queue().publish();
     await until('it to be given back', async () => (await queue().outcomes()).length === 1);

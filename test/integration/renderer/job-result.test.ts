@@ -254,7 +254,7 @@ test('html that is too large for a message is read from its parcel; one that is 
 });
 
 test('fronts are told that a background capture is being rendered, and nothing else of it', async () => {
-  const job = jobOf(newRecord({ lane: 'background' }));
+  const job = jobOf(newRecord({ priority: 'background' }));
   const { heard } = listen(job.reply?.subject);
   await nats().session.nc.flush();
   await start();

@@ -48,7 +48,7 @@ describe('a job whose time to begin has passed', () => {
 
   test('is rendered when the time is not known: whoever waits ends it', async () => {
     const renderer = await start();
-    await queue().publish({ lane: 'background', ...late() });
+    await queue().publish({ priority: 'background', ...late() });
     expect(await settled(1)).toMatchObject([{ kind: 'completed' }]);
     expect(renderer.rendered).toHaveLength(1);
   });
@@ -99,7 +99,7 @@ test('a background capture has a day to begin, but not to be rendered', async ()
   session.clock.learn(Date.now());
   const renderer = await start({}, session);
   const day = Date.now() + 86_400_000;
-  await queue().publish({ lane: 'background', startBy: day, deadline: day + 100_000 });
+  await queue().publish({ priority: 'background', startBy: day, deadline: day + 100_000 });
   await settled(1);
   const [request] = renderer.rendered;
   expect(request?.deadline).toBeGreaterThan(Date.now());

@@ -91,7 +91,7 @@ async function startService(store: FileStore): Promise<SettlingParts & AsyncDisp
 
 /** A background capture that was accepted. */
 async function accept({ captures, jobs }: SettlingParts, account: string): Promise<CaptureRecord> {
-  const record = newRecord({ account, lane: 'background', ...aDay() });
+  const record = newRecord({ account, priority: 'background', ...aDay() });
   await captures.create(record);
   await jobs.publish(jobOf(record));
   return record;

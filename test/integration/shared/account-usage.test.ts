@@ -142,7 +142,7 @@ test('an admission whose answer was lost is not counted again', async () => {
 
 test('reservations of what the ledger has are told from those that still count', async () => {
   const interactive = newRecord({ account: 'reservations' });
-  const waiting = newRecord({ account: 'reservations', lane: 'background' });
+  const waiting = newRecord({ account: 'reservations', priority: 'background' });
   const ended = newRecord({ account: 'reservations', status: 'failed' });
   const refreshed = { ...newRecord({ account: 'reservations', status: 'completed' }), refresh: { revision: 2 } };
   for (const record of [interactive, waiting, ended, refreshed]) {

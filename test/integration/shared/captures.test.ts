@@ -168,7 +168,7 @@ const lost = { code: 'CAPTURE_FAILED', message: 'lost', cause: 'service' } as co
 
 describe('what is set aside', () => {
   const background = (account: string, tokenCost = 2) =>
-    newRecord({ account, tokenCost, acceptedAt, lane: 'background' });
+    newRecord({ account, tokenCost, acceptedAt, priority: 'background' });
 
   test('a background capture sets its tokens aside as it is written, once, and gives them back as it ends', async () => {
     const captures = new Captures(nats.session);
@@ -218,7 +218,7 @@ describe('what is set aside', () => {
   test('the record and what it sets aside are there together or not at all', async () => {
     const record = background('batch');
     // Somebody else's record of that uuid: the batch as a whole is refused.
-    await new Entries(nats.session, 'db').put(captureKey('batch', record.uuid), { ...record, lane: 'interactive' });
+    await new Entries(nats.session, 'db').put(captureKey('batch', record.uuid), { ...record, priority: 'interactive' });
     await new Captures(nats.session).create(record);
     expect(chargesOf(await usageOf('batch'))).toEqual(chargesOf(noUsage));
   });
@@ -296,7 +296,7 @@ test('a record is kept for 90 days once its file is gone, and without an end whi
     return message?.header.get('Nats-TTL');
   };
   const [kept, failed, expired, deleted] = [1, 2, 3, 4].map(() =>
-    newRecord({ account: 'ttl', acceptedAt, lane: 'background' }),
+    newRecord({ account: 'ttl', acceptedAt, priority: 'background' }),
   );
   for (const record of [kept, failed, expired, deleted]) {
     if (record === undefined) throw new Error('a record is missing');

@@ -99,7 +99,7 @@ test('a renderer behind a leaf node takes jobs of the fleet, stores files and pu
   const queue = new TestQueue(hub);
   const renderer = new TestRenderer(session, { region });
   await queue.publish({ region });
-  await queue.publish({ region, lane: 'background' });
+  await queue.publish({ region, priority: 'background' });
   await until('the results', async () => (await queue.results()).length === 2);
   expect((await queue.outcomes()).map(({ kind }) => kind)).toEqual(['completed', 'completed']);
   await until('the jobs to be acknowledged', async () => (await queue.queued()) === 0);

@@ -41,7 +41,7 @@ describe('a renderer', () => {
     const reply = (name: string) => ({ reply: { subject: `replies.us-east.front.${name}`, wants: 'bytes' } }) as const;
     await queue.publish({}, reply('a'));
     await queue.publish({ html: 'parcel', url: 'about:blank' }, reply('b'));
-    await queue.publish({ lane: 'background' });
+    await queue.publish({ priority: 'background' });
     await until('all results', async () => (await queue.results()).length === 3 && (await queue.queued()) === 0);
     expect((await queue.outcomes()).map(({ kind }) => kind)).toEqual(['completed', 'completed', 'completed']);
     await until('both replies', () => replies.length === 2);

@@ -14,7 +14,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const stream = streamNames.captures;
 const pull = (durable: string, waitMs: number) => pullOne(nats.session.nc, stream, durable, waitMs);
 
-test('an empty lane answers at once when nobody waits', async () => {
+test('an empty priority answers at once when nobody waits', async () => {
   const times: number[] = [];
   for (let turn = 0; turn < 3; turn++) {
     const start = performance.now();

@@ -29,7 +29,7 @@ const lost = { code: 'CAPTURE_TIMEOUT', message: 'lost', cause: 'service' } as c
 
 const htmlCapture = (account: string, changes: Partial<CaptureRecord> = {}) => {
   const uuid = randomUUIDv7();
-  return newRecord({ uuid, account, lane: 'background', acceptedAt: now, html: uuid, htmlBytes: 40, ...changes });
+  return newRecord({ uuid, account, priority: 'background', acceptedAt: now, html: uuid, htmlBytes: 40, ...changes });
 };
 const persistence = { persistence: { refreshIntervalMs: 0 } };
 const refreshOrder = (record: CaptureRecord) =>

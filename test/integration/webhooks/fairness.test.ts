@@ -108,7 +108,7 @@ async function tell(account: string, { port }: Site): Promise<CaptureRecord> {
   const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, occurredAt, attempts: 0 } as const;
   const record = newRecord({ account, status: 'completed', outcome: newOutcome(), webhook });
   await nats.session.js.publish(`$KV.db.${captureKey(account, record.uuid)}`, JSON.stringify(record));
-  await new FollowUps(new Tasks(nats.session), new ExpiryIndex(nats.session)).arrange(record);
+  await new FollowUps(new Tasks(nats.session), new ExpiryIndex(nats.session)).schedule(record);
   return record;
 }
 

@@ -6,7 +6,7 @@ import { captureRequestSchema, type CaptureRequest } from '@webcapture/shared/ap
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Admitted } from '../../../services/front/admission.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
-import type { AwaitedEnd } from '../../../services/front/capture/await-end.ts';
+import type { AwaitedResult } from '../../../services/front/capture/await-end.ts';
 import type { Dispatch } from '../../../services/front/capture/dispatcher.ts';
 import { CapturePipeline, type CapturePipelineDeps } from '../../../services/front/capture/pipeline.ts';
 import { RequestFacts, WaitClock } from '../../../services/front/http/request-facts.ts';
@@ -28,13 +28,16 @@ beforeEach(() => {
 
 const note = (event: string) => async () => void events.push(event);
 const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
-const completed = (): AwaitedEnd => ({ record: { ...open, status: 'completed', outcome: newOutcome() }, bytes: null });
+const completed = (): AwaitedResult => ({
+  record: { ...open, status: 'completed', outcome: newOutcome() },
+  bytes: null,
+});
 
 interface Steps {
   readonly nameCapture?: (() => Promise<void>)[];
   readonly admitted?: Admitted;
   readonly publish?: () => Promise<never>;
-  readonly end?: () => Promise<AwaitedEnd>;
+  readonly end?: () => Promise<AwaitedResult>;
 }
 
 /** Runs the pipeline with these steps on a request with a cache lease; returns the answer and the facts. */
@@ -69,7 +72,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
       await steps.publish?.();
       return { wait: async () => steps.end?.() ?? completed() };
     },
-    close: (end: AwaitedEnd | undefined) =>
+    close: (end: AwaitedResult | undefined) =>
       void events.push(`close dispatch ${end?.record.status ?? 'without an end'}`),
   } as unknown as Dispatch;
   const deps: CapturePipelineDeps = {
@@ -99,7 +102,7 @@ async function capture(steps: Steps, { body = {}, gone = new AbortController() }
     },
     regions: { estimatedWaitSeconds: () => 7 },
     captures: { get: unexpected, fail: unexpected },
-    followUps: { arrange: unexpected },
+    followUps: { schedule: unexpected },
     store: { stat: unexpected, read: unexpected },
     statistics: { hit: unexpected },
     now: Date.now,
@@ -165,7 +168,7 @@ describe('a capture releases its reservations', () => {
 
   test('when it fails', async () => {
     const failure = { code: 'NAVIGATION_FAILED', message: 'There is no such host.', cause: 'page' } as const;
-    const end = async (): Promise<AwaitedEnd> => ({ record: { ...open, status: 'failed', failure }, bytes: null });
+    const end = async (): Promise<AwaitedResult> => ({ record: { ...open, status: 'failed', failure }, bytes: null });
     const { answer } = await capture({ end });
     expect(answer).toMatchObject({ code: failure.code, message: failure.message, causedBy: 'page' });
     expect(events.slice(4)).toEqual([
@@ -179,7 +182,7 @@ describe('a capture releases its reservations', () => {
 
   test('except its cache lease, when the client disconnects', async () => {
     const gone = new AbortController();
-    const end = async (): Promise<AwaitedEnd> => {
+    const end = async (): Promise<AwaitedResult> => {
       gone.abort();
       return { record: { ...open, status: 'rendering' }, bytes: null };
     };

@@ -46,7 +46,7 @@ async function arrange(changes: Partial<CaptureRecord>): Promise<readonly (reado
     },
     { add: async ({ account, uuid: of }, at) => void handed.push([{ kind: 'expiry', account, uuid: of }, at]) },
   );
-  await followUps.arrange(newRecord({ uuid, expiresAt: 9000, ...changes }));
+  await followUps.schedule(newRecord({ uuid, expiresAt: 9000, ...changes }));
   return handed;
 }
 
@@ -113,8 +113,8 @@ test.each<[string, Partial<CaptureRecord>, unknown[]]>([
   expect(await arrange(changes)).toEqual(tasks);
 });
 
-test('arrange throws if a task cannot be published', async () => {
+test('schedule throws if a task cannot be published', async () => {
   const unavailable = async () => Promise.reject(new Error('unavailable'));
   const followUps = new FollowUps({ publish: unavailable, schedule: unavailable }, { add: unavailable });
-  await expect(followUps.arrange(newRecord({ status: 'completed' }))).rejects.toThrow('unavailable');
+  await expect(followUps.schedule(newRecord({ status: 'completed' }))).rejects.toThrow('unavailable');
 });

@@ -15,8 +15,8 @@ const refresh: CaptureRefresh = {
 };
 
 test('the job of a capture has the fields of its record', () => {
-  const record = newRecord({ lane: 'background', cache, isolation: 'browser' });
-  const { uuid, account, region, lane, acceptedAt, startBy, deadline, fileName, lifetimeMs, options, url } = record;
+  const record = newRecord({ priority: 'background', cache, isolation: 'browser' });
+  const { uuid, account, region, priority, acceptedAt, startBy, deadline, fileName, lifetimeMs, options, url } = record;
   expect(jobOf(record)).toEqual({
     version: captureJobVersion,
     revision: 0,
@@ -26,7 +26,7 @@ test('the job of a capture has the fields of its record', () => {
     uuid,
     account,
     region,
-    lane,
+    priority,
     acceptedAt,
     startBy,
     deadline,
@@ -40,7 +40,7 @@ test('the job of an interactive capture contains its draft record', () => {
   const record = newRecord({ cache });
   expect(jobOf(record).ticket.draft).toEqual(record);
   expect(jobOf(record)).not.toHaveProperty('reply');
-  expect(jobOf({ ...record, lane: 'background' }).ticket).not.toHaveProperty('draft');
+  expect(jobOf({ ...record, priority: 'background' }).ticket).not.toHaveProperty('draft');
 });
 
 test('the job contains sealed secrets as they are stored, and other secrets in the clear', () => {
@@ -63,11 +63,11 @@ test('a job is the same when it is made again from the stored record, except for
 });
 
 test('the job of a refresh has its own region and times, is in the background, and has a new object', () => {
-  const record = newRecord({ lane: 'interactive', status: 'completed', outcome: newOutcome(), refresh, cache });
+  const record = newRecord({ priority: 'interactive', status: 'completed', outcome: newOutcome(), refresh, cache });
   const { revision, region, acceptedAt, startBy, deadline } = refresh;
   const { uuid, account, options, lifetimeMs, expiresAt } = record;
   const job = jobOf(record, 2);
-  const wanted = { revision, region, acceptedAt, startBy, deadline, lane: 'background' };
+  const wanted = { revision, region, acceptedAt, startBy, deadline, priority: 'background' };
   expect(job).toMatchObject({ ...wanted, uuid, options, file: { lifetimeMs, expiresAt, cacheSeconds: 300 } });
   expect(job.ticket).toEqual({ account, uuid, revision, region, object: job.file.object });
   expect(job.file.object).toMatch(new RegExp(`^${uuid}`));

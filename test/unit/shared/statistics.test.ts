@@ -121,13 +121,13 @@ describe('the end of a capture in the statistics', () => {
     startBy: now,
     deadline: now,
   };
-  const refreshing = record({ status: 'completed', lane: 'background', outcome, refresh });
+  const refreshing = record({ status: 'completed', priority: 'background', outcome, refresh });
 
   test.each([
     ['interactive', record(), complete(0, outcome, now), { tokens: 2, key: 'k', durationMs: 5000, failure: undefined }],
     [
       'in the background, without its time in the queue',
-      record({ lane: 'background' }),
+      record({ priority: 'background' }),
       complete(0, outcome, now),
       { durationMs: 1000 },
     ],
@@ -152,7 +152,7 @@ describe('the end of a capture in the statistics', () => {
   });
 
   test('is not counted if it was cancelled or deleted, or has only started', () => {
-    const before = record({ lane: 'background' });
+    const before = record({ priority: 'background' });
     for (const after of [
       remove(before, now),
       fail(0, { ...failure, cancelled: true })(before, now),

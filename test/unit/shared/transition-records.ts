@@ -24,7 +24,7 @@ export const orderOf = (revision: number, acceptedAt = now): RefreshOrder => {
   return order;
 };
 export const background = (changes: Partial<CaptureRecord> = {}) =>
-  newRecord({ lane: 'background', acceptedAt: accepted, tokenCost: 3, ...changes });
+  newRecord({ priority: 'background', acceptedAt: accepted, tokenCost: 3, ...changes });
 export const completed = (changes: Partial<CaptureRecord> = {}) =>
   background({ status: 'completed', outcome, ...changes });
 

@@ -69,7 +69,7 @@ function storedBytesOf(record: CaptureRecord): StoredBytes {
   const file = status === 'completed' ? (shown?.fileSizeBytes ?? 0) + (shown?.extracted?.bytes ?? 0) : 0;
   const isKept = persistence !== undefined;
   return {
-    queuedBytes: record.lane === 'background' && isOpen(record) ? htmlBytes : 0,
+    queuedBytes: record.priority === 'background' && isOpen(record) ? htmlBytes : 0,
     storedBytes: isKept ? 0 : file,
     persistedBytes: isKept ? file : 0,
     keptHtmlBytes: isKept && status === 'completed' ? htmlBytes : 0,
@@ -85,7 +85,7 @@ test('after any sequence of transitions no usage is negative, and tokens are nev
     const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
     let time = accepted;
     let record: CaptureRecord = background({
-      lane: pick(['interactive', 'background']),
+      priority: pick(['interactive', 'background']),
       ...(random() < 0.5 ? { persistence: { refreshIntervalMs: pick([0, day]) } } : {}),
       ...(random() < 0.5 ? { html: 'page', htmlBytes: 40 } : {}),
     });
@@ -117,7 +117,7 @@ test('after any sequence of transitions no usage is negative, and tokens are nev
       record = withStoredBytes(transition(record, time) ?? record);
       const after = totalOf(record);
       const openTurns =
-        (record.lane === 'background' && isOpen(record) ? 1 : 0) +
+        (record.priority === 'background' && isOpen(record) ? 1 : 0) +
         (isOpen(record, record.refresh?.revision ?? -1) ? 1 : 0);
       const where = `seed ${seed}, step ${step}`;
       for (const usage of usageOf(record).values()) {

@@ -85,7 +85,7 @@ test('the histories in a record are bounded, and sorted by time, the newest firs
   const url = 'https://hooks.example/';
   const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 0 } as const;
   let record: CaptureRecord = newRecord({
-    lane: 'background',
+    priority: 'background',
     status: 'completed',
     outcome: newOutcome(),
     webhook,

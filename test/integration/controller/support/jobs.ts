@@ -12,7 +12,7 @@ import { newRecord } from '../../../harness/records.ts';
 export interface QueueOptions {
   readonly account?: string;
   readonly region?: Region;
-  readonly lane?: Priority;
+  readonly priority?: Priority;
   /** Milliseconds from now; negative: it has passed. */
   readonly startInMs?: number;
   readonly deadlineInMs?: number;
@@ -32,16 +32,16 @@ export interface Queued {
 
 /** Queues a capture as a front does: one in the background has a record, an interactive one has none before its end. */
 export async function queueCapture(session: NatsSession, options: QueueOptions = {}): Promise<Queued> {
-  const { account = 'acme', region = 'us-east', lane = 'interactive', unrecorded = false } = options;
+  const { account = 'acme', region = 'us-east', priority = 'interactive', unrecorded = false } = options;
   const { startInMs = 60_000, deadlineInMs = 120_000 } = options;
   const captures = new Captures(session);
   const uuid = randomUUIDv7();
   const now = Date.now();
   const times = { acceptedAt: now - 30_000, startBy: now + startInMs, deadline: now + deadlineInMs };
-  const accepted = newRecord({ uuid, account, region, lane, ...times });
-  if (lane === 'background' && !unrecorded) await captures.create(accepted);
+  const accepted = newRecord({ uuid, account, region, priority, ...times });
+  if (priority === 'background' && !unrecorded) await captures.create(accepted);
   const reply = { subject: replySubject(region, 'test', uuid), wants: 'result' } as const;
-  const known = jobOf(accepted, 0, lane === 'interactive' ? { reply } : {});
+  const known = jobOf(accepted, 0, priority === 'interactive' ? { reply } : {});
   const job =
     options.version === undefined ? known : ({ ...known, version: options.version } as unknown as UnsignedJob);
   const queued = await new Jobs(session, new Tickets(session)).publish(job);

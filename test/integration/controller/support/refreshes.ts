@@ -11,7 +11,7 @@ export async function queueRefresh(
   { startInMs = 60_000, deadlineInMs = 120_000 } = {},
 ): Promise<{ readonly job: UnsignedJob; readonly record: () => Promise<CaptureRecord | undefined> }> {
   const now = Date.now();
-  const capture = newRecord({ account, lane: 'background', tokenCost: 2 });
+  const capture = newRecord({ account, priority: 'background', tokenCost: 2 });
   await captures.create(capture);
   await completeCapture(captures, capture, newOutcome(), capture.expiresAt);
   const times = { acceptedAt: now - 30_000, startBy: now + startInMs, deadline: now + deadlineInMs };

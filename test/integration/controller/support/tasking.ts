@@ -54,7 +54,7 @@ export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'fa
     stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
     /** A capture that was made in the background and has its file. */
     completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
-      const record = newRecord({ lane: 'background', tokenCost: 2, ...changes, status: 'queued' });
+      const record = newRecord({ priority: 'background', tokenCost: 2, ...changes, status: 'queued' });
       await captures.create(record);
       const { fileName: name, account, region, expiresAt } = record;
       await store.create(newFile(64, { name, account, region, expiresAt: Math.max(expiresAt, Date.now() + 60_000) }));

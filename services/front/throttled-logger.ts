@@ -4,7 +4,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 const intervalMs = 10_000;
 
 /** Throttles log messages that others can cause at will: each message at most once in ten seconds, with the number of omitted ones. */
-export class RareLog {
+export class ThrottledLogger {
   readonly #log: Pick<Logger, 'warn'>;
   readonly #logged = new Map<string, { readonly at: number; omitted: number }>();
 

@@ -2,7 +2,7 @@
 const sameKeystrokeMs = 400;
 
 /** Handles stop signals: the first one stops, repetitions of the same Ctrl-C are ignored, and any other signal stops immediately. */
-export function stopOrders<Why extends string>(
+export function onStopSignal<Why extends string>(
   onStop: (why: Why) => void,
   onStopAtOnce: () => void,
   now: () => number = () => performance.now(),

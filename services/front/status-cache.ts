@@ -12,12 +12,12 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import type { NatsLink } from './nats.ts';
+import type { ConnectionMonitor } from './nats.ts';
 
 /** Caches the controller's status report, so that GET /status needs no request. */
-export class StatusBoard {
+export class StatusCache {
   readonly #installed: readonly Region[];
-  readonly #link: Pick<NatsLink, 'downForMs'>;
+  readonly #link: Pick<ConnectionMonitor, 'downForMs'>;
   readonly #clock: { readonly now: () => number; readonly monotonic: () => number };
   #report: StatusReport | null = null;
   #heardAt = 0;
@@ -26,7 +26,7 @@ export class StatusBoard {
 
   constructor(
     installed: readonly Region[],
-    link: Pick<NatsLink, 'downForMs'>,
+    link: Pick<ConnectionMonitor, 'downForMs'>,
     clock: { readonly now: () => number; readonly monotonic: () => number },
   ) {
     this.#installed = installed;

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { stopOrders } from '@webcapture/shared/runtime/stop-orders.ts';
+import { onStopSignal } from '@webcapture/shared/runtime/stop-signal.ts';
 
 test('repeated signals of one keystroke stop once, and the next keystroke stops at once', () => {
   const calls: string[] = [];
   let now = 5;
-  const onSignal = stopOrders<string>(
+  const onSignal = onStopSignal<string>(
     (why) => calls.push(`stop (${why})`),
     () => calls.push('at once'),
     () => now,
