@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import type { LinkParameter } from '../../../services/front/auth/link-signature.ts';
@@ -115,6 +116,14 @@ test.each<readonly [readonly LinkParameter[], string]>([
   [[['responseCache.enabled', 'false']], 'responseCache.enabled cannot be false in a link'],
 ])('%j is refused: %s', (parameters, message) => {
   expect(() => bodyOfLink(parameters)).toThrow(message);
+});
+
+test('a name with many dots is parsed in time that is linear in its length', () => {
+  const used = process.cpuUsage();
+  const name = `hide${'.'.repeat(60_000)}`;
+  expect(bodyOfLink([[name, 'x']])).toHaveProperty('hide');
+  // With the square of the length, it takes ten seconds.
+  expect(process.cpuUsage(used).user / 1000).toBeLessThan(1000);
 });
 
 test('the cache is enabled, with the ttl of the link', () => {
