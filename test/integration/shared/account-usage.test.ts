@@ -27,12 +27,12 @@ test.each([
   [lastOfNovember, Date.UTC(2026, 10), Date.UTC(2026, 11)],
   [lastOfNovember + 1, Date.UTC(2026, 11), Date.UTC(2027, 0)],
   [Date.UTC(2028, 1, 29), Date.UTC(2028, 1), Date.UTC(2028, 2)],
-])('the period of %i', (time, start, end) => {
+])('the period of %i starts and ends with its month in UTC', (time, start, end) => {
   expect(periodOf(time)).toEqual({ start, end });
 });
 
 describe('the usage of a month', () => {
-  test('is the sum over the shards that are there, read either way', async () => {
+  test('is the sum of the existing shards, read roughly or exactly', async () => {
     for (const shard of [0, 7, 15]) {
       await db.put(`usage.sum.202611.${shard}`, { ...noUsage, tokens: shard + 1, captures: 1 });
     }
@@ -49,7 +49,7 @@ describe('the usage of a month', () => {
     }
   });
 
-  test('begins anew at midnight in UTC, and not a millisecond earlier', async () => {
+  test('starts at midnight UTC, and not a millisecond earlier', async () => {
     await db.put('usage.month.202611.3', { ...noUsage, tokens: 10, captures: 10 });
     let now = lastOfNovember;
     const limiter = new Limiter(nats.session, usage, () => now);
@@ -67,7 +67,7 @@ describe('the usage of a month', () => {
   });
 });
 
-test('near the quota the books are read to the last entry, far from it quickly', async () => {
+test('usage is read exactly near the quota, and roughly far from it', async () => {
   const asked: string[] = [];
   const limiter = new Limiter(nats.session, {
     read: async (_account, _now, precision) => {
@@ -84,7 +84,7 @@ test('near the quota the books are read to the last entry, far from it quickly',
   expect(asked).toEqual(['rough', 'rough', 'exact']);
 });
 
-test('far from every limit the books are read once in a while, and each account has its own', async () => {
+test('far from every limit, usage is cached for a while, separately for each account', async () => {
   const asked: string[] = [];
   const limiter = new Limiter(nats.session, {
     read: async (account, _now, precision) => {
@@ -95,7 +95,7 @@ test('far from every limit the books are read once in a while, and each account 
   });
   const limits = { tokenQuota: 1e6, ratePerMinute: 100, burst: 100, maxInFlight: 10, maxQueued: 1e6, ...wideBytes };
   const request = { tokens: 1, priority: 'background', until: Date.now() + 1000 } as const;
-  // However long it takes here, no time passes.
+  // The clock is frozen, so that the cached usage does not expire on a slow machine.
   const clock = vi.spyOn(performance, 'now').mockReturnValue(performance.now());
   try {
     await limiter.admit('one', limits, { ...request, id: 'a' });
@@ -111,14 +111,14 @@ test('far from every limit the books are read once in a while, and each account 
   });
 });
 
-test('an admission that is given up while it is under way leaves no reservation behind', async () => {
+test('an admission that is released while it is being written leaves no reservation', async () => {
   const limiter = new Limiter(nats.session, {
     read: async () => noUsage,
     inLedger: async () => [],
   });
   const limits = { tokenQuota: 1000, ratePerMinute: 1000, burst: 1000, maxInFlight: 10, maxQueued: 0, ...wideBytes };
   const request = (id: string) => ({ id, tokens: 1, priority: 'interactive', until: Date.now() + 60_000 }) as const;
-  // The first is under way; the second and its release go along with the next change.
+  // The first admission is being written; the second and its release are part of the next write.
   await Promise.all([
     limiter.admit('late', limits, request('first')),
     limiter.admit('late', limits, request('second')),
@@ -127,7 +127,7 @@ test('an admission that is given up while it is under way leaves no reservation 
   expect(await limiter.inFlight('late')).toBe(1);
 });
 
-test('an admission whose answer was lost is not counted again', async () => {
+test('an admission that is repeated with the same id is counted once', async () => {
   const limiter = new Limiter(nats.session, {
     read: async () => noUsage,
     inLedger: async () => [],
@@ -140,7 +140,7 @@ test('an admission whose answer was lost is not counted again', async () => {
   expect((await limiter.admit('again', limits, { ...request, id: 'other' })).refused).toBe('rate');
 });
 
-test('reservations of what the ledger has are told from those that still count', async () => {
+test('inLedger returns the reservations of captures and refreshes that the ledger counts', async () => {
   const interactive = newRecord({ account: 'reservations' });
   const waiting = newRecord({ account: 'reservations', priority: 'background' });
   const ended = newRecord({ account: 'reservations', status: 'failed' });
@@ -160,6 +160,6 @@ test.each([
   [{ limit: 2, cursor: 'c' }, ['b', 'a'], null],
   [{ limit: 4 }, ['d', 'c', 'b', 'a'], null],
   [{ limit: 1, cursor: 'a' }, [], null],
-])('a part of a list: %j', (page, ids, nextCursor) => {
+])('pageOf returns the page %j in descending order', (page, ids, nextCursor) => {
   expect(pageOf(['b', 'd', 'a', 'c'], page)).toEqual({ ids, nextCursor });
 });

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test('a batch writes all of its parts', async () => {
+test('a batch writes all of its messages', async () => {
   const db = new Entries(nats.session, 'db');
   await commitBatch(nats.session.nc, [
     { subject: db.subject('both.a'), data: '1', expectedSequence: 0 },
@@ -19,7 +19,7 @@ test('a batch writes all of its parts', async () => {
   expect(await db.get('both.b')).toMatchObject({ value: 2 });
 });
 
-test('a conflict in one part leaves every part unwritten', async () => {
+test('a conflict of one message rejects the whole batch', async () => {
   const db = new Entries(nats.session, 'db');
   await db.create('torn.b', 'there');
   const batch = commitBatch(nats.session.nc, [
@@ -31,7 +31,7 @@ test('a conflict in one part leaves every part unwritten', async () => {
   expect(await db.get('torn.b')).toMatchObject({ value: 'there' });
 });
 
-test('eighty batches of many writers on one counter lose no increment', async () => {
+test('eighty batches of eight concurrent writers on one counter lose no increment', async () => {
   const db = new Entries(nats.session, 'db');
   const increment = async (member: number): Promise<void> => {
     const counter = await db.get<number>('counter');
@@ -49,7 +49,7 @@ test('eighty batches of many writers on one counter lose no increment', async ()
       return increment(member);
     }
   };
-  // Eight writers in turn: a conflict is the rule here, not the exception.
+  // With eight concurrent writers, most batches have a conflict.
   let next = 0;
   const writer = async () => {
     while (next < 80) await increment(next++);

@@ -15,7 +15,7 @@ const on = useFaultyBucket();
 
 const newStorage = await loadStorage();
 
-/** Of the file of a try, not of a name that is not there. */
+/** Whether the request is about the probe file, not about a missing name. */
 const isOfFile = ({ url }: SeenRequest) => url.pathname.includes('/captures%2F');
 
 const storeOn = (endpoint: string, changes: Partial<GcsClientOptions> = {}) => {
@@ -30,7 +30,7 @@ async function ready(needs: readonly BucketNeed[], store = storeOn(on().proxy.ur
   return store;
 }
 
-/** What the operator reads when it is not. */
+/** Returns the message for the operator if the bucket is not ready. */
 async function complaint(needs: readonly BucketNeed[], store?: GcsStore): Promise<string> {
   const error = await ready(needs, store).then(
     () => undefined,
@@ -54,14 +54,14 @@ const requests: Record<BucketNeed, (request: SeenRequest) => boolean> = {
   list: ({ method, url }) => method === 'GET' && url.pathname.endsWith('/o'),
 };
 
-test('a bucket that gives all rights is ready, and nothing is left in it', async () => {
+test('a bucket that grants all rights is ready, and no object is left in it', async () => {
   await ready(all);
   await ready(ofFront);
   expect(await on().bucket.objects()).toEqual([]);
 });
 
-describe('the operator is told', () => {
-  test.each(all)('that the right storage.objects.%s is missing, and which role gives it', async (need) => {
+describe('the error message says', () => {
+  test.each(all)('that the right storage.objects.%s is missing, and which role grants it', async (need) => {
     on().proxy.always(requests[need], denied(`storage.objects.${need}`));
     const message = await complaint(all);
     expect(message).toContain(`the right storage.objects.${need} on the bucket ${on().bucket.bucket} is missing`);
@@ -72,14 +72,14 @@ describe('the operator is told', () => {
   test.each([
     ['renderer', ['create', 'get', 'delete']],
     ['front', ofFront],
-  ] as const)('that there is no such bucket (%s)', async (_, needs) => {
+  ] as const)('that the bucket does not exist (%s)', async (_, needs) => {
     on().proxy.always(() => true, googleError(404, 'notFound', 'The specified bucket does not exist.'));
     expect(await complaint(needs)).toContain(
       `there is no bucket ${on().bucket.bucket}: create it, or correct WEBCAPTURE_GCS_BUCKET`,
     );
   });
 
-  test('that there is no such bucket, by a real server', async () => {
+  test('that the bucket does not exist, according to a real server', async () => {
     expect(await complaint(all, storeOn(on().bucket.endpoint, { bucket: 'another' }))).toContain(
       'there is no bucket another',
     );
@@ -105,15 +105,15 @@ const grants = (...rights: string[]) =>
     body: JSON.stringify({ kind: 'storage#testIamPermissionsResponse', permissions: rights }),
   });
 
-describe('who may neither create nor list', () => {
-  test('takes a 403 for a missing file once the bucket has told that the rights are there', async () => {
+describe('a service that may neither create nor list objects', () => {
+  test('takes a 403 as a missing file once the bucket has confirmed its rights', async () => {
     on().proxy.always(requests.get, denied('storage.objects.get'));
     grants('storage.objects.get', 'storage.objects.delete');
     const store = await ready(ofFront);
     expect(await store.stat('0'.repeat(36))).toBeNull();
   });
 
-  test('is told of a right that is missing', async () => {
+  test('gets an error that names the missing right', async () => {
     on().proxy.always(requests.get, denied('storage.objects.get'));
     grants('storage.objects.delete');
     expect(await complaint(ofFront)).toContain('the right storage.objects.get on the bucket');
@@ -124,14 +124,14 @@ describe('who may neither create nor list', () => {
   });
 });
 
-describe('who may list, but not create, need not be told of rights', () => {
-  test('and is ready although its role, under a condition, does not show', async () => {
+describe('a service that may list, but not create objects, needs no confirmed rights', () => {
+  test('and is ready although the bucket omits its conditional role', async () => {
     grants('storage.objects.list');
     await ready(ofFront);
     await ready(['get', 'list']);
   });
 
-  test.each(['get', 'delete'] as const)('and learns that the right storage.objects.%s is missing', async (need) => {
+  test.each(['get', 'delete'] as const)('and gets an error if storage.objects.%s is missing', async (need) => {
     on().proxy.always(requests[need], denied(`storage.objects.${need}`));
     grants('storage.objects.list');
     expect(await complaint(ofFront)).toContain(`the right storage.objects.${need} on the bucket`);
@@ -139,13 +139,13 @@ describe('who may list, but not create, need not be told of rights', () => {
 });
 
 describe('a renderer without the right to list', () => {
-  test('is ready where the bucket tells of its other rights', async () => {
+  test('is ready if the bucket confirms its other rights', async () => {
     on().proxy.next(requests.get, denied('storage.objects.get'));
     grants('storage.objects.create', 'storage.objects.get', 'storage.objects.delete');
     await ready(['create', 'get', 'delete']);
   });
 
-  test('is told to get it where its other rights are given under a condition', async () => {
+  test('gets an error that asks for it if its other rights are conditional', async () => {
     on().proxy.next(requests.get, denied('storage.objects.get'));
     grants();
     const message = await complaint(['create', 'get', 'delete']);
@@ -154,21 +154,21 @@ describe('a renderer without the right to list', () => {
   });
 });
 
-test('a refusal that is about no right is told as it is', async () => {
+test('a 403 that is not about a right is reported with its own reason', async () => {
   on().proxy.always(() => true, googleError(403, 'accountDisabled', 'The billing account is disabled'));
   const message = await complaint(ofFront);
   expect(message).not.toContain('the right');
   expect(message).toContain('accountDisabled');
 });
 
-test('a try that fails in its middle leaves nothing behind', async () => {
+test('a check that fails halfway leaves no object in the bucket', async () => {
   const before = await on().bucket.objects();
   on().proxy.always((request) => isOfFile(request) && request.method === 'GET', denied('storage.objects.get'));
   expect(await complaint(all)).toContain('the right storage.objects.get');
   expect(await on().bucket.objects()).toEqual(before);
 });
 
-describe('a bucket that is away is waited for', () => {
+describe('an unavailable bucket is waited for', () => {
   test('while it answers 503', async () => {
     const waits: string[] = [];
     const isTold = () => waits.some((what) => what.includes('Backend Error'));
@@ -191,11 +191,11 @@ describe('a bucket that is away is waited for', () => {
     const onWait = (what: string) => void waits.push({ what, afterMs: performance.now() - start });
     const signal = AbortSignal.timeout(50_000);
     await bucketReady(storeOn(on().proxy.url), all, { signal, log: silentLog, onWait, tryMs: 1000 });
-    // Before the connection itself is given up. A slow machine may need more than one of so short a time.
+    // The attempt ends before the connection times out; a slow machine may need several attempts.
     expect(waits[0]?.afterMs).toBeLessThan(8000);
   });
 
-  test('until the process is told to stop, in the middle of a call', async () => {
+  test('until the process is stopped in the middle of a request', async () => {
     const stop = new AbortController();
     on().proxy.always(requests.create, { kind: 'hang' });
     const waiting = bucketReady(storeOn(on().proxy.url), all, {
@@ -208,11 +208,11 @@ describe('a bucket that is away is waited for', () => {
     stop.abort(new Error('the process is stopping'));
     const start = performance.now();
     expect(await stopped).toMatchObject({ message: expect.stringContaining('is stopping') });
-    // A try that is left to itself ends after five seconds.
+    // An attempt that is not aborted ends after 5 s.
     expect(performance.now() - start).toBeLessThan(4500);
   });
 
-  test('until the process is told to stop', async () => {
+  test('until the process is stopped between two attempts', async () => {
     const stop = new AbortController();
     const onWait = () => stop.abort(new Error('the process is stopping'));
     const away = storeOn('http://127.0.0.1:9');

@@ -29,23 +29,23 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const outcome = newOutcome();
 
-/** When all of them were accepted: in one month, whatever time it is. */
+/** The time at which all captures are accepted, so that they count for the same month. */
 const acceptedAt = Date.now();
 
 const recordOf = (account: string, tokenCost = 1) => newRecord({ account, tokenCost, acceptedAt });
 
-/** Completes a capture, or its refresh, as the result of a renderer does; the record that stands afterwards. */
+/** Completes a capture, or its refresh, as the result of a renderer does; returns the record afterwards. */
 async function end(captures: Captures, ref: CaptureRef, expiresAt: number): Promise<CaptureRecord | null> {
   return (await captures.end(ref, complete(ref.revision ?? 0, outcome, expiresAt))).record;
 }
 
-/** A server that has just restarted may leave the first question without an answer. */
+/** Retries, because a server that has just restarted may not answer the first request. */
 const usageOf = (account: string) =>
   retryTransient(() => new AccountUsage(nats.session).read(account, acceptedAt, 'exact'), {
     deadline: Date.now() + 10_000,
   });
 
-test('a capture that four services end at once is charged once', async () => {
+test('a capture that four services complete at once is charged once', async () => {
   const record = recordOf('four', 2);
   const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
   await new Captures(nats.session).create(record);
@@ -54,7 +54,7 @@ test('a capture that four services end at once is charged once', async () => {
   expect(await usageOf('four')).toMatchObject({ tokens: 2, captures: 1 });
 });
 
-test('an end that the server wrote, but whose answer was lost, is known for what it is', async () => {
+test('an end that the server stored, but whose response was lost, counts as a change', async () => {
   const record = recordOf('lost');
   const session = await nats.connect();
   const captures = new Captures(session);
@@ -72,7 +72,7 @@ test('an end that the server wrote, but whose answer was lost, is known for what
   expect(await usageOf('lost')).toMatchObject({ tokens: 1, captures: 1 });
 });
 
-test('an equal end of another service is not taken for a write of our own that was not answered', async () => {
+test('an equal end by another service is not mistaken for an own write without a response', async () => {
   const draft = recordOf('equal');
   const change = complete(0, outcome, draft.expiresAt);
   const now = () => acceptedAt;
@@ -92,7 +92,7 @@ test('an equal end of another service is not taken for a write of our own that w
   expect(await usageOf('equal')).toMatchObject({ tokens: 1, captures: 1 });
 });
 
-test('captures of one account that end at once do not write the ledger in vain', async () => {
+test('captures of one account that end at once share their ledger writes', async () => {
   const captures = new Captures(nats.session);
   const drafts = Array.from({ length: 300 }, () => recordOf('crowd'));
   let writes = 0;
@@ -102,11 +102,11 @@ test('captures of one account that end at once do not write the ledger in vain',
   await nats.session.nc.flush();
   watching.unsubscribe();
   expect(await usageOf('crowd')).toMatchObject({ tokens: 300, captures: 300 });
-  // At most one for each of sixteen shards at a time; without an order among them there are thousands.
+  // At most one write at a time for each of the 16 shards; without this order there are thousands.
   expect(writes).toBeLessThanOrEqual(32);
 });
 
-test('a hundred captures of one account at once are all charged', async () => {
+test('a hundred captures of one account that complete at once are all charged', async () => {
   const captures = new Captures(nats.session);
   const records = Array.from({ length: 100 }, () => recordOf('hundred'));
   await Promise.all(records.map((record) => captures.create(record)));
@@ -137,7 +137,7 @@ test('a capture that is being rendered can no longer be cancelled', async () => 
   expect(await captures.change(other, begin(0))).toMatchObject({ status: 'failed' });
 });
 
-test('the books survive a server that is killed under way', { tags: 'long' }, async () => {
+test('usage is correct after the server is killed while captures complete', { tags: 'long' }, async () => {
   const captures = new Captures(nats.session);
   const records = Array.from({ length: 40 }, () => recordOf('killed'));
   await Promise.all(records.map((record) => captures.create(record)));
@@ -149,7 +149,7 @@ test('the books survive a server that is killed under way', { tags: 'long' }, as
   expect(await usageOf('killed')).toMatchObject({ tokens: 40, captures: 40 });
 });
 
-test('what is no uuid of ours has no record', async () => {
+test('an invalid or unknown uuid has no record', async () => {
   const captures = new Captures(nats.session);
   for (const uuid of ['', 'x', '../..', '6f0d9f2e-94d3-4f5e-8f3a-9f6f1d2c3b4a', randomUUIDv7()]) {
     expect(await captures.get('four', uuid)).toBeNull();
@@ -166,11 +166,11 @@ const orderOf = (revision: number): RefreshOrder => ({
 });
 const lost = { code: 'CAPTURE_FAILED', message: 'lost', cause: 'service' } as const;
 
-describe('what is set aside', () => {
+describe('reservations in the ledger', () => {
   const background = (account: string, tokenCost = 2) =>
     newRecord({ account, tokenCost, acceptedAt, priority: 'background' });
 
-  test('a background capture sets its tokens aside as it is written, once, and gives them back as it ends', async () => {
+  test('are made once when a background capture is created, and released when it ends', async () => {
     const captures = new Captures(nats.session);
     const [done, failed, deleted] = [background('aside'), background('aside'), background('aside')];
     for (const record of [done, failed, deleted]) await Promise.all([captures.create(record), captures.create(record)]);
@@ -187,7 +187,7 @@ describe('what is set aside', () => {
     expect(chargesOf(await usageOf('aside'))).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
   });
 
-  test('a refresh that races a deletion is never left open, and gives back what it set aside', async () => {
+  test('are released if a refresh races a deletion, and the refresh does not stay open', async () => {
     const services = (await Promise.all([nats.connect(), nats.connect()])).map((session) => new Captures(session));
     const [refresher, remover] = services as [Captures, Captures];
     const ways = new Set<string | undefined>();
@@ -203,7 +203,7 @@ describe('what is set aside', () => {
       expect(after?.status).toBe('deleted');
       ways.add(after?.refresh?.state);
     }
-    // One whose refresh came first, for certain.
+    // In this case the refresh certainly comes first.
     const record = background('raced');
     await refresher.create(record);
     await end(refresher, record, record.expiresAt);
@@ -215,20 +215,20 @@ describe('what is set aside', () => {
     expect(chargesOf(await usageOf('raced'))).toEqual({ tokens: 42, captures: 21, reserved: 0, queued: 0 });
   });
 
-  test('the record and what it sets aside are there together or not at all', async () => {
+  test('are written together with the record, or not at all', async () => {
     const record = background('batch');
-    // Somebody else's record of that uuid: the batch as a whole is refused.
+    // Another record already has that uuid, so the whole batch is refused.
     await new Entries(nats.session, 'db').put(captureKey('batch', record.uuid), { ...record, priority: 'interactive' });
     await new Captures(nats.session).create(record);
     expect(chargesOf(await usageOf('batch'))).toEqual(chargesOf(noUsage));
   });
 
-  test('an interactive capture sets nothing aside in the books', async () => {
+  test('are not made for an interactive capture', async () => {
     await new Captures(nats.session).create(recordOf('waits'));
     expect(chargesOf(await usageOf('waits'))).toEqual(chargesOf(noUsage));
   });
 
-  test('a refresh that four services end at once is charged once', async () => {
+  test('of a refresh that four services end at once become one charge', async () => {
     const captures = new Captures(nats.session);
     const record = background('refreshed');
     await captures.create(record);
@@ -243,7 +243,7 @@ describe('what is set aside', () => {
     expect(await usageOf('refreshed')).toMatchObject({ tokens: 4, captures: 2 });
   });
 
-  test('a refresh that was asked for before another one ended starts no second one', async () => {
+  test('are not made for a refresh that was requested before another refresh ended', async () => {
     const captures = new Captures(nats.session);
     const record = background('late');
     await captures.create(record);
@@ -255,40 +255,36 @@ describe('what is set aside', () => {
     expect(await usageOf('late')).toMatchObject({ tokens: 4, reserved: 0, queued: 0 });
   });
 
-  test(
-    'after a server that was killed under way the books are the sum over the records',
-    { tags: 'long' },
-    async () => {
-      const captures = new Captures(nats.session);
-      const records = Array.from({ length: 24 }, () => background('sum'));
-      const live = async (record: CaptureRecord, index: number) => {
-        const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
-        await again(() => captures.create(record));
-        if (index % 6 === 0) return;
-        await again(() => captures.change(record, begin(0)));
-        if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
-        await again(() => end(captures, record, record.expiresAt));
-        if (index % 6 === 2) return;
-        await again(() => captures.change(record, startRefresh(orderOf(1))));
-        const job = { ...record, revision: 1 };
-        if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
-        if (index % 6 === 5) await again(() => end(captures, job, record.expiresAt));
-      };
-      const living = Promise.all(records.map(live));
-      await nats.restart();
-      await living;
-      const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
-      const wanted = stored
-        .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
-        .reduce(sum, noUsage);
-      expect(await usageOf('sum')).toEqual(wanted);
-      // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
-      expect(chargesOf(wanted)).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
-    },
-  );
+  test('and charges equal the sum over the records after the server was killed', { tags: 'long' }, async () => {
+    const captures = new Captures(nats.session);
+    const records = Array.from({ length: 24 }, () => background('sum'));
+    const live = async (record: CaptureRecord, index: number) => {
+      const again = <T>(call: () => Promise<T>) => retryTransient(call, record);
+      await again(() => captures.create(record));
+      if (index % 6 === 0) return;
+      await again(() => captures.change(record, begin(0)));
+      if (index % 6 === 1) return void (await again(() => captures.fail(record, lost)));
+      await again(() => end(captures, record, record.expiresAt));
+      if (index % 6 === 2) return;
+      await again(() => captures.change(record, startRefresh(orderOf(1))));
+      const job = { ...record, revision: 1 };
+      if (index % 6 === 4) return void (await again(() => captures.fail(job, lost)));
+      if (index % 6 === 5) await again(() => end(captures, job, record.expiresAt));
+    };
+    const living = Promise.all(records.map(live));
+    await nats.restart();
+    await living;
+    const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
+    const wanted = stored
+      .flatMap((record) => [...(record === undefined ? new Map() : booksOf(record)).values()])
+      .reduce(sum, noUsage);
+    expect(await usageOf('sum')).toEqual(wanted);
+    // 16 completed and 4 refreshed; 4 captures and 4 refreshes have not ended.
+    expect(chargesOf(wanted)).toEqual({ tokens: 40, captures: 20, reserved: 16, queued: 8 });
+  });
 });
 
-test('a record is kept for 90 days once its file is gone, and without an end while there is one', async () => {
+test('a record without a file is kept for 90 days, and one with a file has no TTL', async () => {
   const captures = new Captures(nats.session);
   const ttlOf = async ({ account, uuid }: CaptureRecord) => {
     const subject = `$KV.db.${captureKey(account, uuid)}`;
@@ -305,7 +301,7 @@ test('a record is kept for 90 days once its file is gone, and without an end whi
     await captures.change(record, begin(0));
     expect(await ttlOf(record)).toBe('');
     if (record === failed) await captures.fail(record, lost);
-    // Its file's time is over at once.
+    // The file of the expired record expires at once.
     else await end(captures, record, record === expired ? Date.now() - 1 : record.expiresAt);
     if (record === kept) {
       await captures.change(record, startRefresh(orderOf(1)));

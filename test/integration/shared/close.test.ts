@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test('what waits to be sent is sent before the connection closes', async () => {
+test('pending messages are sent before the connection closes', async () => {
   const session = await nats.connect();
   const heard = new Promise<string>((resolve) => {
     nats.session.nc.subscribe('last.word', { callback: (_, message) => resolve(message.string()) });
@@ -21,13 +21,13 @@ test('what waits to be sent is sent before the connection closes', async () => {
   expect(session.nc.isClosed()).toBe(true);
 });
 
-test('a connection whose server is gone closes at once', async () => {
+test('a connection whose server was killed closes at once', async () => {
   const session = await nats.connect();
   await nats.kill();
   await until('the loss to be noticed', () => !session.connected());
   const start = performance.now();
   await closeNats(session);
-  // A drain without a server is given up after five seconds.
+  // A drain without a server times out after 5 s.
   expect(performance.now() - start).toBeLessThan(4500);
   expect(session.nc.isClosed()).toBe(true);
   await nats.start();

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { documentScript } from '@webcapture/shared/documents/write-document.ts';
 import { runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 
-/** Runs the source of a script as the process that writes PDFs, and lets it read itself. */
+/** Runs a script as the process that writes PDFs, and lets it read its own file. */
 async function run(source: string, limits: { readonly maxOutputBytes?: number; readonly maxCpuSeconds?: number } = {}) {
   await using folder = await mkdtempDisposable(join(await realpath(tmpdir()), 'confined-'));
   const path = join(folder.path, 'script.mjs');
@@ -43,18 +43,18 @@ test.each([
   expect({ code, output }).toEqual({ code: 0, output: 'ERR_ACCESS_DENIED\n' });
 });
 
-test('a process that writes too much is killed', async () => {
+test('a process that writes too much output is killed', async () => {
   const endless = `const write = () => process.stdout.write('a'.repeat(65_536), write); write();`;
   const { code, output } = await run(endless, { maxOutputBytes: 1_000_000 });
   expect(code).toBeNull();
   expect(output.length).toBeGreaterThan(1_000_000);
 });
 
-test('a process that computes without end is killed', async () => {
+test('a process that uses too much CPU time is killed', async () => {
   expect(await run('for (;;);', { maxCpuSeconds: 1 })).toMatchObject({ code: null });
 });
 
-test('the end of what a process says of an error is kept', async () => {
+test('the end of the error output of a process is kept as the reason', async () => {
   const { code, reason } = await run(`process.stderr.write('a'.repeat(1000) + 'end'); process.exitCode = 3;`);
   expect({ code, reason }).toEqual({ code: 3, reason: `${'a'.repeat(497)}end` });
 });

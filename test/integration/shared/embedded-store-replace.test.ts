@@ -26,7 +26,7 @@ const uploader = () => new EmbeddedUploader(nats.session);
 const replace = (file: NamedFile, through: EmbeddedStore = store) =>
   replaceFile({ store: through, uploader: uploader() }, file);
 
-/** The messages of all that belongs to a capture. */
+/** Returns the subjects of all messages of a capture. */
 async function subjectsOf(name: string): Promise<string[]> {
   const info = await nats.session.jsm.streams.info(streamNames.files, { subjects_filter: 'files.>' });
   return Object.keys(info.state.subjects ?? {}).filter((subject) => subject.includes(name.slice(0, 36)));
@@ -34,7 +34,7 @@ async function subjectsOf(name: string): Promise<string[]> {
 
 type Publish = JetStreamClient['publish'];
 
-/** A store whose publishes of heads go through `between`. */
+/** A store that publishes heads through `between`. */
 function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publish>) {
   const { js } = nats.session;
   const publish: Publish = (...args) =>
@@ -43,7 +43,7 @@ function storeWith(between: (send: () => ReturnType<Publish>) => ReturnType<Publ
   return new EmbeddedStore({ ...nats.session, js: proxy });
 }
 
-test('who reads while the file is replaced twice gets the old bytes or an error, nothing of another file', async () => {
+test('a reader of a file that is replaced twice gets the old bytes or an error, and no other bytes', async () => {
   const { old, stored, next } = await pair(40 * part);
   const reading = store.read(stored)[Symbol.asyncIterator]();
   const chunks = [(await reading.next()).value as Uint8Array];
@@ -57,8 +57,8 @@ test('who reads while the file is replaced twice gets the old bytes or an error,
   expect(read.equals(old.bytes.subarray(0, read.length))).toBe(true);
 });
 
-describe('a file that, between the looking at it and the head,', () => {
-  test('is removed is there again, whole', async () => {
+describe('a file that, between the check and the write of the new head,', () => {
+  test('is removed exists again, whole', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const late = storeWith(async (send) => {
@@ -71,7 +71,7 @@ describe('a file that, between the looking at it and the head,', () => {
     expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
-  test('is replaced is replaced once more, and nothing is left of the first', async () => {
+  test('is replaced is replaced again, and the first replacement leaves no messages', async () => {
     const { old, next } = await pair();
     const winner = another(old);
     let sent = 0;
@@ -83,11 +83,11 @@ describe('a file that, between the looking at it and the head,', () => {
     expect(sent).toBe(2);
     expect((await bytesOf((await store.stat(old.name)) as StoredFile)).equals(next.bytes)).toBe(true);
     expect(replaced.size).toBe(next.bytes.length);
-    // A head, its parts, and those of the one that it replaced.
+    // A head, its parts, and the parts of the file that it replaced.
     expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 1);
   });
 
-  test('is replaced with the same picture keeps that', async () => {
+  test('is replaced with the same picture keeps that replacement', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const late = storeWith(async (send) => {
@@ -102,7 +102,7 @@ describe('a file that, between the looking at it and the head,', () => {
   });
 });
 
-test('of many at once those that lose leave nothing behind', async () => {
+test('concurrent replacements that lose leave no messages', async () => {
   const { old } = await pair();
   const files = Array.from({ length: 4 }, () => another(old));
   await Promise.all(files.map((file) => replace(file)));
@@ -110,7 +110,7 @@ test('of many at once those that lose leave nothing behind', async () => {
 });
 
 describe('a lost acknowledgement', () => {
-  test('is no conflict', async () => {
+  test('is not taken for a conflict', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const forgetful = storeWith(async (send) => {
@@ -125,7 +125,7 @@ describe('a lost acknowledgement', () => {
     expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
-  test('of a write that the server has under way still is waited for', async () => {
+  test('is waited for while the server still processes the write', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const slow = storeWith((send) => {
@@ -138,7 +138,7 @@ describe('a lost acknowledgement', () => {
     expect((await bytesOf(replaced)).equals(next.bytes)).toBe(true);
   });
 
-  test('by the death of the server leaves the new file, whole', async () => {
+  test('because the server was killed leaves the whole new file', async () => {
     const { old, next } = await pair();
     let sent = 0;
     const forgetful = storeWith(async (send) => {
@@ -154,7 +154,7 @@ describe('a lost acknowledgement', () => {
   });
 });
 
-test('the death of the server while parts are written is waited out', async () => {
+test('a replacement continues after the server was killed while parts were written', async () => {
   const { old, next } = await pair(part, 60 * part);
   const replacing = replace(next);
   await nats.restart();
@@ -163,7 +163,7 @@ test('the death of the server while parts are written is waited out', async () =
   expect((await bytesOf(found)).equals(next.bytes)).toBe(true);
 });
 
-test('parts of a file go with the second replacement, and all with the removal', async () => {
+test('the parts of a file are removed with the second replacement, and all messages with the removal', async () => {
   const { old, next } = await pair();
   await replace(next);
   expect(await subjectsOf(old.name)).toHaveLength(1 + 4 + 2);
@@ -173,7 +173,7 @@ test('parts of a file go with the second replacement, and all with the removal',
   expect(await subjectsOf(old.name)).toEqual([]);
 });
 
-test('what another delivery of a refresh left goes with what was put in place', async () => {
+test('the upload of another delivery of a refresh is removed with the file that was put in place', async () => {
   const { old, next } = await pair();
   const refresh = asRefresh(next);
   await uploader().upload(refresh).stored;
@@ -184,7 +184,7 @@ test('what another delivery of a refresh left goes with what was put in place', 
   expect(await subjectsOf(old.name)).toHaveLength(1 + 1 + 1);
 });
 
-test('removal takes along what a writing left that did not come to its end', async () => {
+test('removal also removes the messages of an unfinished replacement', async () => {
   const { old, stored, next } = await pair();
   const failing = storeWith(() => Promise.reject(new Error('broken')));
   await uploader().upload(old).stored;
@@ -199,7 +199,7 @@ test('removal takes along what a writing left that did not come to its end', asy
   expect(await subjectsOf(old.name)).toEqual([]);
 });
 
-test('head and parts live as long as the new file says, the parts a little longer', async () => {
+test('head and parts expire with the new file, the parts a little later', async () => {
   const { old } = await pair();
   const next = another(old, 2 * part);
   await replace({ ...next, expiresAt: Date.now() + 7_200_000 });
@@ -213,7 +213,7 @@ test('head and parts live as long as the new file says, the parts a little longe
   expect(Math.abs((ttls.get('part') ?? 0) - 7500)).toBeLessThan(60);
 });
 
-test('a replaced file goes by itself when its time is over', async () => {
+test('a replaced file expires at the time of the new file', async () => {
   const { old, next } = await pair();
   await replace({ ...next, expiresAt: Date.now() + 1000 });
   await expect.poll(() => store.stat(old.name), { timeout: 20_000 }).toBeNull();
@@ -222,7 +222,7 @@ test('a replaced file goes by itself when its time is over', async () => {
     .toEqual([]);
 });
 
-test('parts that cannot all be written leave the old file', async () => {
+test('the old file stays if not all new parts can be written', async () => {
   const { old, stored } = await pair();
   const { js } = nats.session;
   let sent = 0;
@@ -240,7 +240,7 @@ test('parts that cannot all be written leave the old file', async () => {
   expect((await bytesOf(stored)).equals(old.bytes)).toBe(true);
 });
 
-test('a part whose acknowledgement was lost, and that is sent again, is no error', async () => {
+test('a part that is sent again after a lost acknowledgement is no error', async () => {
   const { js } = nats.session;
   let sent = 0;
   const publish: Publish = async (...args) => {
@@ -256,12 +256,12 @@ test('a part whose acknowledgement was lost, and that is sent again, is no error
   expect((await bytesOf(placed.file)).equals(file.bytes)).toBe(true);
 });
 
-describe('a lying renderer', () => {
+describe('a hostile renderer', () => {
   test.each([
     ['that is shorter than it should be', Buffer.alloc(part - 1), '3600s', 'wrong_size'],
     ['that ends before the file', null, '1s', 'expired'],
     ['of other bytes', Buffer.alloc(part), '3600s', 'foreign'],
-  ] as const)('with a part %s puts nothing in place', async (_, bytes, ttl, reason) => {
+  ] as const)('with a part %s puts no file in place', async (_, bytes, ttl, reason) => {
     const file = newFile(2 * part);
     const upload = await uploader().upload(file).stored;
     const [, , generation] = upload.object.split('/');
@@ -276,7 +276,7 @@ describe('a lying renderer', () => {
     expect(await store.stat(file.name)).toBeNull();
   });
 
-  test('with the region of another one, or with other parts, has none accepted', async () => {
+  test('with another region or wrong parts in the object name is rejected', async () => {
     const file = newFile(2 * part);
     const upload = await uploader().upload(file).stored;
     const as = (change: (object: string) => string) => ({ ...upload, object: change(upload.object) });
@@ -291,7 +291,7 @@ describe('a lying renderer', () => {
   });
 });
 
-test('an upload whose parts come later than its result is waited for', async () => {
+test('an upload whose parts arrive after its result is waited for', async () => {
   const file = newFile(2 * part);
   const upload = await uploader().upload(file).stored;
   const [, , generation] = upload.object.split('/');

@@ -32,7 +32,7 @@ async function messagesOf(name: string): Promise<number> {
 
 storeSuite(() => storing);
 
-test('a second file of a name leaves nothing behind, and a removed one takes its parts along', async () => {
+test('a second file of a name leaves no messages, and a removal removes all parts', async () => {
   const first = newFile(2 * part);
   await store.create(first);
   await store.create(another(first, 3 * part));
@@ -41,7 +41,7 @@ test('a second file of a name leaves nothing behind, and a removed one takes its
   expect(await messagesOf(first.name)).toBe(0);
 });
 
-test('the first file of a name is put in place without asking whether there is one', async () => {
+test('the first file of a name is put in place without a check for an existing file', async () => {
   const file = newFile(part);
   const upload = await new EmbeddedUploader(nats.session).upload(file).stored;
   let questions = 0;
@@ -55,7 +55,7 @@ test('the first file of a name is put in place without asking whether there is o
   expect(questions).toBe(0);
 });
 
-test('a page of Chromium that is rendered again keeps its tag as picture and as pdf', async () => {
+test('a page that Chromium renders again keeps its ETag, as an image and as a PDF', async () => {
   const engine = await TestEngine.start();
   try {
     const page = (text: string) => ({ kind: 'html', html: html(`<h1>${text}</h1>`) }) as const;
@@ -69,7 +69,7 @@ test('a page of Chromium that is rendered again keeps its tag as picture and as 
       };
       expect(await refresh('Monday')).toMatchObject({ isSame: false });
       const first = await store.stat(name);
-      // Pdfs tell the time in seconds.
+      // PDFs contain the time in seconds.
       await new Promise((resolve) => setTimeout(resolve, 1100));
       expect(await refresh('Monday')).toMatchObject({ isSame: true });
       expect(await store.stat(name)).toEqual(first);
@@ -81,7 +81,7 @@ test('a page of Chromium that is rendered again keeps its tag as picture and as 
   }
 });
 
-test('a file whose bytes cannot be read to the end is replaced', async () => {
+test('a file whose bytes are incomplete is replaced', async () => {
   const old = newFile(600_000);
   const { file } = await placeFile(storing, old);
   const lost = `files.part.us-east.${old.name.replace('.', '_')}.*.1`;
@@ -91,7 +91,7 @@ test('a file whose bytes cannot be read to the end is replaced', async () => {
   expect((await bytesOf(store, await replaceFile(storing, next))).equals(next.bytes)).toBe(true);
 });
 
-test('a store that is away fails the acceptance at its deadline, not later', { tags: 'long' }, async () => {
+test('accepting a file fails at its deadline, not later, if NATS is unavailable', { tags: 'long' }, async () => {
   await using other = await startTestNats(['us-east']);
   const [store, uploader] = [new EmbeddedStore(other.session), new EmbeddedUploader(other.session)];
   const file = newFile(1000);
@@ -108,7 +108,7 @@ test('a store that is away fails the acceptance at its deadline, not later', { t
   expect(await store.accept(upload, expected)).toMatchObject({ isSame: false });
 });
 
-test('times are told by the clock that the store is given', async () => {
+test('a store takes all times from the clock that it is given', async () => {
   const aheadMs = 120_000;
   const now = () => Date.now() + aheadMs;
   const ahead = { store: new EmbeddedStore(nats.session, now), uploader: new EmbeddedUploader(nats.session, now) };
@@ -118,11 +118,11 @@ test('times are told by the clock that the store is given', async () => {
   expect(await ahead.store.stat(file.name, { deadline: now() + 10_000 })).toEqual(placed);
   const subject = `files.head.${file.name.replace('.', '_')}.1`;
   const message = await nats.session.jsm.streams.getMessage(streamNames.files, { last_by_subj: subject });
-  // The server counts from when it got the message, whatever the others take for the time.
+  // The server counts the TTL from when it received the message, by its own clock.
   expect(Number.parseInt(message?.header.get('Nats-TTL') ?? '', 10)).toBeLessThanOrEqual(60);
 });
 
-test('a service opens its store with the clock of the NATS server, not with its own', async () => {
+test('a service opens its store with the clock of the NATS server, not its local one', async () => {
   // The server's clock is two minutes ahead of the clock of this process.
   const now = () => Date.now() + 120_000;
   const context = { session: { ...nats.session, now }, log: silentLog };

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test('create writes once, update only from the revision that was read', async () => {
+test('create writes a key once, and update writes only over the revision that was read', async () => {
   const first = await live.create('once', { n: 1 });
   await expect(live.create('once', { n: 2 })).rejects.toSatisfy(isWriteConflict);
   await live.update('once', { n: 3 }, first);
@@ -29,7 +29,7 @@ test('a deleted key reads as absent and can be created again', async () => {
   expect(await live.get('gone')).toMatchObject({ value: 2 });
 });
 
-test('a value with a time to live expires, and the key can be created again', async () => {
+test('a value with a TTL expires, and its key can be created again', async () => {
   const heard: [string, unknown][] = [];
   const stop = new AbortController();
   const watching = watchKeys(
@@ -37,13 +37,13 @@ test('a value with a time to live expires, and the key can be created again', as
     { bucket: 'live', filter: 'brief.>', log: silentLog, signal: stop.signal },
     { reset: () => undefined, change: ({ key, value }) => heard.push([key, value]) },
   );
-  // Not before the watch hears: what has expired by then was never there.
+  // The watch must be active first: it never sees a value that expired before.
   await live.put('brief.first', 'lasts');
   await vi.waitFor(() => expect(heard).toEqual([['brief.first', 'lasts']]), { timeout: 20_000 });
   const ofX = () => heard.filter(([key]) => key === 'brief.x');
   await live.put('brief.x', 'here', { ttlSeconds: 1 });
   await vi.waitFor(() => expect(ofX()).toEqual([['brief.x', 'here']]), { timeout: 20_000 });
-  // Watchers are not told: they judge by age.
+  // Watchers get no message about the expiry; they check the age.
   await vi.waitFor(async () => expect(await live.get('brief.x')).toBeNull(), { timeout: 20_000 });
   await live.create('brief.x', 'back');
   await vi.waitFor(() => expect(heard.at(-1)).toEqual(['brief.x', 'back']), { timeout: 20_000 });
@@ -51,7 +51,7 @@ test('a value with a time to live expires, and the key can be created again', as
   await watching;
 });
 
-test('a watch goes on after the server was killed', { tags: 'long' }, async () => {
+test('a watch continues after the server was killed', { tags: 'long' }, async () => {
   const heard: unknown[] = [];
   const stop = new AbortController();
   const watching = watchKeys(
@@ -68,7 +68,7 @@ test('a watch goes on after the server was killed', { tags: 'long' }, async () =
   await watching;
 });
 
-test('a watch that is stopped while it is being set up ends', async () => {
+test('a watch that is stopped during its setup ends', async () => {
   const stop = new AbortController();
   const watching = watchKeys(
     nats.session,

@@ -19,7 +19,7 @@ import { newFile } from '../../harness/records.ts';
 import { bytesOf, part } from './support/stored-files.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
-/** All that the renderers of a region need for files. */
+/** All rights on files that the renderers of a region need. */
 const rights = (region: string) => ({
   publish: { allow: [`files.part.${region}.>`, `$JS.API.DIRECT.GET.FILES.files.html.${region}.>`] },
   subscribe: { allow: ['_INBOX.renderer.>'] },
@@ -65,7 +65,7 @@ const refused = async (call: () => Promise<unknown>) => {
   await expect(call()).rejects.toThrow(/permissions violation/i);
 };
 
-/** A file of a renderer that is in place, and where its messages are. */
+/** Puts a file of a renderer in place; returns it with the subjects of its messages. */
 async function placed() {
   const file = newFile(2 * part);
   const { file: found } = await placeFile({ store, uploader }, file);
@@ -76,7 +76,7 @@ async function placed() {
 }
 
 describe('the user of the renderers of a region', () => {
-  test('uploads what was extracted from a page, and can neither read nor remove it', async () => {
+  test('uploads extracted content, and can neither read nor remove it', async () => {
     const file = newFile(0, { bytes: await packExtracted({ text: 'a text' }) });
     const name = extractedName(file.name);
     await placeFile({ store, uploader }, { ...file, name, object: name, contentType: extractedType });
@@ -87,7 +87,7 @@ describe('the user of the renderers of a region', () => {
     await refused(() => renderer.js.publish(`${head}.2`, '{}'));
   });
 
-  test('uploads files that a trusted service puts in place, and the bytes are right', async () => {
+  test('uploads files that a trusted service puts in place unchanged', async () => {
     const { file, found, parts } = await placed();
     expect(parts).toHaveLength(2);
     expect((await bytesOf(store, found)).equals(file.bytes)).toBe(true);
@@ -96,7 +96,7 @@ describe('the user of the renderers of a region', () => {
     expect((await bytesOf(store, refreshed.file)).equals(next.bytes)).toBe(true);
   });
 
-  test('reads the html of its region, of many parts, and no other', async () => {
+  test('reads HTML of many parts of its own region, and of no other', async () => {
     const html = 'x'.repeat(600_000);
     await storeHtml(trusted, { region: 'us-east', name: 'here' }, html, soon());
     await storeHtml(trusted, { region: 'eu-west', name: 'there' }, html, soon());
@@ -111,7 +111,7 @@ describe('the user of the renderers of a region', () => {
     await expect(storeHtml(renderer, { region: 'us-east', name: 'mine' }, html, soon())).rejects.toThrow();
   });
 
-  test('cannot write a part a second time, whatever it says', async () => {
+  test('cannot write a part a second time with any headers', async () => {
     const { file, parts } = await placed();
     const [first = ''] = parts;
     const rollup = (kind: string) => {
@@ -138,7 +138,7 @@ describe('the user of the renderers of a region', () => {
     expect((await bytesOf(store, (await store.stat(file.name)) as StoredFile)).equals(file.bytes)).toBe(true);
   });
 
-  test('cannot write heads, html, or parts of another region', async () => {
+  test('cannot write heads, HTML, or parts of another region', async () => {
     const { file } = await placed();
     const token = file.name.replace('.', '_');
     for (const subject of [`files.head.${token}.2`, 'files.html.us-east.x.head', `files.part.eu-west.${token}.x.0`]) {
@@ -146,7 +146,7 @@ describe('the user of the renderers of a region', () => {
     }
   });
 
-  test('cannot read, list or remove files, or ask anything of the stream', async () => {
+  test('cannot read, list or remove files, or use the API of the stream', async () => {
     const { file, found, subjects } = await placed();
     const own = new EmbeddedStore(renderer);
     for (const call of [
@@ -177,7 +177,7 @@ describe('the user of the renderers of a region', () => {
     expect(await store.stat(file.name)).toEqual(found);
   });
 
-  test.each(['files.>', '_INBOX.>', '_INBOX.trusted.>'])('cannot listen to %s', async (subject) => {
+  test.each(['files.>', '_INBOX.>', '_INBOX.trusted.>'])('cannot subscribe to %s', async (subject) => {
     const heard = new Promise<Error | null>((resolve) => {
       renderer.nc.subscribe(subject, { callback: (error) => resolve(error) });
     });
@@ -185,18 +185,18 @@ describe('the user of the renderers of a region', () => {
   });
 });
 
-test('a result that is sent with the file, on the same connection, finds all of it', async () => {
+test('a result that is sent on the same connection as its file finds the whole file', async () => {
   for (let round = 0; round < 20; round++) {
     const file = newFile(4 * part + round);
     const { sent, stored } = uploader.upload(file);
-    // As the front hears of it: at once, not when the parts are acknowledged.
+    // The front also gets the result at once, before the parts are acknowledged.
     const accepted = await store.accept(await sent, expectedOf(file));
     expect(accepted.file.size).toBe(file.bytes.length);
     await stored;
   }
 });
 
-test('who keeps asking while a file is refreshed gets one file or the other, whole, and never nothing', async () => {
+test('reads during refreshes always find a file, and never mix two versions', async () => {
   const { file, found } = await placed();
   const known = new Map([[found.etag, file.bytes]]);
   let done = false;

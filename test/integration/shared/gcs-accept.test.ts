@@ -21,9 +21,9 @@ const conflict = googleError(412, 'conditionNotMet', 'At least one of the pre-co
 const objectNames = async (file: { readonly name: string }) =>
   (await on().bucket.objects()).map(({ name }) => name).filter((name) => name.startsWith(file.name.slice(0, 36)));
 
-/** The emulator of the tests copies whatever the conditions of a copy say: here the proxy answers as Cloud Storage does. */
+/** The emulator ignores the conditions of a copy, so the proxy answers as Cloud Storage does. */
 describe('a copy', () => {
-  test('is made of exactly what was verified, in place of exactly what was there', async () => {
+  test('has conditions for the verified source and for the object that it replaces', async () => {
     const { old, next } = await pair(on().store);
     const { generation } = (await on().store.stat(old.name)) as unknown as { generation: string };
     const refresh = asRefresh(next);
@@ -36,18 +36,18 @@ describe('a copy', () => {
       ifSourceGenerationMatch: source,
       sourceGeneration: source,
     });
-    // A description that is sent takes the place of all that the source has.
+    // Metadata that is sent replaces all metadata of the source.
     expect(JSON.parse(String(copy?.body))).toMatchObject({
       contentType: 'image/png',
       contentDisposition: `inline; filename="capture-${old.name.slice(0, 36)}.png"`,
       cacheControl: 'public, max-age=300, must-revalidate',
       customTime: new Date(next.expiresAt).toISOString(),
     });
-    // The source goes, and nothing else.
+    // Only the source is removed.
     expect(await objectNames(old)).toEqual([old.name]);
   });
 
-  test('of a file that another has replaced meanwhile is made of it as it is then', async () => {
+  test('of a file that was replaced meanwhile is repeated with the new generation', async () => {
     const { old, next } = await pair(on().store);
     on().proxy.next(copies, conflict);
     const replaced = await replaceFile(on(), next);
@@ -59,7 +59,7 @@ describe('a copy', () => {
     expect(await on().isStored(next)).toBe(true);
   });
 
-  test('whose answer was lost is found to have been made', async () => {
+  test('whose response was lost is recognized as made', async () => {
     const { old, next } = await pair(on().store);
     on().proxy.next(copies, { kind: 'lose the answer' }, conflict);
     const replaced = await replaceFile(on(), next);
@@ -69,7 +69,7 @@ describe('a copy', () => {
     expect(await objectNames(old)).toEqual([old.name]);
   });
 
-  test('that the bucket makes in several calls goes on where it was', async () => {
+  test('that the bucket makes in several calls continues with the rewrite token', async () => {
     const { next } = await pair(on().store);
     const body = JSON.stringify({ kind: 'storage#rewriteResponse', done: false, rewriteToken: 'the-rest' });
     on().proxy.next(copies, { kind: 'answer', status: 200, body });
@@ -82,7 +82,7 @@ describe('a copy', () => {
     expect(await on().isStored(next)).toBe(true);
   });
 
-  test('that fails leaves the file as it was', async () => {
+  test('that fails leaves the file unchanged', async () => {
     const { old, stored, next } = await pair(on().store);
     const refresh = asRefresh(next);
     const upload = await on().uploader.upload(refresh).stored;
@@ -96,7 +96,7 @@ describe('a copy', () => {
 });
 
 describe('a name that is taken', () => {
-  test('by an upload whose answer was lost gets a suffix, and one object stays', async () => {
+  test('by an upload whose response was lost gets a suffix, and one object remains', async () => {
     const file = newFile(1000);
     on().proxy.next(creations, { kind: 'lose the answer' });
     const upload = await on().uploader.upload(file).stored;
@@ -108,7 +108,7 @@ describe('a name that is taken', () => {
     expect(await on().isStored(file)).toBe(true);
   });
 
-  test('is told of by 403 to who may only create', async () => {
+  test('is also recognized by the 403 that a create-only service gets', async () => {
     const file = newFile(1000);
     const refusal = "x@y.z does not have storage.objects.delete access. Permission 'storage.objects.delete' denied.";
     on().proxy.next(creations, googleError(403, 'forbidden', refusal));
@@ -117,7 +117,7 @@ describe('a name that is taken', () => {
     expect(await on().isStored(file)).toBe(true);
   });
 
-  test('by an object that is none of ours is taken back', async () => {
+  test('by a foreign object is replaced with the file', async () => {
     const file = newFile(1000);
     await putObject(file, { contentType: 'text/html' });
     await placeFile(on(), file);
@@ -126,7 +126,7 @@ describe('a name that is taken', () => {
     expect(await objectNames(file)).toEqual([file.name]);
   });
 
-  test('leaves an upload that is listed and can be removed, when nobody accepts it', async () => {
+  test('leaves uploads that can be listed and removed if they are not accepted', async () => {
     const { old, next } = await pair(on().store);
     const refresh = asRefresh(next);
     await on().uploader.upload(refresh).stored;
@@ -138,7 +138,7 @@ describe('a name that is taken', () => {
   });
 });
 
-/** Creates the object of a file as a renderer that is owned by a page may describe it. */
+/** Creates the object of a file with metadata that a compromised renderer may choose. */
 async function putObject(file: NamedFile, changes: Record<string, unknown>, bytes = file.bytes): Promise<Upload> {
   const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
   const description = { name: file.object, ...describeObject({ ...file, etag }, Date.now()), ...changes };
@@ -172,7 +172,7 @@ async function putObject(file: NamedFile, changes: Record<string, unknown>, byte
   };
 }
 
-describe('an object of a lying renderer', () => {
+describe('an object of a hostile renderer', () => {
   const later = new Date(Date.now() + 86_400_000_000).toISOString();
   const lies: [string, Record<string, unknown>, string][] = [
     ['that is a page by its type', { contentType: 'text/html' }, 'wrong_type'],
@@ -191,7 +191,7 @@ describe('an object of a lying renderer', () => {
     const call = on().store.accept(upload, expectedOf(refresh));
     await expect(call).rejects.toMatchObject({ name: 'UploadRejectedError', reason });
     expect(await on().store.stat(old.name)).toEqual(stored);
-    // As it should be, it is.
+    // The same object with correct metadata is accepted.
     await on().store.discard(old.name, upload);
     await on().store.accept(await putObject(refresh, {}), expectedOf(refresh));
     expect(await on().isStored(next)).toBe(true);
@@ -208,7 +208,7 @@ describe('an object of a lying renderer', () => {
     await expect(call).rejects.toMatchObject({ name: 'UploadRejectedError', reason: 'foreign' });
   });
 
-  test('whose generation has gone is missing', async () => {
+  test('whose generation was replaced is rejected as missing', async () => {
     const file = newFile(1000);
     const first = await putObject(file, {});
     await on().store.remove(file.name);
@@ -218,7 +218,7 @@ describe('an object of a lying renderer', () => {
   });
 });
 
-test('who keeps asking while a file is refreshed gets one file or the other, whole, and never nothing', async () => {
+test('reads during refreshes always find a file, and never mix two versions', async () => {
   const { old } = await pair(on().store, 300_000);
   const known = new Map([[createHash('sha256').update(old.bytes).digest('hex'), 0]]);
   let done = false;
@@ -242,7 +242,7 @@ test('who keeps asking while a file is refreshed gets one file or the other, who
 });
 
 describe('with the role storage.objectCreator', () => {
-  /** Refuses all but the creation of objects, as Cloud Storage does. */
+  /** Refuses everything except the creation of objects, as Cloud Storage does. */
   function refuseTheRest() {
     const refused = (right: string) =>
       googleError(
@@ -267,7 +267,7 @@ describe('with the role storage.objectCreator', () => {
     const direct = on().storeWith({ endpoint: on().bucket.endpoint });
     refuseTheRest();
     const upload = await on().uploader.upload(file).stored;
-    // By the credentials of a trusted service.
+    // `direct` has the credentials of a trusted service.
     const { file: placed } = await direct.accept(upload, expectedOf(file));
     expect((await bytesOf(direct, placed)).equals(file.bytes)).toBe(true);
     const own = new GcsStore(on().uploader.client);
@@ -287,7 +287,7 @@ describe('with the role storage.objectCreator', () => {
     direct.close();
   });
 
-  test('a renderer is ready, leaves nothing behind, and is told when the right is missing', async () => {
+  test('a renderer is ready, leaves no object, and gets an error if the right is missing', async () => {
     const before = await on().bucket.objects();
     refuseTheRest();
     const ready = (uploader: GcsUploader) =>

@@ -21,8 +21,8 @@ const newStorage = await loadStorage();
 afterEach(() => vi.unstubAllEnvs());
 
 /**
- * The metadata server of a machine of Google's, which gives another token each time that it is asked, and none the
- * `hangs`th time.
+ * A metadata server of Google Cloud, which returns a new token for each request, and does not answer request number
+ * `hangs`.
  */
 async function startMetadataServer({ hangs = 0 } = {}) {
   let [tokens, asked] = [0, 0];
@@ -45,7 +45,7 @@ async function startMetadataServer({ hangs = 0 } = {}) {
   };
 }
 
-test('tokens come from the metadata server, are kept, and are got anew when the bucket refuses one', async () => {
+test('tokens come from the metadata server, are reused, and are renewed when the bucket refuses one', async () => {
   const metadata = await startMetadataServer();
   vi.stubEnv('GCE_METADATA_HOST', metadata.host);
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
@@ -60,7 +60,7 @@ test('tokens come from the metadata server, are kept, and are got anew when the 
   on().proxy.next(() => true, googleError(401, 'authError', 'Invalid Credentials'));
   expect(await store.stat(file.name)).not.toBeNull();
   expect(on().proxy.seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer token-1', 'Bearer token-2']);
-  // Many are refused at once, some with a token that is not in use any more.
+  // Many requests are refused at once, some with a token that has already been replaced.
   on().proxy.heal();
   on().proxy.always(({ headers }) => headers.authorization === 'Bearer token-2', {
     ...googleError(401, 'authError', 'Invalid Credentials'),
@@ -73,7 +73,7 @@ test('tokens come from the metadata server, are kept, and are got anew when the 
   metadata.close();
 });
 
-test('a token that is not given in time is asked for anew', async () => {
+test('a token request that times out is repeated', async () => {
   const metadata = await startMetadataServer({ hangs: 1 });
   vi.stubEnv('GCE_METADATA_HOST', metadata.host);
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '');
@@ -83,7 +83,7 @@ test('a token that is not given in time is asked for anew', async () => {
   for (const result of await Promise.allSettled(asking)) {
     expect(result).toMatchObject({ status: 'rejected', reason: { name: 'CredentialsError', transient: true } });
   }
-  // A token that comes so late that nobody waits for it any more is followed by another.
+  // After a token request has timed out, the next caller requests another token.
   const { token } = await until('a token', () => credentials.authorized());
   expect(token).toMatch(/^Bearer token-\d+$/);
   metadata.close();
@@ -93,7 +93,7 @@ describe('a token', () => {
   const isOld = ({ headers }: SeenRequest) => headers.authorization === 'Bearer old';
   const expired = googleError(401, 'authError', 'Invalid Credentials');
 
-  test('that has expired is renewed, once', async () => {
+  test('that has expired is renewed once', async () => {
     const { open, left } = await withTokens(on().proxy.url, 'old', 'new', 'never');
     const own = on().storeWith({ open });
     on().proxy.always(isOld, expired);
@@ -105,7 +105,7 @@ describe('a token', () => {
     own.close();
   });
 
-  test('that nobody gives is given up at the deadline', async () => {
+  test('that never arrives fails the call at the deadline', async () => {
     const own = on().storeWith(await withTokens(on().proxy.url, new Promise<never>(() => undefined)));
     const start = performance.now();
     await causeOf(own.create(newFile(1, { deadline: Date.now() + 200 })));
@@ -113,7 +113,7 @@ describe('a token', () => {
     own.close();
   });
 
-  test('that is refused when it is new, too, is the end', async () => {
+  test('that is refused although it is new fails the call', async () => {
     const own = on().storeWith(await withTokens(on().proxy.url, 'old', 'new'));
     on().proxy.always(() => true, expired);
     expect(await causeOf(own.create(newFile(100)))).toMatchObject({ status: 401 });
@@ -122,7 +122,7 @@ describe('a token', () => {
   });
 });
 
-test('a key file that is not there is named', async () => {
+test('the error about a missing key file contains its path', async () => {
   vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json');
   await expect(new Credentials(() => newStorage(), 'b').authorized()).rejects.toMatchObject({
     name: 'CredentialsError',
@@ -131,7 +131,7 @@ test('a key file that is not there is named', async () => {
   });
 });
 
-test('a link is signed without a call, opens this file only, and ends with it', async () => {
+test('a link is signed without a request, opens only its file, and expires with it', async () => {
   const keys = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -158,7 +158,7 @@ test('a link is signed without a call, opens this file only, and ends with it', 
   expect(Number(long.searchParams.get('X-Goog-Expires'))).toBeLessThanOrEqual(3600);
 });
 
-/** As Cloud Storage checks a V4 signature. */
+/** Checks a V4 signature as Cloud Storage does. */
 function isSigned(link: URL, publicKey: string): boolean {
   const signature = Buffer.from(link.searchParams.get('X-Goog-Signature') ?? '', 'hex');
   const query = [...link.searchParams].filter(([name]) => name !== 'X-Goog-Signature');

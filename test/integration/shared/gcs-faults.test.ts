@@ -9,12 +9,12 @@ import { busy, causeOf, downloads, megabyte, uploads, useFaultyBucket } from './
 
 const on = useFaultyBucket();
 
-describe('a reading', () => {
+describe('a read', () => {
   test.each([
     ['is cut', { kind: 'cut', afterBytes: 123_456 }],
     ['falls silent', { kind: 'stall', afterBytes: 123_456 }],
     ['is refused', busy],
-  ] as const)('that %s goes on where it was', async (_, fault) => {
+  ] as const)('that %s continues where it stopped', async (_, fault) => {
     const file = newFile(600_000);
     const stored = await on().store.create(file);
     const isSilent = fault.kind === 'stall';
@@ -28,7 +28,7 @@ describe('a reading', () => {
     else expect(on().sent(downloads)).toBe(4);
   });
 
-  test('ends with an error, not with bytes of another, when the file is replaced and the connection breaks', async () => {
+  test('fails, without bytes of another file, if the file is replaced and the connection breaks', async () => {
     const { old, stored, next } = await pair(on().store, 600_000);
     const replaced = Promise.withResolvers<undefined>();
     on().proxy.next(downloads, { kind: 'cut', afterBytes: 100_000, when: replaced.promise });
@@ -44,7 +44,7 @@ describe('a reading', () => {
     expect(read.equals(old.bytes.subarray(0, read.length))).toBe(true);
   });
 
-  test('of bytes that are not those that were stored fails', async () => {
+  test('of bytes that differ from the stored ones fails', async () => {
     const file = newFile(1000, { bytes: Buffer.from('a'.repeat(1000)) });
     const stored = await on().store.create(file);
     on().proxy.next(downloads, { kind: 'rewrite', change: (text) => `b${text.slice(1)}` });
@@ -53,11 +53,11 @@ describe('a reading', () => {
       for await (const bytes of on().store.read(stored)) delivered += bytes.length;
     };
     expect(await causeOf(reading())).toMatchObject({ failure: 'checksum' });
-    // Whoever gets them must be able to tell that they are not the file.
+    // The reader must be able to detect that the bytes are not the file.
     expect(delivered).toBeLessThan(1000);
   });
 
-  test('that breaks again and again gives the bucket time', async () => {
+  test('that breaks repeatedly backs off between attempts', async () => {
     const file = newFile(1000);
     const stored = await on().store.create(file);
     on().proxy.next(downloads, ...Array.from({ length: 3 }, () => ({ kind: 'cut', afterBytes: 10 }) as const));
@@ -66,15 +66,15 @@ describe('a reading', () => {
     expect(performance.now() - start).toBeGreaterThan(60 + 45);
   });
 
-  test('takes no more from the bucket than its reader does', async () => {
+  test('takes no more from the bucket than its reader consumes', async () => {
     const file = newFile(4 * megabyte);
     const stored = await on().store.create(file);
-    // The proxy is part of this process, and so is what it holds.
+    // Without the proxy, whose buffers are in this process and would count.
     const own = on().storeWith({ endpoint: on().bucket.endpoint, silenceMs: 1000 });
     const reading = own.read(stored)[Symbol.asyncIterator]();
     await reading.next();
     const before = process.memoryUsage().arrayBuffers;
-    // Longer than silence is borne where bytes are waited for.
+    // Longer than the silence timeout of a read that waits for bytes.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2 * megabyte);
     let size = 0;
@@ -85,12 +85,12 @@ describe('a reading', () => {
   });
 });
 
-describe('what does not pass is not tried again:', () => {
+describe('permanent failures:', () => {
   test.each([
     ['a missing right', googleError(403, 'forbidden', 'a@b.c does not have storage.objects.create access'), 403],
     ['a missing bucket', googleError(404, 'notFound', 'The specified bucket does not exist.'), 404],
     ['a token that nobody can renew', googleError(401, 'authError', 'Invalid Credentials'), 401],
-  ] as const)('%s', async (_, fault, status) => {
+  ] as const)('%s is not retried', async (_, fault, status) => {
     on().proxy.always(uploads, fault);
     const cause = await causeOf(on().store.create(newFile(100)));
     expect(cause).toMatchObject({ status, transient: false });
@@ -98,15 +98,15 @@ describe('what does not pass is not tried again:', () => {
     expect(on().sent(uploads)).toBe(1);
   });
 
-  test('a request that is wrong is tried three times, since damaged bytes are answered alike', async () => {
+  test('a 400 is tried three times, since damaged bytes also cause it', async () => {
     on().proxy.always(uploads, googleError(400, 'invalid', 'Invalid argument'));
     expect(await causeOf(on().store.create(newFile(100)))).toMatchObject({ status: 400, reason: 'invalid' });
     expect(on().sent(uploads)).toBe(3);
   });
 });
 
-describe('a bucket that stays away', () => {
-  test('is given up at the deadline, with the cause', async () => {
+describe('a bucket that stays unavailable', () => {
+  test('fails the call at the deadline, with the cause', async () => {
     on().proxy.always(uploads, busy);
     const start = performance.now();
     const cause = await causeOf(on().store.create(newFile(100, { deadline: Date.now() + 1500 })));
@@ -115,7 +115,7 @@ describe('a bucket that stays away', () => {
     expect(on().retries.length).toBeGreaterThan(1);
   });
 
-  test('and never answers is given up at the deadline', async () => {
+  test('and never answers fails the call at the deadline', async () => {
     on().proxy.always(uploads, { kind: 'hang' });
     const start = performance.now();
     await causeOf(on().impatient.create(newFile(100, { deadline: Date.now() + 1500 })));
@@ -127,7 +127,7 @@ describe('a bucket that stays away', () => {
     ['stat', { kind: 'hang' }],
     ['read', { kind: 'stall', afterBytes: 10 }],
     ['read', busy],
-  ] as const)('is given up by %s at the deadline that it is told', async (call, fault) => {
+  ] as const)('fails the call %s at its deadline', async (call, fault) => {
     const stored = await on().store.create(newFile(100_000));
     on().proxy.always(({ method }) => method === 'GET', fault);
     const start = performance.now();
@@ -138,13 +138,13 @@ describe('a bucket that stays away', () => {
     expect(performance.now() - start).toBeLessThan(8000);
   });
 
-  test('and refuses connections is given up, with the address', async () => {
+  test('and refuses connections fails the call, with the address in the cause', async () => {
     const away = on().storeWith({ endpoint: 'http://127.0.0.1:9' });
     expect((await causeOf(away.create(newFile(100, { deadline: Date.now() + 800 })))).message).toContain('127.0.0.1:9');
   });
 });
 
-test('slow readers keep nobody from the bucket', async () => {
+test('slow readers do not block other requests', async () => {
   const patient = on().storeWith({ endpoint: on().bucket.endpoint });
   const file = newFile(megabyte);
   const stored = await patient.create(file);
@@ -160,8 +160,8 @@ test('slow readers keep nobody from the bucket', async () => {
   patient.close();
 });
 
-describe('connections that died in silence', () => {
-  test('are left for a new one after the first of them', async () => {
+describe('connections that died unnoticed', () => {
+  test('are abandoned after the first one times out', async () => {
     const own = on().storeWith({ backoffMs: 1, silenceMs: 1000 });
     const { name } = await own.create(newFile(1));
     on().proxy.always(({ method }) => method === 'GET', { kind: 'delay', ms: 30 });
@@ -175,7 +175,7 @@ describe('connections that died in silence', () => {
     own.close();
   });
 
-  test('are not waited for once they have been idle for long', async () => {
+  test('are closed when they have been idle for long', async () => {
     await using idle = await startFaultProxy(on().bucket.endpoint);
     const own = on().storeWith({ idleMs: 1000, endpoint: idle.url });
     const { name } = await own.create(newFile(1));
@@ -188,7 +188,7 @@ describe('connections that died in silence', () => {
   });
 });
 
-test('connections are kept: many calls take few of them', async () => {
+test('connections are reused: many requests open only two', async () => {
   const own = on().storeWith();
   const before = on().proxy.connections();
   for (let turn = 0; turn < 20; turn++) {
@@ -198,12 +198,12 @@ test('connections are kept: many calls take few of them', async () => {
     await own.stat(newFile(1).name);
     await own.remove(file.name);
   }
-  // One of the library's, and one for removals.
+  // One connection of the library, and one for removals.
   expect(on().proxy.connections() - before).toBe(2);
   own.close();
 });
 
-test('an answer of something else than the bucket is no answer: no file is missing by it', async () => {
+test('a response that does not come from the bucket does not make a file missing', async () => {
   const page: Fault = { kind: 'answer', status: 200, body: '<html>Sign in</html>' };
   on().proxy.always(() => true, page);
   const limits = { deadline: Date.now() + 3000 };
@@ -212,7 +212,7 @@ test('an answer of something else than the bucket is no answer: no file is missi
     expect(cause).toMatchObject({ failure: 'connection' });
 });
 
-test('a bucket that is not there any more is no missing file', async () => {
+test('a bucket that no longer exists does not make a file missing', async () => {
   on().proxy.always(
     ({ method }) => method !== 'POST',
     googleError(404, 'notFound', 'The specified bucket does not exist.'),
@@ -222,7 +222,7 @@ test('a bucket that is not there any more is no missing file', async () => {
   expect(await causeOf(on().store.remove(name))).toMatchObject({ status: 404 });
 });
 
-test('a name that is there when it is written, and gone when it is looked for, is tried a few times', async () => {
+test('a name that is taken when it is written, and missing when it is read, is tried five times', async () => {
   on().proxy.always(uploads, googleError(412, 'conditionNotMet', 'At least one of the pre-conditions did not hold'));
   await expect(on().store.create(newFile(100))).rejects.toMatchObject({
     code: 'STORAGE_FAILED',
@@ -231,7 +231,7 @@ test('a name that is there when it is written, and gone when it is looked for, i
   expect(on().sent(uploads)).toBe(5);
 });
 
-test('what is told of a failure does not tell the name by which anybody could read the file', async () => {
+test('error messages do not contain the secret part of a file name', async () => {
   const file = newFile(1);
   on().proxy.always(uploads, googleError(403, 'forbidden', `a@b.c does not have access to b/captures/${file.name}.`));
   const cause = await causeOf(on().store.create(file));

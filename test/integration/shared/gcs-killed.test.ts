@@ -29,7 +29,7 @@ test.each([
   ['in one request', 7 * megabyte, 'POST'],
   ['in a resumable one', 12 * megabyte, 'PUT'],
 ] as const)(
-  'a process that is killed in the middle of an upload %s leaves nothing that can be seen',
+  'a process that is killed in the middle of an upload %s leaves no visible object',
   async (_, size, method) => {
     const name = newFileName(randomUUIDv7(), 'png');
     const taken = proxy.hold((request) => request.method === method, megabyte);
@@ -49,7 +49,7 @@ test.each([
     expect(taken()).toBeLessThan(size);
     expect(await bucket.objects()).toEqual([]);
 
-    // The name is free for the renderer that has the capture next.
+    // The name is free for the renderer that gets the capture next.
     proxy.heal();
     const store = await openBucket({ bucket: bucket.bucket, endpoint: proxy.url, prefix: '' }, { log: silentLog });
     const file = newFile(1000, { name });

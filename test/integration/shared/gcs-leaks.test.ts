@@ -16,7 +16,7 @@ test.each([
   ['a question that is not', 'GET', never, 'stat', megabyte],
   ['a reading that stops', 'GET', { kind: 'stall', afterBytes: 100_000 }, 'read', megabyte],
 ] as const satisfies readonly (readonly [string, string, Fault, string, number])[])(
-  'two hundred times %s: each ends within its deadline, no connection is left, and no bytes',
+  'two hundred calls with %s end within their deadlines, and leave no connections or buffers',
   async (_, method, fault, call, maxRequestBytes) => {
     on().proxy.always((request) => request.method === method, fault);
     const before = on().proxy.open();
@@ -40,9 +40,9 @@ test.each([
       const { calls, longestMs, held } = JSON.parse(lines[0] ?? '') as Record<string, number>;
       expect(calls).toBe(200);
       expect(longestMs).toBeLessThan(8000);
-      // Twenty at a time: what each held would be a hundred times as much.
+      // Twenty calls run at once; if each of the 200 leaked its buffer, the sum would be far larger.
       expect(held).toBeLessThan(5 * 300_000);
-      // The twenty that opened a large upload are kept for others.
+      // The connections of the twenty calls that opened a large upload are kept for reuse.
       await until('the connections to be closed', () => on().proxy.open() - before <= 20);
     } finally {
       await calling.stop({ graceMs: 0 });

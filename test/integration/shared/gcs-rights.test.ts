@@ -26,13 +26,13 @@ describe('without the right to list', () => {
   beforeEach(() => (own = on().storeWith()));
   afterEach(() => own.close());
 
-  test('a file that is not there is answered 403, and is not there; the rights are asked for once', async () => {
+  test('a missing file is answered with 403 and counts as missing; the rights are requested once', async () => {
     const stored = await on().store.create(newFile(1));
     on().proxy.always(objects, denied('storage.objects.get'));
     on().proxy.always(asksForRights, grants(...rights));
     expect(await Promise.all([own.stat(stored.name), own.stat(stored.name)])).toEqual([null, null]);
     await own.remove(stored.name);
-    // A download is told of in plain text.
+    // A download is refused in plain text.
     on().proxy.heal();
     on().proxy.always(downloads, {
       kind: 'answer',
@@ -49,7 +49,7 @@ describe('without the right to list', () => {
     ['objectUnderActiveHold', "Object 'b/o' is under active Temporary hold and cannot be deleted"],
     ['accountDisabled', 'The billing account for the owning project is disabled'],
     ['forbidden', "Request is prohibited by organization's policy. vpcServiceControlsUniqueIdentifier: x"],
-  ])('a refusal for another reason, %s, is no missing file', async (reason, message) => {
+  ])('a refusal for another reason, %s, does not make a file missing', async (reason, message) => {
     const stored = await on().store.create(newFile(1));
     on().proxy.always(objects, googleError(403, reason, message));
     on().proxy.always(asksForRights, grants(...rights));
@@ -58,7 +58,7 @@ describe('without the right to list', () => {
     }
   });
 
-  test('a right that is withdrawn later is no missing file, once what was known of it is old', async () => {
+  test('a right that is withdrawn later does not make a file missing, once the cached rights expire', async () => {
     const stored = await on().store.create(newFile(1));
     on().proxy.always(objects, denied('storage.objects.get'));
     on().proxy.next(asksForRights, grants(...rights));
@@ -74,7 +74,7 @@ describe('without the right to list', () => {
     }
   });
 
-  test('nothing is missing while nobody tells which rights there are', async () => {
+  test('no file counts as missing while the rights are unknown', async () => {
     on().proxy.always(objects, denied('storage.objects.get'));
     on().proxy.always(asksForRights, googleError(403, 'forbidden', 'no'));
     expect(await causeOf(own.stat(newFile(1).name))).toMatchObject({ operation: 'get', status: 403 });

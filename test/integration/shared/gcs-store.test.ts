@@ -24,7 +24,7 @@ afterAll(async () => {
 
 storeSuite(() => ({ store, uploader: new GcsUploader(store.client) }));
 
-test('an object tells whose it is, when it ends, and what browsers and caches may do with it', async () => {
+test('an object contains its account, its expiry, and what browsers and caches may do with it', async () => {
   const file = newFile(10, { expiresAt: Date.now() + 200_000 });
   const persisted = newFile(10, { cacheSeconds: 300 });
   const lasting = newFile(10, { expiresAt: Date.now() + 86_400_000 });
@@ -39,13 +39,13 @@ test('an object tells whose it is, when it ends, and what browsers and caches ma
     metadata: { uuid, account: createHash('sha256').update('acme').digest('hex').slice(0, 32) },
   });
   expect(Date.parse(objectOf(file)?.customTime ?? '')).toBe(file.expiresAt);
-  // It ends with the file's life; one that may be replaced is asked for again before.
+  // The cache lifetime ends with the file; a file that may be replaced is revalidated earlier.
   expect(objectOf(file)?.cacheControl).toMatch(/^public, max-age=(1[5-9]\d|200)$/);
   expect(objectOf(lasting)?.cacheControl).toMatch(/^public, max-age=(863\d\d|86400)$/);
   expect(objectOf(persisted)?.cacheControl).toBe('public, max-age=300, must-revalidate');
 });
 
-test('a listing that began in the embedded store begins anew; objects of others do not stop it', async () => {
+test('a listing that began in the embedded store starts again; foreign objects do not stop it', async () => {
   const headers = { 'content-type': 'application/octet-stream' };
   const path = `${bucket.endpoint}/upload/storage/v1/b/${bucket.bucket}/o?uploadType=media&name=`;
   for (const name of ['0', '1', 'notes'])

@@ -23,7 +23,7 @@ const passing: readonly (readonly [string, Fault, string])[] = [
 ];
 
 describe('an upload after', () => {
-  test.each(passing)('%s is made again, and the file is there once', async (_, fault, failure) => {
+  test.each(passing)('%s is retried, and the file is stored once', async (_, fault, failure) => {
     const file = newFile(300_000);
     on().proxy.next(uploads, fault);
     const isSilent = fault.kind === 'hang';
@@ -44,7 +44,7 @@ describe('an upload after', () => {
     expect(await on().store.stat(next.name)).toEqual(replaced);
   });
 
-  test('three failures in a row is made a fourth time', async () => {
+  test('three failures in a row is tried a fourth time', async () => {
     const file = newFile(1000);
     on().proxy.next(uploads, busy, { kind: 'reset', afterBytes: 10 }, busy);
     await on().store.create(file);
@@ -57,12 +57,12 @@ describe('a large upload', () => {
   const large = () => newFile(1.5 * megabyte);
   const puts = ({ method }: SeenRequest) => method === 'PUT';
 
-  test('goes on where its connection broke', async () => {
+  test('continues where its connection broke', async () => {
     const file = large();
     const [half, total] = [megabyte / 2, file.bytes.length];
     on().proxy.next(puts, { kind: 'break', afterBytes: half });
     await on().store.create(file);
-    // The server has put the pieces together.
+    // The server has combined the pieces.
     expect(await on().isStored(file)).toBe(true);
     const sent = on().proxy.seen.filter(puts);
     expect(sent.map(({ headers }) => headers['content-range'])).toEqual([
@@ -74,10 +74,10 @@ describe('a large upload', () => {
     expect(on().sent(({ method }) => method === 'POST')).toBe(1);
   });
 
-  test('whose bytes were damaged begins anew', async () => {
+  test('whose bytes were damaged starts again', async () => {
     const file = large();
     on().proxy.next(puts, { kind: 'damage' });
-    // A session that has failed stays so.
+    // A session that has failed stays failed.
     on().proxy.next(
       ({ headers }) => headers['content-range']?.startsWith('bytes */') === true,
       googleError(400, 'invalid', 'The upload has failed'),
@@ -87,7 +87,7 @@ describe('a large upload', () => {
     expect(on().retries).toEqual(['create status']);
   });
 
-  test('is not sent to a page of somebody else', async () => {
+  test('starts again if a response does not come from the bucket', async () => {
     const file = large();
     on().proxy.next(uploads, { kind: 'answer', status: 200, body: '{}' });
     await on().store.create(file);
@@ -95,7 +95,7 @@ describe('a large upload', () => {
     expect(on().retries).toEqual(['create connection']);
   });
 
-  test('begins anew when the bucket has forgotten it', async () => {
+  test('starts again if the bucket has forgotten its session', async () => {
     const file = large();
     on().proxy.next(puts, { kind: 'answer', status: 410 });
     await on().store.create(file);
@@ -103,7 +103,7 @@ describe('a large upload', () => {
     expect(on().retries).toEqual(['create connection']);
   });
 
-  test('that a slow line still carries, although all is written, is not cut', async () => {
+  test('that is fully written, but in transit on a slow line, is not cut', async () => {
     const own = on().storeWith({ silenceMs: 1000 });
     on().proxy.next(puts, { kind: 'delay', ms: 1020 });
     await own.create(newFile(4 * megabyte));
@@ -111,7 +111,7 @@ describe('a large upload', () => {
     own.close();
   });
 
-  test('whose answer was lost is not made twice', async () => {
+  test('whose response was lost is not sent again', async () => {
     const file = large();
     on().proxy.next(puts, { kind: 'lose the answer' });
     const stored = await on().store.create(file);

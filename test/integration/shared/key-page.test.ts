@@ -9,10 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** More than the server answers at once. */
+/** More keys than the server returns in one response. */
 const many = 100_003;
 
-test('more keys than one answer of the server holds are all there, each once', async () => {
+test('more keys than fit in one response are all returned, each once', async () => {
   const { nc, js } = nats.session;
   for (let index = 0; index < many; index++) {
     nc.publish(`$KV.db.big.${index}`, '1');
@@ -27,11 +27,11 @@ test('more keys than one answer of the server holds are all there, each once', a
   expect(await countKeys(nats.session, 'db', 'big.*')).toBe(many);
 });
 
-test('no keys', async () => {
+test('a filter without matches returns no keys', async () => {
   expect((await allKeys(nats.session, 'db', 'none.*')).keys).toEqual([]);
   expect(await countKeys(nats.session, 'db', 'none.*')).toBe(0);
 });
 
-test('an error of the server is thrown as such', async () => {
+test('an error of the server is thrown as a JetStreamApiError', async () => {
   await expect(countKeys(nats.session, 'not-there', '>')).rejects.toThrow(JetStreamApiError);
 });

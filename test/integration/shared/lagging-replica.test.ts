@@ -16,7 +16,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Direct reads are answered by a replica that has nothing yet, for so long by the clock of this process; each takes so much of it. */
+/** Direct reads find nothing for `lagMs` by the clock of this process, which each read advances by `askMs`. */
 function behindReplica(lagMs: number, askMs: number) {
   const { jsm } = nats.session;
   const now = Date.now.bind(Date);
@@ -42,23 +42,23 @@ const parcel = async (html: string) => {
   return address;
 };
 
-describe('html that a replica does not have yet', () => {
-  // A server that was cut off from the others notices after 10 s.
-  test('is waited for by a renderer for longer than a server that was cut off needs to catch up', async () => {
+describe('HTML that a replica does not have yet', () => {
+  // A server that is cut off from the cluster notices it after 10 s.
+  test('is waited for by a renderer for longer than a disconnected server needs to catch up', async () => {
     const address = await parcel('<p>late</p>');
     const { session, asked } = behindReplica(14_000, 3500);
     expect(await readHtml(session, address, 'by-subject')).toBe('<p>late</p>');
     expect(asked()).toBeGreaterThanOrEqual(4);
   });
 
-  test('is missing in the end', async () => {
+  test('fails the read if it does not arrive in time', async () => {
     const address = await parcel('<p>never</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
     await expect(readHtml(session, address, 'by-subject')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(asked()).toBeLessThanOrEqual(5);
   });
 
-  test('is there for who may ask the leader', async () => {
+  test('is found by a service that may read from the leader', async () => {
     const address = await parcel('<p>there</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
     expect(await readHtml(session, address)).toBe('<p>there</p>');

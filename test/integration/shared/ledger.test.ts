@@ -27,7 +27,7 @@ function newWrite(shard: string, key = `capture.${randomUUID()}`, expectedSequen
 
 const tokensOf = async (shard: string) => (await db.get<Usage>(shard))?.value.tokens;
 
-test('a record that somebody else has changed fails alone: all others of its batch are booked, once', async () => {
+test('a record that another writer changed fails alone; the others of its batch are counted once', async () => {
   const ledger = new UsageLedger(nats.session);
   const shard = newShard();
   const writes = Array.from({ length: 40 }, (_, index) =>
@@ -44,7 +44,7 @@ test('a record that somebody else has changed fails alone: all others of its bat
   expect(await tokensOf(shard)).toBe(38);
 });
 
-test('one record that is booked twice at once is booked once', async () => {
+test('one record that is written twice at once is counted once', async () => {
   const ledger = new UsageLedger(nats.session);
   const shard = newShard();
   const key = `capture.${randomUUID()}`;
@@ -53,11 +53,11 @@ test('one record that is booked twice at once is booked once', async () => {
   expect(await tokensOf(shard)).toBe(1);
 });
 
-test('several processes that book in the same shard lose nothing', async () => {
+test('several processes that write the same shard lose no usage', async () => {
   const ledgers = Array.from({ length: 4 }, () => new UsageLedger(nats.session));
   const shard = newShard();
   const keep = async (ledger: UsageLedger, key: string): Promise<void> => {
-    // As a compare-and-set does.
+    // Retries as a compare-and-set does.
     await ledger.write(newWrite(shard, key), 10_000).catch((error: unknown) => {
       if (!isWriteConflict(error)) throw error;
       return keep(ledger, key);
@@ -69,7 +69,7 @@ test('several processes that book in the same shard lose nothing', async () => {
   expect(await tokensOf(shard)).toBe(400);
 });
 
-test('who has waited for longer than it may is told so, and is not booked', async () => {
+test('a write that waits beyond its deadline fails and is not counted', async () => {
   const ledger = new UsageLedger(nats.session);
   const shard = newShard();
   await expect(ledger.write(newWrite(shard), 0)).rejects.toThrow('waiting to write the usage of a capture');

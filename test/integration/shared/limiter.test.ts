@@ -13,7 +13,7 @@ import { noUsage } from '@webcapture/shared/captures/usage.ts';
 let nats: TestNats;
 let fronts: Limiter[];
 
-/** A front of the account, as another process would be. */
+/** The limiter of a front of the account, as in another process. */
 const frontOn = (session: NatsSession, { now }: { now?: () => number } = {}) => {
   const usage = {
     read: () => Promise.resolve(noUsage),
@@ -38,7 +38,7 @@ const wide: AccountLimits = {
   ...wideBytes,
 };
 
-/** `count` requests, spread over four fronts, all at once; how many were admitted. */
+/** Sends `count` requests at once, spread over four fronts; returns how many were admitted. */
 async function hammer(account: string, limits: AccountLimits, count: number): Promise<number> {
   const verdicts = await Promise.all(
     Array.from({ length: count }, async (_, index) =>
@@ -57,11 +57,11 @@ test.each([
   ['rate', { ...wide, ratePerMinute: 1, burst: 50 }, 50],
   ['quota', { ...wide, tokenQuota: 70 }, 70],
   ['flight', { ...wide, maxInFlight: 30 }, 30],
-])('four fronts hammered at once admit exactly what the %s limit allows', async (account, limits, allowed) => {
+])('four fronts under concurrent load admit exactly what the %s limit allows', async (account, limits, allowed) => {
   expect(await hammer(account, limits, 400)).toBe(allowed);
 });
 
-test('reservations that are released can be made again, exactly', async () => {
+test('released reservations can be made again, exactly up to the limit', async () => {
   const limits = { ...wide, maxInFlight: 10 };
   expect(await hammer('back', limits, 40)).toBe(10);
   await Promise.all(
@@ -76,10 +76,10 @@ const valueOf = async (account: string) =>
   (await new Entries(nats.session, 'live').get<AdmissionState>(`limit.${account}`))?.value;
 
 describe('clocks that differ', () => {
-  // As the default of an account: ten a second, five at once.
+  // The default limits of an account: ten per second, a burst of five.
   const limits = { ...wide, ratePerMinute: 600, burst: 5 };
 
-  /** Two fronts ask in turn for so long; how many of each were admitted. */
+  /** Two fronts send requests alternately for `lastsMs`; returns how many each admitted. */
   async function takeTurns(account: string, aheadMs: readonly [number, number], lastsMs: number) {
     const pair = aheadMs.map((ahead) => frontOn(nats.session, { now: () => Date.now() + ahead }));
     const admitted = [0, 0];
@@ -105,11 +105,11 @@ describe('clocks that differ', () => {
     const allowed = 5 + tookMs / 100;
     expect(first + second).toBeLessThanOrEqual(Math.ceil(allowed) + 5);
     expect(first + second).toBeGreaterThanOrEqual(0.7 * allowed);
-    // The two ask in turn, so that chance alone decides who meets a free interval.
+    // The fronts alternate, so only chance decides which one meets a free interval.
     expect(Math.min(first, second)).toBeGreaterThanOrEqual(2);
   });
 
-  test('a front that is behind is not starved by one ahead that has stopped asking', async () => {
+  test('a front whose clock is behind is not starved by an idle front whose clock is ahead', async () => {
     const [ahead, behind] = [3_600_000, 0].map((ms) => frontOn(nats.session, { now: () => Date.now() + ms }));
     for (let index = 0; index < 6; index++) await ahead?.admit('stopped', limits, interactive(`ahead-${index}`));
     const start = performance.now();
@@ -123,13 +123,13 @@ describe('clocks that differ', () => {
   });
 });
 
-describe('the value of an account is bounded', () => {
+describe('the admission state of an account is bounded', () => {
   const inBatches = async (count: number, work: (index: number) => Promise<unknown>) => {
     for (let done = 0; done < count; done += 100) {
       await Promise.all(Array.from({ length: 100 }, (_, index) => work(done + index)));
     }
   };
-  /** How many reads and writes of the server so many limiter cost, one after the other, and the most bytes of one. */
+  /** Counts the reads and writes of `count` sequential admissions, and the bytes of the largest value. */
   const costOf = async (front: Limiter, account: string, limits: AccountLimits, count: number) => {
     const cost = { reads: 0, writes: 0, maxBytes: 0 };
     const subscriptions = [
@@ -162,7 +162,7 @@ describe('the value of an account is bounded', () => {
     expect(await pair[1].inFlight(account)).toBe(5000);
     const cost = await costOf(frontOn(nats.session), account, limits, 60);
     expect(cost.maxBytes).toBeLessThan(8192);
-    // One write each, and a read by whoever has not written for a second; the two others may write in between.
+    // One write each, and a read by a front that has not written for 1 s; the two others may write in between.
     expect(cost.writes).toBeLessThanOrEqual(80);
     expect(cost.reads).toBeLessThanOrEqual(80);
 
@@ -170,7 +170,7 @@ describe('the value of an account is bounded', () => {
     await until('only the others to be left', async () => (await pair[1].inFlight(account)) === 60);
   });
 
-  test('a cap holds exactly although most reservations are only counted', async () => {
+  test('a limit holds exactly although most reservations are only counted', async () => {
     const limits = { ...wide, maxInFlight: 300 };
     expect(await hammer('counted', limits, 800)).toBe(300);
     await Promise.all(
@@ -180,7 +180,7 @@ describe('the value of an account is bounded', () => {
     expect(await hammer('counted', limits, 800)).toBe(300);
   });
 
-  test('what a front that has died only counted lapses within ten seconds', async () => {
+  test('reservations that a dead front only counted expire within ten seconds', async () => {
     let elapsed = 0;
     const now = () => Date.now() + elapsed;
     const died = await nats.connect();
@@ -194,7 +194,7 @@ describe('the value of an account is bounded', () => {
     expect(await alive.inFlight('died')).toBe(0);
   });
 
-  test('what is in flight for longer goes on counting while its front lives', async () => {
+  test('a long capture counts while its front lives', async () => {
     let elapsed = 0;
     const now = () => Date.now() + elapsed;
     const front = frontOn(nats.session, { now });
@@ -210,7 +210,7 @@ describe('the value of an account is bounded', () => {
   });
 });
 
-describe('writes of the value', () => {
+describe('writes of the admission state', () => {
   const writesDuring = async (account: string, work: () => Promise<unknown>) => {
     let writes = 0;
     const subscription = nats.session.nc.subscribe(`$KV.live.limit.${account}`, { callback: () => void writes++ });
@@ -221,7 +221,7 @@ describe('writes of the value', () => {
     return writes;
   };
 
-  test('far from the limits a release goes along with the next admission', async () => {
+  test('far from the limits, a release is written with the next admission', async () => {
     const front = frontOn(await nats.connect());
     const writes = await writesDuring('steady', async () => {
       for (let index = 0; index < 50; index++) {
@@ -232,11 +232,11 @@ describe('writes of the value', () => {
       }
       await until('the last to be released', async () => (await front.inFlight('steady')) === 0, { deadlineMs: 1000 });
     });
-    // A slow machine may take longer than the delay between two of them now and then.
+    // On a slow machine, two admissions may be further apart than the write delay.
     expect(writes).toBeLessThanOrEqual(60);
   });
 
-  test('near a limit it is written at once', async () => {
+  test('near a limit, a release is written at once', async () => {
     const front = frontOn(await nats.connect());
     const limits = { ...wide, maxInFlight: 1 };
     for (let index = 0; index < 5; index++) {
@@ -246,7 +246,7 @@ describe('writes of the value', () => {
     }
   });
 
-  test('what is refused writes nothing', async () => {
+  test('a refused request writes nothing', async () => {
     const front = frontOn(await nats.connect());
     const limits = { ...wide, ratePerMinute: 1, burst: 1 };
     await front.admit('refused', limits, interactive('first'));
@@ -258,7 +258,7 @@ describe('writes of the value', () => {
     expect(writes).toBe(0);
   });
 
-  test('releases that wait are written before the process ends', async () => {
+  test('pending releases are written before the process ends', async () => {
     const front = frontOn(await nats.connect());
     await front.admit('ending', { ...wide, tokenQuota: 1e9 }, interactive('last'));
     await front.release('ending', 'last');
@@ -267,7 +267,7 @@ describe('writes of the value', () => {
   });
 });
 
-test('an admission that the server wrote, but whose answer was lost, is counted once and can be released', async () => {
+test('an admission that is stored, but whose response was lost, is counted once and can be released', async () => {
   const session = await nats.connect();
   let losesAnswer = true;
   const publish = session.js.publish.bind(session.js);
@@ -286,12 +286,12 @@ test('an admission that the server wrote, but whose answer was lost, is counted 
   await until('it to be released', async () => (await front.inFlight('lost')) === 0);
 });
 
-// Side by side, each on a server of its own: clients wait most of the time for one that is starting.
+// Concurrent, each on a separate server: clients mostly wait for a server that is starting.
 test.concurrent.each([
   ['far from the limits', { ...wide, tokenQuota: 1e9 }],
   ['near a limit', { ...wide, maxInFlight: 150 }],
 ])(
-  'a server that is killed under load leaves nothing reserved, %s',
+  'a server that is killed under load leaves no reservations, %s',
   { tags: 'long', timeout: 90_000 },
   async (name, limits) => {
     await using own = await startTestNats(['us-east']);
@@ -299,7 +299,7 @@ test.concurrent.each([
     const pair = [frontOn(await own.connect()), frontOn(await own.connect())] as const;
     let isOver = false;
     let admitted = 0;
-    /** As the gate of a front does: what may have been admitted is released. */
+    /** Releases everything that may have been admitted, as a front does. */
     const client = async (front: Limiter, who: number) => {
       for (let turn = 0; !isOver; turn++) {
         const id = `${who}-${turn}`;

@@ -32,7 +32,7 @@ const create = (name: string, size = 10) =>
 async function listAll(limit: number): Promise<ListedFile[]> {
   const files: ListedFile[] = [];
   for (let after: string | null = null; ;) {
-    // Each page by another process.
+    // A new store for each page, as in another process.
     const page = await new EmbeddedStore(nats.session).list(after, limit);
     expect(page.files.length).toBeLessThanOrEqual(limit);
     files.push(...page.files);
@@ -41,11 +41,11 @@ async function listAll(limit: number): Promise<ListedFile[]> {
   }
 }
 
-test('files are listed page by page, one listing goes on where another one ended, and nothing else is among them', async () => {
+test('files are listed page by page, a listing continues where another ended, and contains only files', async () => {
   expect(await store.list(null, 10)).toEqual({ files: [], next: null });
   const names = Array.from({ length: 7 }, () => newFileName(randomUUIDv7(), 'png'));
   const stored = [];
-  // Some of more than one part.
+  // Some files have more than one part.
   for (const [index, name] of names.entries()) stored.push(await create(name, index * 150_000 + 1));
   await storeHtml(nats.session, { region: 'us-east', name: randomUUIDv7() }, '<p>no file</p>', Date.now() + 60_000);
   const expected = stored.map(({ name, size, storedAt, expiresAt }) => ({ name, size, storedAt, expiresAt }));

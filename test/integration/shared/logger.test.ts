@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const secret = 's3cret-value';
 
-/** Runs in a process of its own, since the log goes to stdout. */
+/** Runs in another process, since the log goes to stdout. */
 const script = `
   import { createLogger } from '@webcapture/shared/runtime/logger.ts';
   const log = createLogger({ service: 'front', pod: 'p', level: 'info' });
@@ -17,7 +17,7 @@ const script = `
   log.error({ err: new Error('failed for https://c.example/?k=' + secret, { cause }) }, 'broke');
 `;
 
-test('no secret gets into the log, wherever it stands', async () => {
+test('no secret is logged, in any field or message', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
     cwd: new URL('../../../', import.meta.url),
   });

@@ -20,7 +20,7 @@ import { TestQueue, TestRenderer } from '../renderer/support/renderer.ts';
 const region = 'asia-southeast';
 const password = 'a-password';
 
-// A hub, and a leaf node in the cluster of a satellite, which keeps streams of its own in another domain.
+// A hub, and a leaf node in the cluster of a satellite, which has its streams in another domain.
 const servers: NatsServer[] = [];
 const lines: string[] = [];
 const sessions: NatsSession[] = [];
@@ -34,7 +34,7 @@ beforeAll(async () => {
       dataDir,
       toolPath: inject('tools').natsServer,
       serverName: domain,
-      // The server takes the last one of two.
+      // If a key is there twice, the server uses the last one.
       config: `jetstream: ${JSON.stringify({ store_dir: dataDir, domain })}\n${JSON.stringify(config).slice(1, -1)}\n`,
       log: (line) => lines.push(line),
     });
@@ -67,7 +67,7 @@ afterAll(async () => {
   for (const { process } of servers) await process.stop({ graceMs: 0 });
 });
 
-/** As a service with these variables connects. */
+/** Connects as a service with these variables does. */
 async function connect(variables: Readonly<Record<string, string>>, inboxPrefix: string): Promise<NatsSession> {
   const env = { WEBCAPTURE_NATS_PASSWORD: password, ...variables };
   const { nats } = new EnvReader(env).finish(() => readCommonConfig(new EnvReader(env), { opsPort: 0 }));
@@ -110,14 +110,14 @@ test('a renderer behind a leaf node takes jobs of the fleet, stores files and pu
   await Promise.all([following, renderer.stop()]);
 });
 
-test('the controller of a satellite reads the configuration there, and reports', async () => {
+test('the controller of a satellite reads the configuration from the hub, and reports to it', async () => {
   await new Entries(hub, 'live').put(fleetConfigKey, { format: 1 });
   const session = await atLeaf('satellite');
   const live = new Entries(session, 'live', 'by-subject');
   expect((await readFleetConfig(live))?.value).toEqual({ format: 1 });
   await live.put(`cluster.${region}.uid`, { at: 1 });
   expect((await new Entries(hub, 'live').get(`cluster.${region}.uid`))?.value).toEqual({ at: 1 });
-  // The heartbeats of its own cluster.
+  // The satellite receives the heartbeats of its own cluster.
   const heard: string[] = [];
   session.nc.subscribe(`${session.kvPrefix}.live.fleet.*.*`, {
     callback: (_, { subject }) => void heard.push(subject),
@@ -128,6 +128,6 @@ test('the controller of a satellite reads the configuration there, and reports',
   expect(heard).toEqual([`$JS.hub.API.$KV.live.fleet.${region}.a-pod`]);
 });
 
-test('without the domain, the fleet is looked for in the leaf node, where it is not', async () => {
+test('without the domain, the configuration is looked for in the leaf node, and not found', async () => {
   await expect(readFleetConfig(new Entries(await atLeaf('satellite', ''), 'live', 'by-subject'))).rejects.toThrow();
 });

@@ -13,12 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => broker.stop());
 
-test('an address can name the user, and a user beside it counts first', async () => {
+test('an address can contain the user, and a separate user takes precedence', async () => {
   const { hostname, port, username, password } = new URL(broker.url);
   const named = (user: string, secret: string) => `nats://${user}:${encodeURIComponent(secret)}@${hostname}:${port}`;
   const open = (url: string, user?: { user: string; password: string }) =>
     connectNats({ url, ...user, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
-  // The client would take the port 12 out of such an address.
+  // The NATS client would read the port 12 from such an address.
   await expect(open(named('front', '12 @/:,wrong'))).rejects.toThrow(/authorization/i);
   const session = await open(`${named('front', 'wrong')},${hostname}:${port}`, { user: username, password });
   expect(session.nc.getServer()).toBe(`${hostname}:${port}`);
@@ -26,7 +26,7 @@ test('an address can name the user, and a user beside it counts first', async ()
   await expect(open(`nats://${hostname}:${port}`)).rejects.toThrow(/authorization/i);
 });
 
-test('who has no password is refused', async () => {
+test('a user with a wrong password is refused', async () => {
   const stranger = connectNats({
     url: broker.url,
     user: 'renderer-us-east',
@@ -38,7 +38,7 @@ test('who has no password is refused', async () => {
   await expect(stranger).rejects.toThrow(/authorization/i);
 });
 
-/** A JWT as servers in operator mode take it. */
+/** A JWT as NATS servers in operator mode accept it. */
 function jwt(issuer: nkeys.KeyPair, subject: nkeys.KeyPair, nats: object): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const keys = { iss: issuer.getPublicKey(), sub: subject.getPublicKey() };
@@ -46,7 +46,7 @@ function jwt(issuer: nkeys.KeyPair, subject: nkeys.KeyPair, nats: object): strin
   return `${signed}.${Buffer.from(issuer.sign(Buffer.from(signed))).toString('base64url')}`;
 }
 
-test('the password can be the credentials of a user of servers in operator mode', async () => {
+test('the password can be the credentials of a user in operator mode', async () => {
   const [operator, system, account, user] = [
     nkeys.createOperator(),
     nkeys.createAccount(),

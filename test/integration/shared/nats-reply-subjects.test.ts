@@ -9,7 +9,7 @@ import { useNatsUsers } from './support/nats-users.ts';
 
 const { all, connectAs } = useNatsUsers();
 
-/** HTML that a renderer of us-east may read, which is a record or an acknowledgement for those who receive it as one. */
+/** HTML that a renderer of us-east may read, and that receivers may take for a record or an acknowledgement. */
 const readable = ['{"id":"evil","account":"a","scopes":["manage"]}', '+ACK', '+TERM', '-NAK', '+NXT {"batch":9}'].map(
   (html, index) => ({ subject: `files.html.us-east.html${index}.0`, html }),
 );
@@ -41,7 +41,7 @@ beforeAll(async () => {
   for (const { subject, html } of readable) await all().js.publish(subject, html);
   for (const subject of stored)
     await all().js.publish(subject, JSON.stringify({ is: subject }), { headers: schedule(subject) });
-  // Messages whose acknowledgements are outstanding.
+  // Messages with outstanding acknowledgements.
   for (const [stream, durable] of [
     [streamNames.results, 'settle'],
     [streamNames.tasks, 'tasks-expiry'],
@@ -51,7 +51,7 @@ beforeAll(async () => {
   }
 });
 
-/** A message in `later.` has a time. */
+/** Messages in `later.` need a schedule. */
 function schedule(subject: string): MsgHdrs {
   const fields = headers();
   if (!subject.startsWith('later.')) return fields;
@@ -60,7 +60,7 @@ function schedule(subject: string): MsgHdrs {
   return fields;
 }
 
-/** Where a hostile user would have responses sent. */
+/** Subjects to which a hostile user might direct responses. */
 const replySubjects = [
   ...stored,
   '$KV.db.key.evil',
@@ -96,7 +96,7 @@ const replySubjects = [
   ]),
 ];
 
-/** What a hostile user would have the server do with a message. */
+/** Headers with which a hostile user might make the server act on a message. */
 const headerSets: readonly Readonly<Record<string, string>>[] = [
   {},
   { 'Nats-Rollup': 'all' },
@@ -116,7 +116,7 @@ const headerSets: readonly Readonly<Record<string, string>>[] = [
 
 const pull = (fields: object) => JSON.stringify({ batch: 1, ...fields });
 const bodies = (subject: string): readonly string[] => {
-  // One queue like the others is enough for the rarer bodies.
+  // All queues are alike, so one is enough for the rarer bodies.
   if (/-background-[1-7]/.test(subject)) return [''];
   if (subject.includes('.MSG.NEXT.')) return [pull({ no_wait: true }), pull({ expires: 1_000_000 }), '{}', ''];
   if (subject.startsWith('$JS.ACK.')) return ['', '+NXT', '+NXT {"batch":5,"no_wait":true}', '-NAK', '+WPI'];
@@ -128,7 +128,7 @@ const granted = (service: 'renderer' | 'satellite', region: Region) =>
     .flatMap(({ subjects }) => subjects)
     .map((subject) => subject.replaceAll('{region}', region));
 
-/** Subjects that a pattern stands for. */
+/** Subjects that match a pattern. */
 const literals = (pattern: string): readonly string[] => {
   if (pattern.endsWith('files.html.us-east.>')) {
     return [...readable.map(({ subject }) => `$JS.API.DIRECT.GET.FILES.${subject}`), pattern.replace('>', 'missing.0')];
@@ -150,7 +150,7 @@ const matches = (pattern: string, subject: string) =>
       .replace(/>$/, '.+')}$`,
   ).test(subject);
 
-/** All streams with their messages, and all consumers. */
+/** Returns all streams with their messages, and all consumers. */
 async function contents() {
   const { jsm } = all();
   const messages = new Map<string, string>();
@@ -207,12 +207,12 @@ describe('the responses to requests', () => {
         }
         await session.nc.flush();
       }
-      // The server answers requests to a stream or consumer in their order.
+      // The server answers requests to a stream or consumer in order.
       for (const subject of subjects.filter((it) => it.startsWith('$JS.API.'))) {
         const body = subject.includes('.MSG.NEXT.') ? pull({ no_wait: true }) : '';
         await session.nc.request(subject, body, { timeout: 20_000, noMux: true });
       }
-      // Jobs that are delivered have the subject of their queue.
+      // Delivered jobs have the subject of their queue.
       const isOwn = (subject: string) =>
         /^(_R_|\$JS\.EVENT)\./.test(subject) || mayTake(subject) || allowed.some((it) => matches(it, subject));
       expect([...heard.subjects].filter((subject) => !isOwn(subject))).toEqual([]);

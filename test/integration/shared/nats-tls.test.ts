@@ -23,7 +23,7 @@ afterAll(async () => {
   for (const server of [nats, mutual, first]) await server[Symbol.asyncDispose]();
 });
 
-/** What a service connects with that has these variables. */
+/** The connection options of a service with these variables. */
 function optionsOf(server: { readonly url: string }, variables: Readonly<Record<string, string>>): NatsOptions {
   const env = { WEBCAPTURE_NATS_URL: server.url, ...userOf('front'), ...variables };
   const { nats: settings } = new EnvReader(env).finish(() => readCommonConfig(new EnvReader(env), { opsPort: 0 }));
@@ -49,21 +49,21 @@ async function isConnected(options: NatsOptions): Promise<boolean> {
   return encrypted === true;
 }
 
-describe('a service joins NATS over TLS', () => {
-  test('with the authority and the name of the server', async () => {
+describe('a service connects to NATS over TLS', () => {
+  test('with a CA file and the name of the server', async () => {
     expect(await isConnected(optionsOf(nats, trusted(nats)))).toBe(true);
   });
 
-  test('with a certificate of its own', async () => {
+  test('with a client certificate', async () => {
     expect(await isConnected(optionsOf(mutual, { ...trusted(mutual), ...client(mutual) }))).toBe(true);
   });
 
-  test('with the handshake first', async () => {
+  test('with the TLS handshake first', async () => {
     expect(await isConnected(optionsOf(first, { ...trusted(first), WEBCAPTURE_NATS_TLS_FIRST: 'on' }))).toBe(true);
   });
 });
 
-/** The first thing that stands in the way. */
+/** Returns the first problem that the connection reports. */
 async function problemOf(options: NatsOptions): Promise<ConnectionProblem> {
   const stop = new AbortController();
   const problem = new Promise<ConnectionProblem>((resolve) => {
@@ -82,7 +82,7 @@ async function problemOf(options: NatsOptions): Promise<ConnectionProblem> {
   return problem;
 }
 
-describe('what is wrong is told by its name', () => {
+describe('a connection problem has a specific reason and message:', () => {
   test.each<[string, () => NatsOptions, ConnectionProblem['reason'], RegExp]>([
     [
       'another authority',
@@ -119,7 +119,7 @@ describe('what is wrong is told by its name', () => {
     expect([problem.reason, problem.message]).toEqual([reason, expect.stringMatching(message)]);
   });
 
-  test('a password in the address is not told', async () => {
+  test('a password in the address is not part of the message', async () => {
     const options = optionsOf(
       { url: nats.testerUrl },
       { ...trusted(nats), WEBCAPTURE_NATS_CA_FILE: nats.files.otherCa },

@@ -12,7 +12,7 @@ import { isDeaf, isRefused, useNatsUsers } from './support/nats-users.ts';
 const { broker, all, front, controller } = useNatsUsers();
 
 describe('a front', () => {
-  test('watches the records of captures, and no others', async () => {
+  test('watches the records of captures, and no other records', async () => {
     const violations = broker().violations().length;
     const heard: string[] = [];
     const stop = new AbortController();
@@ -53,7 +53,7 @@ describe('a front', () => {
   });
 
   test.each(['_INBOX.>', '_INBOX.controller.>', 'captures.>', 'files.>', '$SYS.>'])(
-    'may not listen to %s',
+    'may not subscribe to %s',
     async (subject) => {
       await isDeaf(front(), subject);
     },
@@ -61,7 +61,7 @@ describe('a front', () => {
 });
 
 describe('a controller', () => {
-  test('writes what it notes for account holders and operators', async () => {
+  test('writes deliveries, dead letters and statistics', async () => {
     const violations = broker().violations().length;
     await new Deliveries(controller()).add('noted', []);
     const letter = {
@@ -95,7 +95,7 @@ describe('a controller', () => {
   });
 
   test.each(['_INBOX.>', '_INBOX.front.>', 'captures.>', 'results.>', '$SYS.>'])(
-    'may not listen to %s',
+    'may not subscribe to %s',
     async (subject) => {
       await isDeaf(controller(), subject);
     },

@@ -30,7 +30,7 @@ const heartbeat = {
 } as const;
 
 describe('a renderer', () => {
-  test('takes jobs, reads their html, uploads, publishes results and replies', async () => {
+  test('takes jobs, reads their HTML, uploads files, publishes results and replies', async () => {
     const queue = new TestQueue(all());
     const replies: string[] = [];
     all().nc.subscribe('replies.us-east.front.*', { callback: (_, { subject }) => void replies.push(subject) });
@@ -49,7 +49,7 @@ describe('a renderer', () => {
     expect(broker().violations().slice(violations)).toEqual([]);
   });
 
-  test('says that it lives, and that it goes', async () => {
+  test('publishes and withdraws its heartbeat', async () => {
     const live = new Entries(renderer(), 'live');
     const found = () => new Entries(all(), 'live').get(fleetKey('us-east', 'pod'));
     await publishHeartbeat(live, heartbeat);
@@ -58,7 +58,7 @@ describe('a renderer', () => {
     expect(await found()).toBeNull();
   });
 
-  test('gets several jobs for one request', async () => {
+  test('gets several jobs with one pull request', async () => {
     const jobs: string[] = [];
     renderer().nc.subscribe('_INBOX.renderer.us-east.jobs', { callback: (_, job) => void jobs.push(job.string()) });
     for (const job of ['a', 'b']) await all().js.publish('captures.us-east.background.7', job);
@@ -84,7 +84,7 @@ describe('a renderer', () => {
     'PEER.REMOVE',
   ];
   test.each([
-    // Jobs: of other regions, all at once, or made up.
+    // Jobs: pulling those of other regions, and publishing jobs.
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.eu-west-interactive`,
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.eu-west-background-0`,
     `$JS.API.CONSUMER.MSG.NEXT.${captures}.us-east-background-8`,
@@ -102,7 +102,7 @@ describe('a renderer', () => {
     `$JS.ACK._._.${results}.settle.1.1.1.1700000000000000000.0`,
     '$JS.ACK.TASKS.tasks-webhook.1.1.1.1700000000000000000.0',
     '$JS.ACK.DEAD.dead-letters.1.1.1.1700000000000000000.0',
-    // What others say.
+    // Messages of other services.
     'results.eu-west.a',
     'results.us-east.a.b',
     'replies.eu-west.front.a',
@@ -115,7 +115,7 @@ describe('a renderer', () => {
     'tasks.expiry.a',
     'later.webhook.a',
     'expiry.20260101.0000',
-    // Key-value: any read, any write but its own heartbeat.
+    // Key-value: any read, and any write except its own heartbeat.
     ...['db', 'live', 'cache'].flatMap((bucket) => [
       `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
       `$JS.API.DIRECT.GET.KV_${bucket}`,
@@ -136,7 +136,7 @@ describe('a renderer', () => {
     '$KV.live.limit.a',
     '$KV.live.fleet.eu-west.pod',
     '$KV.live.fleet.us-east.pod.more',
-    // Files: reading, listing, removing; parts of other regions, heads, html.
+    // Files: reading, listing, removing; parts of other regions, heads, HTML.
     `$JS.API.DIRECT.GET.${files}`,
     `$JS.API.DIRECT.GET.${files}.files.part.us-east.a.b.0`,
     `$JS.API.DIRECT.GET.${files}.files.head.a.1`,
@@ -195,12 +195,12 @@ describe('a renderer', () => {
     '$JS.ACK.>',
     '$JS.EVENT.>',
     '$SYS.>',
-  ])('may not listen to %s', async (subject) => {
+  ])('may not subscribe to %s', async (subject) => {
     await isDeaf(renderer(), subject);
     await isDeaf(renderer(), subject, 'a-queue');
   });
 
-  test('cannot overwrite a part of a file, its own neither', async () => {
+  test('cannot overwrite a part of a file, not even its own', async () => {
     const { file, subject } = await stored();
     await expect(renderer().js.publish(subject, 'other bytes')).rejects.toThrow(/per subject/i);
     await expect(renderer().js.publish(subject, '')).rejects.toThrow(/per subject/i);
@@ -215,7 +215,7 @@ describe('a renderer', () => {
     ['Nats-Incr', '+1'],
     ['KV-Operation', 'PURGE'],
     ['Nats-Marker-Reason', 'Purge'],
-  ])('removes and changes nothing of others with the header %s: %s', async (name, value) => {
+  ])('cannot remove or change data of others with the header %s: %s', async (name, value) => {
     const { file, subject } = await stored();
     await publishHeartbeat(new Entries(all(), 'live'), { ...heartbeat, pod: 'other', region: 'eu-west' });
     await new Entries(all(), 'live').put('status', { is: 'well' });
@@ -248,14 +248,14 @@ describe('a renderer', () => {
     ).resolves.toBeNull();
   });
 
-  test('cannot publish a result that is larger than any can be', async () => {
+  test('cannot publish a result that exceeds the maximum size', async () => {
     await expect(renderer().js.publish(`results.us-east.${randomUUID()}`, Buffer.alloc(300_000))).rejects.toThrow(
       /maximum/i,
     );
   });
 });
 
-/** A file that a renderer of the region has uploaded, put in place. */
+/** Puts a file in place that a renderer of the region has uploaded. */
 async function stored() {
   const file = newFile(1000);
   const { expiresAt, name } = file;

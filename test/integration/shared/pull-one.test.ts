@@ -14,7 +14,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const stream = streamNames.captures;
 const pull = (durable: string, waitMs: number) => pullOne(nats.session.nc, stream, durable, waitMs);
 
-test('an empty priority answers at once when nobody waits', async () => {
+test('an empty queue answers at once if the caller does not wait', async () => {
   const times: number[] = [];
   for (let turn = 0; turn < 3; turn++) {
     const start = performance.now();
@@ -24,7 +24,7 @@ test('an empty priority answers at once when nobody waits', async () => {
   expect(Math.min(...times)).toBeLessThan(900);
 });
 
-test('a waiting request gets a message that comes meanwhile', async () => {
+test('a waiting request gets a message that arrives meanwhile', async () => {
   const waiting = pull(captureDurable('us-east', 'interactive'), 20_000);
   await nats.session.js.publish(captureSubject('us-east', 'interactive'), 'hello');
   const message = await waiting;
@@ -35,11 +35,11 @@ test('a waiting request gets a message that comes meanwhile', async () => {
   expect(state.messages).toBe(0);
 });
 
-test('a wait without a message ends with null', async () => {
+test('a request that gets no message in time returns null', async () => {
   expect(await pull(captureDurable('us-east', 'interactive'), 300)).toBeNull();
 });
 
-test('what is handed back comes again after its delay, as the next delivery', async () => {
+test('a message with a negative acknowledgement is redelivered after its delay', async () => {
   const durable = captureDurable('us-east', 'background', 3);
   await nats.session.js.publish(captureSubject('us-east', 'background', 3), 'again');
   const first = await pull(durable, 20_000);
@@ -51,11 +51,11 @@ test('what is handed back comes again after its delay, as the next delivery', as
   await second?.ack();
 });
 
-test('a durable that is not there is told apart from one without messages', async () => {
+test('a missing durable consumer is distinguished from one without messages', async () => {
   await expect(pull('no-such-durable', 0)).rejects.toBeInstanceOf(ConsumerMissingError);
 });
 
-test('reads the delivery out of both forms of the ack subject', () => {
+test('parseAckSubject reads both forms of the acknowledgement subject', () => {
   expect(parseAckSubject('$JS.ACK.CAPTURES.us-east-interactive.2.17.5.1700000000000000000.3')).toEqual({
     stream: 'CAPTURES',
     consumer: 'us-east-interactive',

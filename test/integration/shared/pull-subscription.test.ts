@@ -54,7 +54,7 @@ function inboxOf(session: NatsSession): PullInbox {
 
 const textOf = ({ data }: PulledMessage) => new TextDecoder().decode(data);
 
-/** A subscription, with what came of it. */
+/** A pull subscription, with the messages and problems that it receives. */
 function pulling(inbox: PullInbox, options: Partial<PullOptions> = {}) {
   const came: PulledMessage[] = [];
   const problems: Error[] = [];
@@ -68,17 +68,17 @@ function pulling(inbox: PullInbox, options: Partial<PullOptions> = {}) {
   return { subscription, came, problems, texts: () => came.map(textOf) };
 }
 
-/** What subscriptions time from now on goes by a clock of the test, unlike the server and the connections. */
+/** Fakes the timers of subscriptions from now on, but not those of the server and the connections. */
 const fakeTimers = () =>
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
 
 const publish = (text: string) => nats.session.js.publish(subject, text);
 const consumer = () => nats.session.jsm.consumers.info(stream, durable);
-/** The server counts a stored message as pending a moment after it has acknowledged it. */
+/** The server counts a stored message as pending shortly after it has acknowledged it. */
 const isPending = (count: number) => async () => (await consumer()).num_pending === count;
 
 describe('requests', () => {
-  test('bring as many messages as were requested, and tell how many may still come', async () => {
+  test('bring as many messages as were requested, and count how many are outstanding', async () => {
     const { subscription, came, texts } = pulling(inboxOf(await connectTo(nats.url)));
     subscription.request(1);
     subscription.request(2);
@@ -94,7 +94,7 @@ describe('requests', () => {
     expect((await consumer()).num_ack_pending).toBe(0);
   });
 
-  test('tell when a message was stored, and how many wait behind it', async () => {
+  test('bring the time at which a message was stored, and the number of messages behind it', async () => {
     const before = Date.now();
     for (const text of ['a', 'b', 'c']) await publish(text);
     const after = Date.now();
@@ -108,7 +108,7 @@ describe('requests', () => {
     }
   });
 
-  test('of one turn are one request; those of several are renewed as one', async () => {
+  test('that are made together are sent as one, and separate requests are renewed as one', async () => {
     const session = await connectTo(nats.url);
     const expiresMs = 1500;
     const { subscription, came } = pulling(inboxOf(session), { expiresMs });
@@ -123,7 +123,7 @@ describe('requests', () => {
       await until('another to wait', async () => (await consumer()).num_waiting === more);
     }
     await until('them to be renewed as one', async () => sent() - before > 4 && (await consumer()).num_waiting === 1);
-    // Four requests, and renewals: the longer it has taken, the more.
+    // Four requests, and the renewals, whose number depends on the time taken.
     const renewals = Math.ceil((performance.now() - start) / expiresMs);
     expect(sent() - before).toBeLessThanOrEqual(4 + renewals + 1);
     expect(subscription.outstanding).toBe(5);
@@ -133,7 +133,7 @@ describe('requests', () => {
     expect(subscription.outstanding).toBe(0);
   });
 
-  test('of an idle subscription are not repeated while the server says that it has them', async () => {
+  test('of an idle subscription are not repeated while the server sends heartbeats', async () => {
     const session = await connectTo(nats.url);
     const { subscription } = pulling(inboxOf(session), { heartbeatMs: 250 });
     const sent = () => session.nc.stats().outMsgs;
@@ -143,7 +143,7 @@ describe('requests', () => {
     expect(sent() - before).toBe(1);
   });
 
-  test('for several durables share one subscription of the server', async () => {
+  test('for several durable consumers share one NATS subscription', async () => {
     const session = await connectTo(nats.url);
     const inbox = inboxOf(session);
     const shards = [0, 1, 2, 3].map((shard) => {
@@ -159,8 +159,8 @@ describe('requests', () => {
   });
 });
 
-describe('a message that comes late', () => {
-  test('because the way to the server was held up is delivered once', async () => {
+describe('a late message', () => {
+  test('because the connection stalled is delivered once', async () => {
     using proxy = await StallingProxy.to(nats.url);
     const session = await connectTo(proxy.url);
     fakeTimers();
@@ -177,7 +177,7 @@ describe('a message that comes late', () => {
     expect(came).toHaveLength(1);
   });
 
-  test('for a poll that was given up goes to whoever takes messages', async () => {
+  test('of a poll that timed out goes to onMessage', async () => {
     using proxy = await StallingProxy.to(nats.url);
     const session = await connectTo(proxy.url);
     fakeTimers();
@@ -194,14 +194,14 @@ describe('a message that comes late', () => {
     expect([came[0]?.delivery, (await nats.session.jsm.streams.info(stream)).state.messages]).toEqual([1, 0]);
   });
 
-  test('because the process was held up is delivered once', async () => {
+  test('because the process was blocked is delivered once', async () => {
     const { subscription, came } = pulling(inboxOf(await connectTo(nats.url)));
     subscription.request(1);
     await until('the request to wait', async () => (await consumer()).num_waiting === 1);
     await publish('late');
     const polled = subscription.poll(100).catch(() => null);
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
-    // Either of the two may get it.
+    // Either the poll or the request may get the message.
     const message = await polled;
     if (message !== null) came.push(message);
     await until('the message', () => came.length === 1);
@@ -210,8 +210,8 @@ describe('a message that comes late', () => {
   });
 });
 
-describe('when requests are gone', () => {
-  test('with the connection, they are made again', async () => {
+describe('requests that are lost', () => {
+  test('with the connection are repeated', async () => {
     const { subscription, came, texts } = pulling(inboxOf(await connectTo(nats.url)));
     subscription.request(2);
     await publish('before');
@@ -219,7 +219,7 @@ describe('when requests are gone', () => {
     await came[0]?.ack();
     await nats.restart();
     expect(subscription.outstanding).toBe(1);
-    // One that is sent while the server reads its streams gets no answer.
+    // A message that is sent while the server loads its streams gets no response.
     await until('the server to be back', () =>
       nats.session.js.publish(subject, 'after', { msgID: 'after', timeout: 500 }),
     );
@@ -228,7 +228,7 @@ describe('when requests are gone', () => {
     await came[1]?.ack();
   });
 
-  test('because the server does not have them, they are made again', async () => {
+  test('on the way to the server are repeated', async () => {
     using proxy = await StallingProxy.to(nats.url);
     const session = await connectTo(proxy.url);
     const { subscription, came, problems } = pulling(inboxOf(session), { heartbeatMs: 300 });
@@ -243,7 +243,7 @@ describe('when requests are gone', () => {
     await came[0]?.ack();
   });
 
-  test('with the consumer, they are made again when it is back, and the reason is told once', async () => {
+  test('with the consumer are repeated when it exists again, and the problem is reported once', async () => {
     const session = await connectTo(nats.url);
     fakeTimers();
     const { subscription, came, problems } = pulling(inboxOf(session));
@@ -273,7 +273,7 @@ describe('when requests are gone', () => {
   });
 });
 
-test('what is taken back comes to nobody, and others on the inbox go on', async () => {
+test('messages for a closed subscription go to the next one, and other subscriptions continue', async () => {
   const inbox = inboxOf(await connectTo(nats.url));
   const other = pulling(inbox, { durable: captureDurable('us-east', 'background', 1) });
   other.subscription.request(1);
@@ -292,7 +292,7 @@ test('what is taken back comes to nobody, and others on the inbox go on', async 
   await next.came[0]?.ack();
 });
 
-test('only one may ask a durable at a time', async () => {
+test('a second subscription to the same durable consumer is refused', async () => {
   const inbox = inboxOf(await connectTo(nats.url));
   const { subscription } = pulling(inbox);
   expect(() => pulling(inbox)).toThrow('messages of CAPTURES/us-east-interactive are already being pulled');
@@ -301,7 +301,7 @@ test('only one may ask a durable at a time', async () => {
 });
 
 describe('a poll', () => {
-  test('answers at once, with a message or without', async () => {
+  test('returns at once, with or without a message', async () => {
     const { subscription, came } = pulling(inboxOf(await connectTo(nats.url)));
     expect(await subscription.poll()).toBeNull();
     await publish('now');
@@ -311,7 +311,7 @@ describe('a poll', () => {
     expect([came.length, subscription.outstanding]).toEqual([0, 0]);
   });
 
-  test('beside requests loses nothing and takes nothing twice', async () => {
+  test('during requests loses no message and takes none twice', async () => {
     const session = await connectTo(nats.url);
     const { subscription, came } = pulling(inboxOf(session));
     subscription.request(20);
@@ -324,7 +324,7 @@ describe('a poll', () => {
     expect(new Set([...came, ...polled].map(textOf)).size).toBe(20);
     expect([...came, ...polled].every(({ delivery }) => delivery === 1)).toBe(true);
     await session.nc.flush();
-    // As many as it says may still come, and no more.
+    // Exactly as many messages arrive as are outstanding.
     const [left, before] = [subscription.outstanding, came.length];
     for (let more = 0; more <= left; more++) await publish(`more ${more}`);
     await until('the rest to come', () => came.length === before + left);
@@ -335,7 +335,7 @@ describe('a poll', () => {
   });
 });
 
-test('a user without the right to ask is told of it', async () => {
+test('a user without the right to pull gets a PermissionViolationError', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
   const users = [
     { user: 'admin', password: 'admin' },

@@ -11,7 +11,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const after = (seq: number) => ({ seq: seq + 1, next_by_subj: '$KV.db.thing.*', batch: 3 });
 
-test('messages come in order, page by page, and none at the end', async () => {
+test('messages are returned in order, page by page, and the last page is empty', async () => {
   const pages = [];
   for (let sequence = 0; ;) {
     const page = await readBatch(nats.session, 'KV_db', after(sequence));
@@ -22,7 +22,7 @@ test('messages come in order, page by page, and none at the end', async () => {
   expect(pages).toEqual([[0, 1, 2], [3, 4], []]);
 });
 
-test('no reading leaves a subscription behind, whatever came of it', async () => {
+test('every read closes its subscription, even if it fails', async () => {
   const subscribe = vi.spyOn(nats.session.nc, 'subscribe');
   await readBatch(nats.session, 'KV_db', after(0));
   await readBatch(nats.session, 'KV_db', after(1_000_000));

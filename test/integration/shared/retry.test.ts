@@ -17,7 +17,7 @@ import { newRecord } from '../../harness/records.ts';
 const conflict = () => new JetStreamApiError({ err_code: 10071, code: 400, description: 'wrong last sequence: 7' });
 const never = () => new Promise<never>(() => undefined);
 
-/** How long it took until it failed, and with what. */
+/** Returns the error of failed work, and how long the work took. */
 async function failing(work: Promise<unknown>) {
   const start = performance.now();
   const error: unknown = await work.then(
@@ -27,7 +27,7 @@ async function failing(work: Promise<unknown>) {
   return { error, ms: performance.now() - start };
 }
 
-test('a call that works the third time is made three times', async () => {
+test('a call that succeeds at the third attempt is made three times', async () => {
   let calls = 0;
   const call = async () => {
     if (++calls < 3) throw new TimeoutError();
@@ -36,7 +36,7 @@ test('a call that works the third time is made three times', async () => {
   expect([await retryTransient(call, { deadline: Date.now() + 20_000 }), calls]).toEqual(['done', 3]);
 });
 
-test('no attempt outlives the deadline, each knows how long it has, and the last error is thrown', async () => {
+test('no attempt outlives the deadline, each gets its remaining time, and the last error is thrown', async () => {
   const deadline = Date.now() + 1000;
   const timeouts: number[] = [];
   const ends: number[] = [];
@@ -56,18 +56,18 @@ test('no attempt outlives the deadline, each knows how long it has, and the last
   expect(ms).toBeLessThan(5000);
 });
 
-test('after the deadline nothing is begun', async () => {
+test('after the deadline no attempt begins', async () => {
   let calls = 0;
   const call = async () => void calls++;
   const passed = { deadline: Date.now() - 1 };
   expect((await failing(retryTransient(call, passed))).error).toBeInstanceOf(DeadlineError);
   expect((await failing(compareAndSet(call, passed))).error).toBeInstanceOf(DeadlineError);
-  // By another clock it is still to come.
+  // By this clock, the deadline has not passed yet.
   await retryTransient(call, { ...passed, now: () => Date.now() - 60_000 });
   expect(calls).toBe(1);
 });
 
-test('what is not transient is thrown at once, and a signal ends the attempts', async () => {
+test('a permanent error is thrown at once, and a signal ends the attempts', async () => {
   let calls = 0;
   const broken = async () => {
     calls++;
@@ -91,7 +91,7 @@ test('what is not transient is thrown at once, and a signal ends the attempts', 
   expect(calls).toBe(4);
 });
 
-test('a compare-and-set is made again for as long as somebody else is first, however often', async () => {
+test('a compare-and-set is repeated after every conflict until it succeeds', async () => {
   let calls = 0;
   const call = async () => {
     if (++calls <= 60) throw calls % 10 === 0 ? new TimeoutError() : conflict();
@@ -106,7 +106,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-test('while the server is away, whatever writes keeps to the deadline of its caller', async () => {
+test('while NATS is unavailable, every write fails by the deadline of its caller', async () => {
   const { session } = nats;
   const [captures, jobs, tasks, cache] = [
     new Captures(session),

@@ -16,7 +16,7 @@ interface Pixels {
   readonly data: Buffer;
 }
 
-/** A picture of many colours; `value` makes the byte at an index. */
+/** An image of many colours; `value` returns the byte at an index. */
 function pixels(width: number, height: number, value = (index: number) => (index * 7) % 254): Pixels {
   return { width, height, data: Buffer.from(Array.from({ length: width * height * 3 }, (_, index) => value(index))) };
 }
@@ -24,7 +24,7 @@ function pixels(width: number, height: number, value = (index: number) => (index
 const image = ({ width, height, data }: Pixels): Sharp => sharp(data, { raw: { width, height, channels: 3 } });
 const asPng = (picture: Pixels, compressionLevel = 6) => image(picture).png({ compressionLevel }).toBuffer();
 
-/** The same with some bytes changed. */
+/** Returns the image with changed bytes. */
 function changed(picture: Pixels, change: (byte: number, index: number) => number): Pixels {
   return { ...picture, data: Buffer.from(picture.data.map((byte, index) => change(byte, index))) };
 }
@@ -44,7 +44,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([head, data, sum]);
 }
 
-/** A png whose compressed rows are these. */
+/** A PNG with these compressed rows. */
 function pngOf({ width, height, channels }: Shape, compressed: Buffer): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -60,7 +60,7 @@ function pngOf({ width, height, channels }: Shape, compressed: Buffer): Buffer {
   ]);
 }
 
-/** A png whose rows take the filters of the specification in turn. */
+/** A PNG whose rows cycle through the filters of the specification. */
 function byFilters(data: Buffer, shape: Shape): Buffer {
   const { width, height, channels } = shape;
   const length = width * channels;
@@ -83,10 +83,10 @@ function byFilters(data: Buffer, shape: Shape): Buffer {
 
 const last = 30 * 20 * 3 - 1;
 
-describe('pictures of other bytes', () => {
+describe('images with different bytes', () => {
   const plain = pixels(30, 20);
 
-  test('that show the very same', async () => {
+  test('and equal pixels are the same picture', async () => {
     const [a, b] = [await asPng(plain, 1), await asPng(plain, 9)];
     expect(a.equals(b)).toBe(false);
     expect(await isSamePicture(png, a, b)).toBe(true);
@@ -99,14 +99,14 @@ describe('pictures of other bytes', () => {
     ['by 2 in the last one', (index: number) => (index === last ? 2 : 0), false],
     ['by -2 in the middle', (index: number) => (index === 900 ? -2 : 0), false],
     ['much', (index: number) => (index > 900 ? 100 : 0), false],
-  ])('that differ %s', async (_name, by, same) => {
+  ])('that differ %s are compared by their pixels', async (_name, by, same) => {
     const base = changed(plain, (byte) => 2 + (byte % 150));
     const other = changed(base, (byte, index) => byte + by(index));
     expect(await isSamePicture(png, await asPng(base), await asPng(other))).toBe(same);
     expect(await isSamePicture(png, await asPng(other), await asPng(base))).toBe(same);
   });
 
-  test('from 255 to 0 is far', async () => {
+  test('and one channel of 0 instead of 255 differ', async () => {
     const white = changed(plain, () => 255);
     const other = changed(white, (byte, index) => (index === 5 ? 0 : byte));
     expect(await isSamePicture(png, await asPng(white), await asPng(other))).toBe(false);
@@ -116,18 +116,18 @@ describe('pictures of other bytes', () => {
     ['width', pixels(31, 20, () => 0)],
     ['height', pixels(30, 21, () => 0)],
     ['both, of as many pixels', pixels(20, 30, () => 0)],
-  ])('of another %s', async (_name, other) => {
+  ])('and another %s differ', async (_name, other) => {
     const black = pixels(30, 20, () => 0);
     expect(await isSamePicture(png, await asPng(black), await asPng(other))).toBe(false);
   });
 
-  test('one of which can be seen through', async () => {
+  test('differ if one is translucent', async () => {
     const opaque = await asPng(plain);
     const translucent = await image(plain).ensureAlpha(0.5).png().toBuffer();
     expect(await isSamePicture(png, opaque, translucent)).toBe(false);
   });
 
-  test('one of which is no picture', async () => {
+  test('differ if one is not an image', async () => {
     const fine = await asPng(plain);
     expect(await isSamePicture(png, fine, Buffer.from('no picture'))).toBe(false);
     expect(await isSamePicture(png, fine.subarray(0, fine.length - 40), await asPng(plain, 1))).toBe(false);
@@ -135,7 +135,7 @@ describe('pictures of other bytes', () => {
   });
 });
 
-test('a difference is found at the end of a picture of 100,000 px, in little memory', async () => {
+test('a difference at the end of an image of 100,000 px is found in little memory', async () => {
   const size = { width: 600, height: 100_000 };
   const tall = sharp({ create: { ...size, channels: 3, background: '#abcdef' }, limitInputPixels: false });
   const encode = (picture: Sharp, level: number) => picture.png({ compressionLevel: level }).toBuffer();
@@ -143,7 +143,7 @@ test('a difference is found at the end of a picture of 100,000 px, in little mem
   const same = await encode(tall.clone(), 2);
   const dot = { create: { width: 1, height: 1, channels: 3, background: '#000' } } as const;
   const other = await encode(tall.clone().composite([{ input: dot, left: 599, top: 99_999 }]), 1);
-  // Not the memory of the process, which has all that files before this one have left.
+  // Not the memory of the whole process, which includes what earlier test files left.
   const inBuffers = () => process.memoryUsage().arrayBuffers;
   const before = inBuffers();
   let most = before;
@@ -154,11 +154,11 @@ test('a difference is found at the end of a picture of 100,000 px, in little mem
   } finally {
     clearInterval(timer);
   }
-  // The pixels of both are 360 MB. What was read and let go may be there until it is collected.
+  // The pixels of both take 360 MB; released buffers may remain until they are collected.
   expect(most - before).toBeLessThan(250_000_000);
 });
 
-test.each([3, 4])('rows of every filter, of %i channels, are undone', async (channels) => {
+test.each([3, 4])('rows with every filter, of %i channels, are decoded', async (channels) => {
   const [width, height] = [37, 41];
   const data = Buffer.from(Array.from({ length: width * height * channels }, (_, index) => (index * index) % 251));
   const raw = sharp(data, { raw: { width, height, channels: channels as 3 | 4 } });
@@ -172,7 +172,7 @@ test.each([3, 4])('rows of every filter, of %i channels, are undone', async (cha
 test.each([
   ['a palette', { palette: true }],
   ['rows that are interlaced', { progressive: true }],
-])('a png of %s shows the same only in the same bytes', async (_name, options) => {
+])('a PNG with %s is the same picture only if its bytes are equal', async (_name, options) => {
   const picture = image(pixels(30, 20, () => 7));
   const [a, b] = [1, 9].map((compressionLevel) =>
     picture
@@ -186,7 +186,7 @@ test.each([
   );
 });
 
-test('a small file that claims to be huge, or never ends, is no match', async () => {
+test('a small file that claims a huge size, or never ends, is not the same picture', async () => {
   const bomb = pngOf({ width: 12_000, height: 12_000, channels: 4 }, deflateSync(Buffer.alloc(64 * 1024 * 1024)));
   const other = Buffer.concat([bomb, Buffer.from('x')]);
   expect(await isSamePicture(png, bomb, other)).toBe(false);
@@ -194,7 +194,7 @@ test('a small file that claims to be huge, or never ends, is no match', async ()
   expect(await isSamePicture(png, huge, Buffer.concat([huge, Buffer.from('x')]))).toBe(false);
 });
 
-describe('what Chromium makes', () => {
+describe('renderings of Chromium', () => {
   let engine: TestEngine;
   beforeAll(async () => {
     engine = await TestEngine.start();
@@ -211,19 +211,19 @@ describe('what Chromium makes', () => {
     }) as const;
   const render = async (text: string, options: ShotOptions) => (await engine.render(page(text), options)).bytes;
 
-  test.each(images)('a page as %s is the same again, and another when its text is', async (format: ImageFormat) => {
+  test.each(images)('of a page as %s are the same unless its text differs', async (format: ImageFormat) => {
     const first = await render('Monday', { format });
     expect(await isSamePicture(mimeTypes[format], first, await render('Monday', { format }))).toBe(true);
     expect(await isSamePicture(mimeTypes[format], first, await render('Tuesday', { format }))).toBe(false);
-    // Also when it comes in other bytes of the same pixels, where these are looked at.
+    // Equal pixels in different bytes are recognized only for PNG.
     const padded = Buffer.concat([first, Buffer.alloc(8)]);
     expect(await isSamePicture(mimeTypes[format], first, padded)).toBe(format === 'png');
   });
 
-  test.each([false, true])('a pdf (of one page: %s) is the same at another time', async (isFullPage) => {
+  test.each([false, true])('as a PDF (of one page: %s) are the same at another time', async (isFullPage) => {
     const options = { format: 'pdf', isFullPage } as const;
     const first = await render('Monday', options);
-    // Pdfs tell the time in seconds.
+    // PDFs contain the time in seconds.
     await new Promise((resolve) => setTimeout(resolve, 1100));
     const second = await render('Monday', options);
     expect(first.equals(second)).toBe(false);

@@ -5,7 +5,7 @@ import { ServerClock } from '@webcapture/shared/nats/server-clock.ts';
 import { silentLog, startTestNats, type TestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 
-/** A clock in the hands of a test. */
+/** A clock that a test sets. */
 class Hands {
   wallMs = 1_700_000_000_000;
   monotonicMs = 5000;
@@ -23,7 +23,7 @@ const sample = (serverTimeMs: number, receivedAt: number, roundTripMs: number) =
   receivedAt,
 });
 
-test('it is the local clock until it has heard of another', () => {
+test('the server clock equals the local clock until it is measured', () => {
   const hands = new Hands();
   const clock = new ServerClock(hands);
   expect([clock.now(), clock.isKnown]).toEqual([hands.wallMs, false]);
@@ -31,7 +31,7 @@ test('it is the local clock until it has heard of another', () => {
   expect(clock.now()).toBe(1_700_000_000_010);
 });
 
-test('the answer with the shortest round trip counts, less half of it', () => {
+test('the sample with the shortest round trip counts, corrected by half of it', () => {
   const hands = new Hands();
   const clock = new ServerClock(hands);
   clock.measure([sample(2_000_000, 5000, 400), sample(2_000_100, 5000, 20), sample(1_999_000, 5000, 60)]);
@@ -40,7 +40,7 @@ test('the answer with the shortest round trip counts, less half of it', () => {
   expect(clock.now()).toBe(2_001_110);
 });
 
-test('a step of the local clock does not move it', () => {
+test('a step of the local clock does not change the server clock', () => {
   const hands = new Hands();
   const clock = new ServerClock(hands);
   clock.measure([sample(2_000_000, 5000, 0)]);
@@ -48,7 +48,7 @@ test('a step of the local clock does not move it', () => {
   expect(clock.now()).toBe(2_000_000);
 });
 
-test('it stays as it is where an answer that took long leaves it open, and follows one that does not', () => {
+test('a slow response that agrees with the clock does not change it, and a fast one does', () => {
   const clock = new ServerClock(new Hands());
   clock.measure([sample(2_000_000, 5000, 2)]);
   clock.measure([sample(1_999_950, 5000, 120)]);
@@ -59,7 +59,7 @@ test('it stays as it is where an answer that took long leaves it open, and follo
   expect(clock.now()).toBe(2_000_050);
 });
 
-test('of times that were sent the one counts that was under way for the shortest time, and old ones are forgotten', () => {
+test('of the received times, the one with the shortest delay counts, and old ones are forgotten', () => {
   const clock = new ServerClock(new Hands());
   clock.learn(2_000_000, 20);
   clock.learn(1_999_000);
@@ -75,7 +75,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** The session of a process whose local clock is off by so much. */
+/** Connects as a process whose local clock is off by `offMs`. */
 const sessionWith = (offMs: number) =>
   connectNats({
     url: nats.url,
@@ -85,11 +85,11 @@ const sessionWith = (offMs: number) =>
     clock: new ServerClock({ wall: () => Date.now() + offMs, monotonic: () => performance.now() + offMs }),
   });
 
-/** By how much a session is off the server, which runs on the clock of this machine. */
+/** Returns the difference between a session and the server, which uses the clock of this machine. */
 const offOf = ({ now }: { now: () => number }) => Math.abs(now() - Date.now());
 
 test.each([60_000, -60_000])(
-  'with a local clock that is %i ms off, it is the server’s time to tens of ms',
+  'with a local clock that is %i ms off, the session has the server’s time within 50 ms',
   async (offMs) => {
     const session = await sessionWith(offMs);
     try {
@@ -102,7 +102,7 @@ test.each([60_000, -60_000])(
   },
 );
 
-test('it is followed as soon as the streams are there, and measured again after a reconnection', async () => {
+test('the clock is measured when the streams exist, and again after a reconnection', async () => {
   await nats.session.jsm.streams.delete('KV_live');
   const session = await sessionWith(60_000);
   const aborter = new AbortController();

@@ -14,7 +14,7 @@ import { newFile } from '../../harness/records.ts';
 import { until } from '../../harness/until.ts';
 import { busy, uploads, useFaultyBucket } from './support/faulty-bucket.ts';
 
-/** What storing a file fails with; null when it is stored. */
+/** Returns the error of an upload, or null if the file is stored. */
 const failureOf = (uploader: FileUploader, { file = newFile(1000), ms = 400 } = {}): Promise<unknown> =>
   uploader.upload({ ...file, deadline: Date.now() + ms }).stored.then(
     () => null,
@@ -29,7 +29,7 @@ describe('a bucket', () => {
     ['is full', { kind: 'answer', status: 507, body: 'Insufficient Storage' }],
     ['is over its quota', googleError(403, 'quotaExceeded', 'The quota of the project is used up.')],
     ['does not answer', { kind: 'hang' }],
-  ])('that %s may take the file later', async (_, fault) => {
+  ])('that %s causes a StoreUnavailableError', async (_, fault) => {
     on().proxy.always(uploads, fault);
     expect(await failureOf(on().uploader)).toBeInstanceOf(StoreUnavailableError);
   });
@@ -37,7 +37,7 @@ describe('a bucket', () => {
   test.each<[string, Fault]>([
     ['denies the right to create', googleError(403, 'forbidden', "Permission 'storage.objects.create' denied.")],
     ['is not there', googleError(404, 'notFound', 'The specified bucket does not exist.')],
-  ])('that %s takes it only after the operator has acted', async (_, fault) => {
+  ])('that %s causes a permanent error', async (_, fault) => {
     on().proxy.always(uploads, fault);
     const failure = await failureOf(on().uploader, { ms: 10_000 });
     expect(failure).toMatchObject({ code: 'STORAGE_FAILED' });
@@ -62,7 +62,7 @@ describe('the embedded store', () => {
     await nats[Symbol.asyncDispose]();
   });
 
-  test('that is full may take the file later', async () => {
+  test('that is full causes a StoreUnavailableError', async () => {
     const { streams } = nats.session.jsm;
     const fill = (max_bytes: number) => streams.update(streamNames.files, { max_bytes });
     await fill(2000);
@@ -76,14 +76,14 @@ describe('the embedded store', () => {
     expect(await failureOf(new EmbeddedUploader(session), { ms: 10_000 })).toBeNull();
   });
 
-  test('that is cut off may take the file later', async () => {
+  test('that is disconnected causes a StoreUnavailableError', async () => {
     link.cut();
     const failure = await failureOf(new EmbeddedUploader(session));
     await link.mend();
     expect(failure).toBeInstanceOf(StoreUnavailableError);
   });
 
-  test('that is silent does not answer a question, and one that is there does', async () => {
+  test('is unreachable while NATS is silent, and reachable otherwise', async () => {
     await until('the connection', () => reachesNats(session));
     link.pause();
     const whileSilent = await reachesNats(session);
@@ -93,13 +93,13 @@ describe('the embedded store', () => {
   });
 
   test(
-    'that is cut off may return supplied html later; html that is gone does not come back',
+    'that is disconnected causes a StoreUnavailableError for HTML, and missing HTML a permanent error',
     { tags: 'long' },
     async () => {
       const address = { region: 'us-east', name: randomUUID() } as const;
       const reading = (from: Reading = 'from-leader') =>
         readHtml(session, address, from).catch((error: unknown) => error);
-      // The replica that answers a renderer may lag.
+      // The replica that answers a renderer may lag behind.
       const [gone, notFound] = await Promise.all([reading(), reading('by-subject')]);
       expect(gone).toMatchObject({ code: 'STORAGE_FAILED' });
       expect(gone).not.toBeInstanceOf(StoreUnavailableError);

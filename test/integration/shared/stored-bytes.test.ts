@@ -48,7 +48,7 @@ async function bytesOf(account: string): Promise<Partial<StoredBytes>> {
   return Object.fromEntries(Object.entries(bytes).filter(([, count]) => count !== 0));
 }
 
-test('bytes follow a capture from the queue to its file and its deletion, however many services end it at once', async () => {
+test('the bytes of a capture are counted once from its queue to its deletion, even if four services end it', async () => {
   const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
   const services = sessions.map((session) => new Captures(session));
   const [captures = new Captures(nats.session)] = services;
@@ -66,7 +66,7 @@ test('bytes follow a capture from the queue to its file and its deletion, howeve
   expect(await bytesOf('four')).toEqual({});
 });
 
-test('bytes of an interactive capture count from its end until it expires', async () => {
+test('the bytes of an interactive capture count from its end until it expires', async () => {
   const captures = new Captures(nats.session);
   const draft = newRecord({ account: 'ends', acceptedAt: now });
   const past = Date.now() - 1;
@@ -77,7 +77,7 @@ test('bytes of an interactive capture count from its end until it expires', asyn
   expect(await bytesOf('ends')).toEqual({});
 });
 
-test('files of captures that were accepted in the two months before still count, and what was queued then', async () => {
+test('files and queued HTML of captures that were accepted in the two previous months still count', async () => {
   const captures = new Captures(nats.session);
   const inMarch = Date.UTC(2027, 2, 1, 12);
   const accepted = [Date.UTC(2027, 0, 31), Date.UTC(2027, 1, 10), Date.UTC(2027, 2, 1)];
@@ -96,7 +96,7 @@ test('files of captures that were accepted in the two months before still count,
   }
 });
 
-test('after a server that was killed under way the bytes are the sum over the records', { tags: 'long' }, async () => {
+test('the bytes equal the sum over the records after the server was killed', { tags: 'long' }, async () => {
   const captures = new Captures(nats.session);
   const records = Array.from({ length: 24 }, (_, index) => htmlCapture('sum', index % 2 === 0 ? {} : persistence));
   const live = async (record: CaptureRecord, index: number) => {
@@ -118,7 +118,7 @@ test('after a server that was killed under way the bytes are the sum over the re
   const stored = await Promise.all(records.map(async ({ uuid }) => (await captures.get('sum', uuid))?.value));
   const wanted = stored.flatMap((record) => (record === undefined ? [] : [...usageOf(record).values()]));
   expect(await ledger('sum')).toEqual(wanted.reduce(sum, noUsage));
-  // Of each six captures: one waits; two have a file, of which one was refreshed. Every second is persisted.
+  // Of every six captures, one is queued and two have a file, one of which was refreshed. Every second is persisted.
   const files = [8, 20, 2, 14].map((index) => 100 + index);
   const refreshed = [4, 10, 16, 22].map((index) => 200 + index);
   const storedBytes = [...files, ...refreshed].reduce((total, size) => total + size, 0);

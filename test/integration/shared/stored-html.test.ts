@@ -18,7 +18,7 @@ const soon = () => Date.now() + 60_000;
 test.each([
   ['a word', 'a'],
   ['parts that end within a character', `${'a'.repeat(256 * 1024 - 1)}é${'\u{1F600}'.repeat(300_000)}`],
-])('%s comes back as it was, as often as it is asked for', async (_name, html) => {
+])('%s can be read repeatedly, and unchanged', async (_name, html) => {
   const name = randomUUID();
   await storeHtml(nats.session, at(name), html, soon());
   const other = await nats.connect();
@@ -26,7 +26,7 @@ test.each([
   expect((await readHtml(nats.session, at(name))) === html).toBe(true);
 });
 
-test('one that is not there, or not whole, is an error', async () => {
+test('HTML that is missing or incomplete is an error', async () => {
   const name = randomUUID();
   await expect(readHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
   await storeHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
@@ -34,7 +34,7 @@ test('one that is not there, or not whole, is an error', async () => {
   await expect(readHtml(nats.session, at(name))).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
 });
 
-test('removal leaves nothing, and may be repeated', async () => {
+test('removal leaves nothing, and can be repeated', async () => {
   const [name, other] = [randomUUID(), randomUUID()];
   await storeHtml(nats.session, at(name), 'x'.repeat(600_000), soon());
   await storeHtml(nats.session, at(other), 'y', soon());
@@ -44,7 +44,7 @@ test('removal leaves nothing, and may be repeated', async () => {
   expect(await readHtml(nats.session, at(other))).toBe('y');
 });
 
-test('one that nobody removes goes by itself', async () => {
+test('HTML that is not removed expires', async () => {
   const name = randomUUID();
   await storeHtml(nats.session, at(name), 'x', Date.now() + 1000);
   await until('the parcel to expire', async () => {
@@ -54,7 +54,7 @@ test('one that nobody removes goes by itself', async () => {
   });
 });
 
-test('one is read by subject, copied to another region, and removed from both', async () => {
+test('HTML is read by subject, copied to another region, and removed from both', async () => {
   const name = randomUUID();
   const html = 'x'.repeat(600_000);
   await storeHtml(nats.session, at(name), html, soon());
@@ -69,7 +69,7 @@ test('one is read by subject, copied to another region, and removed from both', 
   }
 });
 
-test('who reads by subject waits a moment for one that a replica does not have yet', async () => {
+test('a read by subject waits a moment for HTML that a replica does not have yet', async () => {
   const name = randomUUID();
   const reading = readHtml(nats.session, at(name), 'by-subject');
   await storeHtml(nats.session, at(name), '<p>late</p>', soon());

@@ -21,7 +21,7 @@ const uuid = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
 const expiry = { kind: 'expiry', account: 'a', uuid } as const;
 const refresh = { kind: 'refresh', account: 'a', uuid } as const;
 
-test('a task is handed over at once', async () => {
+test('a published task is delivered at once', async () => {
   const tasks = new Tasks(nats.session);
   await tasks.publish(expiry);
   expect(await next('refresh', 0)).toBeNull();
@@ -29,7 +29,7 @@ test('a task is handed over at once', async () => {
   expect(await next('expiry', 0)).toBeNull();
 });
 
-test('a task comes at its time and not before, and leaves nothing behind', async () => {
+test('a scheduled task is delivered at its time, not before, and then removed', async () => {
   const tasks = new Tasks(nats.session);
   const at = Date.now() + 1500;
   await tasks.schedule(refresh, at);
@@ -38,12 +38,12 @@ test('a task comes at its time and not before, and leaves nothing behind', async
   expect(await waiting()).toBe(0);
 });
 
-test('a task whose time has passed comes at once', async () => {
+test('a task whose time has passed is delivered at once', async () => {
   await new Tasks(nats.session).schedule(expiry, Date.now() - 60_000);
   expect(await next('expiry', 20_000)).toEqual(expiry);
 });
 
-test('the same task scheduled again comes once, at the later time', async () => {
+test('a task that is scheduled again is delivered once, at the later time', async () => {
   const tasks = new Tasks(nats.session);
   await tasks.schedule(refresh, Date.now() + 2500);
   const at = Date.now() + 4000;
@@ -53,7 +53,7 @@ test('the same task scheduled again comes once, at the later time', async () => 
   expect(await waiting()).toBe(0);
 });
 
-test('a notice is a task of its own for each event', async () => {
+test('each webhook event is a separate task', async () => {
   const tasks = new Tasks(nats.session);
   const notice = {
     kind: 'webhook',
@@ -71,7 +71,7 @@ test('a notice is a task of its own for each event', async () => {
 });
 
 test(
-  'what was scheduled comes after the server was killed, also when its time passed meanwhile',
+  'scheduled tasks are delivered after the server was killed, even if their time passed meanwhile',
   { tags: 'long' },
   async () => {
     const tasks = new Tasks(nats.session);

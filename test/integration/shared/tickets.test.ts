@@ -20,7 +20,7 @@ const newTicket = (changes: Partial<Ticket> = {}): Ticket => ({
   ...changes,
 });
 
-test('services that sign for the first time at once have one secret, and each opens what another has signed', async () => {
+test('services that sign first at the same time share one secret, and each opens the tickets of the others', async () => {
   await new Entries(nats.session, 'db').delete('secret.tickets');
   const services = await Promise.all([1, 2, 3, 4].map(async () => new Tickets(await nats.connect())));
   const tickets = services.map(() => newTicket());
@@ -30,20 +30,20 @@ test('services that sign for the first time at once have one secret, and each op
   }
 });
 
-test('many results that come at once to a service that has just started are all believed', async () => {
+test('many tickets that reach a newly started service at once are all accepted', async () => {
   const signer = new Tickets(nats.session);
   const signed = await Promise.all(Array.from({ length: 20 }, () => signer.sign(newTicket())));
   const fresh = new Tickets(nats.session);
-  // One that is forged comes first.
+  // The first ticket is forged.
   const opened = await Promise.all(['forged.ticket', ...signed].map((each) => fresh.open(each)));
   expect(opened.map((ticket) => ticket !== null)).toEqual([false, ...signed.map(() => true)]);
-  // And likewise after a reconnection.
+  // The same is true after a reconnection.
   fresh.forget();
   const again = await Promise.all(['forged.ticket', ...signed].map((each) => fresh.open(each)));
   expect(again.filter((ticket) => ticket !== null)).toHaveLength(20);
 });
 
-test('nothing else is opened', async () => {
+test('forged or altered tickets are not opened', async () => {
   const tickets = new Tickets(nats.session);
   const signed = await tickets.sign(newTicket());
   const [body = '', signature = ''] = signed.split('.');
@@ -71,7 +71,7 @@ test('nothing else is opened', async () => {
   expect(await tickets.open(signed)).not.toBeNull();
 });
 
-test('forged tickets by the thousand have the secret read no more than once a second', async () => {
+test('thousands of forged tickets cause at most one read of the secret per second', async () => {
   const session = await nats.connect();
   const tickets = new Tickets(session);
   await tickets.sign(newTicket());
@@ -81,7 +81,7 @@ test('forged tickets by the thousand have the secret read no more than once a se
   expect(session.nc.stats().outMsgs - before).toBeLessThanOrEqual(1 + (performance.now() - start) / 1000);
 });
 
-test('after the server came back with an empty disk, new tickets are opened and old ones are not', async () => {
+test('after the server lost its data, new tickets are opened and old ones are not', async () => {
   const [one, other] = [new Tickets(nats.session), new Tickets(nats.session)];
   const old = await one.sign(newTicket());
   expect(await other.open(old)).not.toBeNull();
@@ -94,7 +94,7 @@ test('after the server came back with an empty disk, new tickets are opened and 
   expect(await other.open(old)).toBeNull();
 });
 
-test('what a ticket says can be read by whoever need not believe it', async () => {
+test('the content of a ticket can be read without a check of its signature', async () => {
   const tickets = new Tickets(nats.session);
   const draft = newRecord();
   const interactive = newTicket({ draft });

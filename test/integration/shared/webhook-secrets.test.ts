@@ -15,7 +15,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const newAccount = () => `account-${randomUUID()}`;
 const now = 1_700_000_000_000;
 
-test('the secret of an account is 32 random bytes, made once', async () => {
+test('the secret of an account is 32 random bytes, and is created once', async () => {
   const [one, other] = [newAccount(), newAccount()];
   const { secret, former } = await secrets.get(one);
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
@@ -25,7 +25,7 @@ test('the secret of an account is 32 random bytes, made once', async () => {
   expect((await secrets.get(other)).secret).not.toBe(secret);
 });
 
-test('all who ask for the first time at once get the same', async () => {
+test('concurrent first reads return the same secret', async () => {
   const account = newAccount();
   const other = new WebhookSecrets(await nats.connect());
   const asked = Array.from({ length: 8 }, () => [secrets.get(account), other.get(account)]).flat();
@@ -33,7 +33,7 @@ test('all who ask for the first time at once get the same', async () => {
   expect([...found]).toEqual([(await secrets.get(account)).secret]);
 });
 
-test('after a rotation the old one signs too, until its grace is over', async () => {
+test('after a rotation the old secret also signs until its grace period ends', async () => {
   const account = newAccount();
   const { secret: old } = await secrets.get(account);
   const rotated = await secrets.rotate(account, 1000, now);
@@ -43,7 +43,7 @@ test('after a rotation the old one signs too, until its grace is over', async ()
   expect(signingSecrets(rotated, now + 1000)).toEqual([rotated.secret]);
 });
 
-test('without a grace it ends at once, and so do those before it', async () => {
+test('without a grace period, all old secrets end at once', async () => {
   const account = newAccount();
   await secrets.get(account);
   await secrets.rotate(account, 60_000, now);
@@ -52,12 +52,12 @@ test('without a grace it ends at once, and so do those before it', async () => {
   expect((await secrets.get(account)).secret).toBe(secret);
 });
 
-test('asked twice, it loses none that a receiver may know', async () => {
+test('a second rotation keeps every secret that a receiver may still know', async () => {
   const account = newAccount();
   const { secret: first } = await secrets.get(account);
   const { secret: second } = await secrets.rotate(account, 60_000, now);
   const last = await secrets.rotate(account, 600_000, now + 1000);
-  // A longer grace of a later rotation is not theirs.
+  // The longer grace period of a later rotation does not extend the first secret.
   expect(last.former).toEqual([
     { secret: second, until: now + 601_000 },
     { secret: first, until: now + 60_000 },
@@ -66,14 +66,14 @@ test('asked twice, it loses none that a receiver may know', async () => {
   expect(after.former.map(({ secret }) => secret)).toEqual([last.secret, second]);
 });
 
-test('of many, at most four sign beside the new one', async () => {
+test('after many rotations, at most four old secrets also sign', async () => {
   const account = newAccount();
   const made = [(await secrets.get(account)).secret];
   for (let count = 0; count < 6; count++) made.unshift((await secrets.rotate(account, 60_000, now)).secret);
   expect(signingSecrets(await secrets.get(account), now)).toEqual(made.slice(0, 5));
 });
 
-test('rotations at the same time all count', async () => {
+test('concurrent rotations all count', async () => {
   const account = newAccount();
   const { secret: first } = await secrets.get(account);
   const rotated = await Promise.all([1, 2, 3].map(() => secrets.rotate(account, 60_000, now)));
@@ -82,7 +82,7 @@ test('rotations at the same time all count', async () => {
   expect(all.at(-1)).toBe(first);
 });
 
-test('an account that never asked can rotate', async () => {
+test('an account without a secret can rotate', async () => {
   const account = newAccount();
   const rotated = await secrets.rotate(account, 60_000, now);
   expect(rotated.former).toEqual([]);

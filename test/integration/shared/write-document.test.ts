@@ -7,7 +7,7 @@ import { readFacts } from '../../harness/pdf-facts.ts';
 const changes = { metadata: { title: 'T' } };
 const signal = () => AbortSignal.timeout(60_000);
 
-/** A PDF of one empty page, and of objects from number 4 on. */
+/** A PDF with one empty page, and objects from number 4 on. */
 const pdfOf = (...objects: readonly (string | Buffer)[]) =>
   Buffer.concat([
     Buffer.from(
@@ -21,7 +21,7 @@ const pdfOf = (...objects: readonly (string | Buffer)[]) =>
 /** An object stream of a few megabytes that unpacks to a string of 2 GB. */
 function bomb(): Buffer {
   const parts = 2048;
-  // A part of a deflate stream that ends at a byte can be repeated.
+  // A part of a deflate stream that ends at a byte boundary can be repeated.
   const part = deflateRawSync(Buffer.alloc(2 ** 20, 'a'), { finishFlush: constants.Z_FULL_FLUSH });
   const packed = Buffer.concat([
     Buffer.from([0x78, 0x9c]),
@@ -32,7 +32,7 @@ function bomb(): Buffer {
   return Buffer.concat([Buffer.from(`4 0 obj\n${dict}\nstream\n`), packed, Buffer.from('\nendstream\nendobj\n')]);
 }
 
-describe('an error ends only the process that reads', () => {
+describe('writeDocument throws an UnreadableDocumentError for', () => {
   test.each<[string, () => Buffer]>([
     ['what is not a PDF', () => Buffer.from('hello')],
     ['nothing', () => Buffer.alloc(0)],
@@ -46,7 +46,7 @@ describe('an error ends only the process that reads', () => {
     await expect(writeDocument(pdfOf(bomb()), changes, signal())).rejects.toThrow(UnreadableDocumentError);
   });
 
-  test('more objects than its heap holds', { tags: 'long', timeout: 120_000 }, async () => {
+  test('more objects than the heap of its process holds', { tags: 'long', timeout: 120_000 }, async () => {
     const bytes = pdfOf(`4 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`);
     await expect(writeDocument(bytes, changes, AbortSignal.timeout(110_000))).rejects.toThrow(UnreadableDocumentError);
   });
@@ -65,7 +65,7 @@ test.each<[string, PdfEncryption | undefined]>([
   expect(facts).toMatchObject({ info: { Title: 'New', Author: 'Ann', Producer: 'Skia' }, xmp: { 'dc:title': 'New' } });
 });
 
-test('strings of pages are encrypted, too', async () => {
+test('strings of pages are also encrypted', async () => {
   const bytes = pdfOf();
   const encrypted = await writeDocument(bytes, { encryption: { ownerPassword: 'owner' } }, signal());
   for (const clear of ['D:20260101', 'of pages']) {

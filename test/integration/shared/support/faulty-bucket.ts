@@ -11,7 +11,7 @@ import { bytesOf } from './stored-files.ts';
 
 export const megabyte = 1024 * 1024;
 
-/** So short that a slow machine may be taken for silence: only for tests of silence. */
+/** Only for tests of silence, since a slow machine may also be silent for 250 ms. */
 const silenceMs = 250;
 
 export const busy = googleError(503, 'backendError', 'Backend Error');
@@ -21,22 +21,22 @@ export const downloads = ({ url }: SeenRequest) => url.searchParams.get('alt') =
 
 export interface FaultyBucket {
   readonly bucket: TestBucket;
-  /** What everything goes through that the stores ask the bucket for. */
+  /** The proxy through which the stores reach the bucket. */
   readonly proxy: FaultProxy;
   readonly store: GcsStore;
   readonly uploader: GcsUploader;
-  /** It takes a quarter of a second for silence. */
+  /** A store with a silence timeout of 250 ms. */
   readonly impatient: GcsStore;
-  /** What was tried again, as `<operation> <failure>`. */
+  /** The retries, as `<operation> <failure>`. */
   readonly retries: string[];
   storeWith(changes?: Partial<GcsClientOptions> & { readonly endpoint?: string }): GcsStore;
-  /** Whether the bucket has the file, with these bytes. */
+  /** Whether the bucket has the file with these bytes. */
   isStored(file: { readonly name: string; readonly bytes: Buffer }): Promise<boolean>;
-  /** How many such requests the proxy has seen. */
+  /** How many matching requests the proxy has seen. */
   sent(match: (request: SeenRequest) => boolean): number;
 }
 
-/** Gives the tests of a file a real bucket behind a proxy that breaks what it is told to; it is whole before each test. */
+/** Gives the tests of a file a real bucket behind a fault proxy, which is reset before each test. */
 export function useFaultyBucket(): () => FaultyBucket {
   let current: FaultyBucket;
   beforeAll(async () => {
@@ -90,7 +90,7 @@ export function useFaultyBucket(): () => FaultyBucket {
   return () => current;
 }
 
-/** What a call fails with: the cause that is logged. */
+/** Returns the logged cause of a failed call. */
 export async function causeOf(call: Promise<unknown>): Promise<GcsError> {
   const error = await call.then(
     () => undefined,
@@ -101,7 +101,7 @@ export async function causeOf(call: Promise<unknown>): Promise<GcsError> {
   return error?.cause as GcsError;
 }
 
-/** Google's library with these tokens, one after the other, each time that it is opened; a promise is one that is awaited. */
+/** Google's library with the next of these tokens each time that it is opened; a promise is awaited. */
 export async function withTokens(endpoint: string, ...all: (string | Promise<never>)[]) {
   const newStorage = await loadStorage();
   type Options = NonNullable<Parameters<typeof newStorage>[0]>;

@@ -20,7 +20,7 @@ export function replacementSuite(storing: () => Storing): void {
   const stat = (name: string) => statOf(on(), name);
 
   describe('a file that is replaced', () => {
-    test.concurrent('is the new one, whole, with its own description', async () => {
+    test.concurrent('has the bytes and the metadata of the new file', async () => {
       const { old, stored, next } = await pair(on());
       const replaced = await replace(next);
       expect(replaced).toMatchObject({ name: old.name, size: next.bytes.length, height: 5, cacheSeconds: 300 });
@@ -30,13 +30,13 @@ export function replacementSuite(storing: () => Storing): void {
       expect((await read(found)).equals(next.bytes)).toBe(true);
     });
 
-    test.concurrent('keeps its tag with its bytes', async () => {
+    test.concurrent('keeps its ETag if its bytes are equal', async () => {
       const { old, stored } = await pair(on());
       const replaced = await replace({ ...old, expiresAt: old.expiresAt + 60_000 });
       expect(replaced).toMatchObject({ etag: stored.etag, expiresAt: old.expiresAt + 60_000 });
     });
 
-    test.concurrent('is read to its end by whoever has begun', async () => {
+    test.concurrent('is read to its end by a reader that has begun before', async () => {
       const { old, stored, next } = await pair(on(), 20 * part);
       const reading = on().read(stored)[Symbol.asyncIterator]();
       const chunks = [(await reading.next()).value as Uint8Array];
@@ -45,7 +45,7 @@ export function replacementSuite(storing: () => Storing): void {
       expect(Buffer.concat(chunks).equals(old.bytes)).toBe(true);
     });
 
-    test.concurrent('is read as it was, or not at all, by whoever only knew of it', async () => {
+    test.concurrent('returns its old bytes or a FileReplacedError to a reader that looked it up before', async () => {
       const { old, stored, next } = await pair(on());
       await replace(next);
       const bytes = await read(stored).catch((error: unknown) => error);
@@ -53,7 +53,7 @@ export function replacementSuite(storing: () => Storing): void {
       else expect(bytes).toBeInstanceOf(FileReplacedError);
     });
 
-    test.concurrent('shows readers one file or the other at every moment', async () => {
+    test.concurrent('is always one whole version for its readers', async () => {
       const { old, stored } = await pair(on(), 3 * part);
       const known = new Map([[stored.etag, old.bytes]]);
       const seen: [string, Buffer][] = [];
@@ -81,13 +81,13 @@ export function replacementSuite(storing: () => Storing): void {
       expect(tags()).toBeGreaterThan(1);
     });
 
-    test.concurrent('goes when the time of the new one is over', async () => {
+    test.concurrent('expires at the time of the new file', async () => {
       const { old, next } = await pair(on());
       await replace({ ...next, expiresAt: Date.now() + 1000 });
       await until('the file to be gone', async () => (await on().stat(old.name)) === null);
     });
 
-    test.concurrent('is, of many that come at once, the one that came last, whole', async () => {
+    test.concurrent('is one of the new files, whole, after concurrent replacements', async () => {
       const { old } = await pair(on());
       const files = Array.from({ length: 4 }, () => another(old));
       const results = await Promise.all(files.map((file) => replace(file)));
@@ -97,7 +97,7 @@ export function replacementSuite(storing: () => Storing): void {
       expect(contentTag(await read(found))).toBe(found.etag);
     });
 
-    test.concurrent('and has gone meanwhile is there again', async () => {
+    test.concurrent('and has been removed meanwhile exists again', async () => {
       const { old, next } = await pair(on());
       await on().remove(old.name);
       const replaced = await replace(next);
@@ -105,28 +105,25 @@ export function replacementSuite(storing: () => Storing): void {
       expect((await read(replaced)).equals(next.bytes)).toBe(true);
     });
 
-    test.concurrent(
-      'keeps its bytes and its tag when the new one shows the same, and its place when kept alike',
-      async () => {
-        const [first, again] = await Promise.all([1, 9].map((level) => picture('#abc', level)));
-        if (first === undefined || again === undefined) throw new Error('no pictures');
-        expect(first.equals(again)).toBe(false);
-        const old = newFile(0, { bytes: first, width: 30, height: 20 });
-        const stored = await on().create(old);
-        const same = asRefresh({ ...old, bytes: again });
-        expect(await placeFile(storing(), same)).toEqual({ file: stored, isSame: true });
-        expect(await on().stat(old.name)).toEqual(stored);
-        const later = { ...asRefresh({ ...old, bytes: again }), expiresAt: old.expiresAt + 60_000, cacheSeconds: 300 };
-        const extended = await placeFile(storing(), later);
-        expect(extended).toMatchObject({
-          isSame: true,
-          file: { etag: stored.etag, expiresAt: later.expiresAt, cacheSeconds: 300 },
-        });
-        expect((await read(await stat(old.name))).equals(first)).toBe(true);
-        const other = asRefresh({ ...old, bytes: await picture('#abf', 1) });
-        expect(await placeFile(storing(), other)).toMatchObject({ isSame: false });
-        expect((await read(await stat(old.name))).equals(other.bytes)).toBe(true);
-      },
-    );
+    test.concurrent('keeps its bytes and ETag if the new picture is the same, but gets the new expiry', async () => {
+      const [first, again] = await Promise.all([1, 9].map((level) => picture('#abc', level)));
+      if (first === undefined || again === undefined) throw new Error('no pictures');
+      expect(first.equals(again)).toBe(false);
+      const old = newFile(0, { bytes: first, width: 30, height: 20 });
+      const stored = await on().create(old);
+      const same = asRefresh({ ...old, bytes: again });
+      expect(await placeFile(storing(), same)).toEqual({ file: stored, isSame: true });
+      expect(await on().stat(old.name)).toEqual(stored);
+      const later = { ...asRefresh({ ...old, bytes: again }), expiresAt: old.expiresAt + 60_000, cacheSeconds: 300 };
+      const extended = await placeFile(storing(), later);
+      expect(extended).toMatchObject({
+        isSame: true,
+        file: { etag: stored.etag, expiresAt: later.expiresAt, cacheSeconds: 300 },
+      });
+      expect((await read(await stat(old.name))).equals(first)).toBe(true);
+      const other = asRefresh({ ...old, bytes: await picture('#abf', 1) });
+      expect(await placeFile(storing(), other)).toMatchObject({ isSame: false });
+      expect((await read(await stat(old.name))).equals(other.bytes)).toBe(true);
+    });
   });
 }

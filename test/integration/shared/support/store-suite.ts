@@ -17,7 +17,7 @@ import { replacementSuite } from './replacement-suite.ts';
 import { another, bytesOf, part, statOf } from './stored-files.ts';
 import { uploadSuite } from './upload-suite.ts';
 
-/** Tests what every store of files must do. `storing` returns the store; it is called inside of tests. */
+/** Tests what every store of files must do. `storing` returns the store; it is called within tests. */
 export function storeSuite(storing: () => Storing): void {
   const on = () => storing().store;
   const read = (file: StoredFile, range?: ByteRange) => bytesOf(on(), file, range);
@@ -25,7 +25,7 @@ export function storeSuite(storing: () => Storing): void {
 
   describe('a file', () => {
     test.concurrent.each([1, part - 1, part, part + 1, 3 * part, 20 * part + 7, 40 * part])(
-      'of %i bytes comes back',
+      'of %i bytes is stored and read unchanged',
       async (size) => {
         const file = newFile(size);
         const stored = await on().create(file);
@@ -50,7 +50,7 @@ export function storeSuite(storing: () => Storing): void {
       expect((await read(stored, { start, end })).equals(file.bytes.subarray(start, end + 1))).toBe(true);
     });
 
-    test.concurrent('stands against a second one of its name', async () => {
+    test.concurrent('is not replaced by a second file of its name', async () => {
       const first = newFile(2 * part);
       const stored = await on().create(first);
       const again = await on().create(another(first, 3 * part));
@@ -58,7 +58,7 @@ export function storeSuite(storing: () => Storing): void {
       expect((await read(again)).equals(first.bytes)).toBe(true);
     });
 
-    test.concurrent('has the tag of its bytes', async () => {
+    test.concurrent('has an ETag that depends only on its bytes', async () => {
       const { bytes } = newFile(100);
       const files = [newFile(100, { bytes }), newFile(100, { bytes }), newFile(100)];
       const [a, b, c] = await Promise.all(files.map((file) => on().create(file)));
@@ -66,7 +66,7 @@ export function storeSuite(storing: () => Storing): void {
       expect(a?.etag).not.toBe(c?.etag);
     });
 
-    test.concurrent('is gone once it is removed, and can be removed again', async () => {
+    test.concurrent('no longer exists after its removal, which can be repeated', async () => {
       const file = newFile(2 * part);
       const stored = await on().create(file);
       await on().remove(file.name);
@@ -75,17 +75,17 @@ export function storeSuite(storing: () => Storing): void {
       await on().remove(file.name);
     });
 
-    test.concurrent('is gone when its time is over, and its name is free', async () => {
+    test.concurrent('no longer exists after its expiry, and its name is free', async () => {
       const file = newFile(10, { expiresAt: Date.now() + 1000 });
       await on().create(file);
       await until('the file to be gone', async () => (await on().stat(file.name)) === null);
-      // The server of the embedded store removes what has expired each second.
+      // The server of the embedded store removes expired messages every second.
       const next = another(file, 20);
       await until('the name to be free', async () => (await on().create(next)).size === 20);
       expect((await read(await stat(file.name))).equals(next.bytes)).toBe(true);
     });
 
-    test.concurrent('that nobody stored is not there', async () => {
+    test.concurrent('that was never stored does not exist', async () => {
       expect(await on().stat(newFileName(randomUUIDv7(), 'webp'))).toBeNull();
     });
   });
@@ -93,7 +93,7 @@ export function storeSuite(storing: () => Storing): void {
   replacementSuite(storing);
   uploadSuite(storing);
 
-  test.concurrent('a call whose deadline is over fails', async () => {
+  test.concurrent('a call after its deadline fails', async () => {
     const stored = await on().create(newFile(10));
     const limits = { deadline: Date.now() - 1 };
     const reading = on().read(stored, undefined, limits)[Symbol.asyncIterator]();
@@ -103,7 +103,7 @@ export function storeSuite(storing: () => Storing): void {
     expect(await on().stat(stored.name)).toEqual(stored);
   });
 
-  test.concurrent('what was extracted stands beside its file, and is replaced and removed by itself', async () => {
+  test.concurrent('extracted content is stored next to its file, and is replaced and removed separately', async () => {
     const old = newFile(part);
     await placeFile(storing(), old);
     const beside = async (text: string, picture: NamedFile) => ({
@@ -132,7 +132,7 @@ export function storeSuite(storing: () => Storing): void {
     await expect(placeFile(storing(), html)).rejects.toMatchObject({ reason: 'wrong_type' });
   });
 
-  test('200 files at once are all there, with their bytes', async () => {
+  test('200 files that are stored at once are all there, unchanged', async () => {
     const files = Array.from({ length: 200 }, (_, index) => newFile(20_000 + index));
     const stored = await Promise.all(files.map((file) => on().create(file)));
     const bytes = await Promise.all(stored.map((file) => read(file)));

@@ -1,10 +1,10 @@
 import type { ByteRange, CallLimits, FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { newFile } from '../../../harness/records.ts';
 
-/** How many bytes the embedded store keeps in one message. */
+/** The number of bytes per message in the embedded store. */
 export const part = 256 * 1024;
 
-/** Another picture for the same name. */
+/** Another image of the same name. */
 export const another = (file: { readonly name: string }, size = part) => newFile(size, { name: file.name });
 
 export async function bytesOf(
@@ -18,16 +18,14 @@ export async function bytesOf(
   return Buffer.concat(chunks);
 }
 
-/** A stored file, and what is to take its place. */
+/** A stored file, and the file that is to replace it. */
 export async function pair(store: FileStore, oldSize = 2 * part, newSize = 3 * part + 5) {
   const old = newFile(oldSize);
   const next = newFile(newSize, { name: old.name, height: 5, cacheSeconds: 300 });
   return { old, stored: await store.create(old), next };
 }
 
-/** What every store of files promises, whatever it is made of. `storing`: the store; called inside of tests. */
-
-/** The description of a file that must be there. */
+/** Returns the description of a file that must exist. */
 export async function statOf(store: FileStore, name: string): Promise<StoredFile> {
   const found = await store.stat(name);
   if (found === null) throw new Error(`there is no ${name}`);

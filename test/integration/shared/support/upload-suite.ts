@@ -17,7 +17,7 @@ export function uploadSuite(storing: () => Storing): void {
     const { uploader, store } = { uploader: () => storing().uploader, store: on };
 
     test.concurrent.each([33, part, 3 * part + 7])(
-      'of %i bytes becomes the file, however often it is accepted',
+      'of %i bytes becomes the file, even if it is accepted repeatedly',
       async (size) => {
         const file = newFile(size, { cacheSeconds: 300 });
         const uploading = uploader().upload(file);
@@ -35,7 +35,7 @@ export function uploadSuite(storing: () => Storing): void {
     );
 
     test.concurrent.each([33, 3 * part + 7])(
-      'of %i bytes is returned to whoever wants it, where it was read',
+      'of %i bytes is returned on request if the store reads uploads',
       async (size) => {
         const file = newFile(size);
         const upload = await uploader().upload(file).stored;
@@ -46,7 +46,7 @@ export function uploadSuite(storing: () => Storing): void {
       },
     );
 
-    test.concurrent('returns nothing of itself where another file is in place', async () => {
+    test.concurrent('returns no bytes if another file is already in place', async () => {
       const first = newFile(part);
       const second = another(first, 2 * part);
       for (const file of [first, second]) {
@@ -57,7 +57,7 @@ export function uploadSuite(storing: () => Storing): void {
       }
     });
 
-    test.concurrent('that replaced a file may be accepted again, also by many at once', async () => {
+    test.concurrent('that replaced a file can be accepted again, also concurrently', async () => {
       const { next } = await pair(on());
       const refresh = asRefresh(next);
       const upload = await uploader().upload(refresh).stored;
@@ -69,7 +69,7 @@ export function uploadSuite(storing: () => Storing): void {
       expect((await read(again.file)).equals(next.bytes)).toBe(true);
     });
 
-    test.concurrent('of a second delivery does not take the place of the first', async () => {
+    test.concurrent('of a second delivery does not replace the first', async () => {
       const first = newFile(part);
       const second = newFile(2 * part, { name: first.name });
       const uploads = await Promise.all([uploader().upload(first).stored, uploader().upload(second).stored]);
@@ -117,7 +117,7 @@ export function uploadSuite(storing: () => Storing): void {
       await expect(call).rejects.toMatchObject({ name: 'UploadRejectedError', code: 'STORAGE_FAILED', reason });
     });
 
-    test.concurrent('that is not there is rejected as missing, and what is there stays', async () => {
+    test.concurrent('that does not exist is rejected as missing, and the existing file stays', async () => {
       const { old, stored, next } = await pair(on());
       const refresh = asRefresh(next);
       const upload = await uploader().upload(refresh).stored;
