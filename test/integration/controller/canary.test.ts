@@ -40,7 +40,7 @@ const leftBehind = async () => {
   const [jobs, files] = await Promise.all([streamNames.captures, streamNames.files].map(messagesIn));
   return { records: records.state.subjects ?? {}, jobs, files };
 };
-/** What takes longer than the canary waits for it is removed all the same. */
+/** A result that comes after the timeout of the canary is removed as well. */
 const nothingLeft = () =>
   until('nothing to be left', async () => {
     expect(await leftBehind()).toEqual({ records: {}, jobs: 0, files: 0 });
@@ -48,7 +48,7 @@ const nothingLeft = () =>
   });
 
 describe('one canary', () => {
-  test('goes through the queue and leaves nothing behind', async () => {
+  test('goes through the queue and leaves no data', async () => {
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toMatchObject({ kind: 'completed' });
     expect(renderer.jobs.at(-1)).toMatchObject({
@@ -59,14 +59,14 @@ describe('one canary', () => {
     await nothingLeft();
   });
 
-  test('leaves no result for ever where no front is up to take it', { tags: 'long' }, async () => {
+  test('leaves a result that expires if no front is running', { tags: 'long' }, async () => {
     await session.jsm.streams.purge(streamNames.results);
     expect(await runCanary(parts, 'us-east', 5000, never)).toMatchObject({ kind: 'completed' });
     await until('the result', async () => (await messagesIn(streamNames.results)) === 1);
     await until('the result to be forgotten', async () => (await messagesIn(streamNames.results)) === 0);
   });
 
-  test('whose picture is of another size than it asked for has failed', async () => {
+  test('whose image has the wrong size has failed', async () => {
     renderer.behaviour = (job) => {
       const { options } = job;
       return renderer.complete({ ...job, options: { ...options, viewport: { ...options.viewport, width: 99 } } });
@@ -78,20 +78,20 @@ describe('one canary', () => {
     await nothingLeft();
   });
 
-  test('that fails tells why', async () => {
+  test('that fails has the reason of the failure', async () => {
     renderer.behaviour = failing;
     const outcome = await runCanary(parts, 'us-east', 30_000, never);
     expect(outcome).toEqual({ kind: 'failed', reason: 'The browser is unwell.' });
     await nothingLeft();
   });
 
-  test('that nobody takes ends in time and is taken out of the queue', async () => {
+  test('that no renderer takes ends in time and is removed from the queue', async () => {
     const outcome = await runCanary(parts, 'eu-west', 300, never);
     expect(outcome).toEqual({ kind: 'untouched' });
     await nothingLeft();
   });
 
-  test('ends at once with the term', async () => {
+  test('ends at once when the term ends', async () => {
     const aborter = new AbortController();
     const running = runCanary(parts, 'eu-west', 20_000, aborter.signal);
     setTimeout(() => aborter.abort(), 50);
@@ -100,7 +100,7 @@ describe('one canary', () => {
   });
 });
 
-describe('the results', () => {
+describe('the canary results of a region', () => {
   const failed = { kind: 'failed', reason: 'r' } as const;
   test.each([
     ['completed', null, { kind: 'completed', ms: 5 }, false, { last: 'completed', failures: 0, ms: 5, at: 9 }],
@@ -133,11 +133,11 @@ describe('the results', () => {
       false,
       { last: 'completed', failures: 0, ms: 5, at: 9 },
     ],
-  ] as const)('%s', (_, before, outcome, crowded, after) => {
+  ] as const)('follow from an outcome: %s', (_, before, outcome, crowded, after) => {
     expect(nextFacts(before, outcome, crowded, 9)).toEqual(after);
   });
 
-  test('is found by a successor, and forgotten with the renderers', async () => {
+  test('are loaded by a successor, and deleted with the renderers', async () => {
     const [leader, successor] = [1, 2].map(() => new CanaryResults(new Entries(session, 'live'), 60_000, session.now));
     await leader?.record('us-east', failed, false);
     await successor?.load(['us-east', 'eu-west']);
@@ -149,7 +149,7 @@ describe('the results', () => {
   });
 });
 
-test('rounds: a region without renderers is skipped, one that has them is tried soon, a failure again soon', async () => {
+test('canary rounds skip a region without renderers, and soon retry a failed canary', async () => {
   const aborter = new AbortController();
   const { signal } = aborter;
   const canaryResults = new CanaryResults(new Entries(session, 'live'), 60_000, session.now);

@@ -34,7 +34,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 const read = (session = nats.session, timeoutMs = 30_000) =>
   readQueue(session, streamSettings, ['us-east', 'eu-west'], { timeoutMs });
 
-test('counts what waits by priority, not what a renderer holds, and tells how old the oldest is', async () => {
+test('readQueue counts waiting captures by priority, without jobs that are held, and their greatest age', async () => {
   const { session } = nats;
   for (let index = 0; index < 3; index++) await queueCapture(session);
   await queueCapture(session, { priority: 'background', region: 'eu-west' });
@@ -75,14 +75,14 @@ test('counts what waits by priority, not what a renderer holds, and tells how ol
     results: { waiting: 0, oldestMs: null },
   });
   if (facts.kind !== 'answered') return;
-  // Of two shards it is the older one.
+  // The age is that of the older of the two shards.
   for (const told of [facts.waiting['us-east']?.oldestInteractiveMs, facts.waiting['eu-west']?.oldestBackgroundMs]) {
     expect(told).toBeGreaterThanOrEqual(100);
     expect(told).toBeLessThan(60_000);
   }
 });
 
-test('a shard is named for as long as a renderer holds a capture of it', async () => {
+test('a shard is listed while a renderer holds a capture of it', async () => {
   const { session } = nats;
   const account = 'held';
   const shard = backgroundShardOf(account, backgroundShards);
@@ -96,7 +96,7 @@ test('a shard is named for as long as a renderer holds a capture of it', async (
   expect(await read()).toMatchObject({ waiting: { 'us-east': { backgroundHeld: 0 } }, shards: { 'us-east': [] } });
 });
 
-test('the metric of captures in removed regions has a series while there are any', async () => {
+test('the metric of captures in removed regions has series only while there are any', async () => {
   const registry = createMetrics('test');
   const { showFacts } = createControllerMetrics(registry);
   const shown = async (queue: QueueFacts) => {
@@ -108,7 +108,7 @@ test('the metric of captures in removed regions has a series while there are any
   expect(await shown(answered())).toEqual([]);
 });
 
-test('counts the results that no front has settled, and the metrics show them for as long as they can be counted', async () => {
+test('readQueue counts unsettled results, and the metrics show them while they can be counted', async () => {
   const { session } = nats;
   const registry = createMetrics('test');
   const metrics = createControllerMetrics(registry);
@@ -142,7 +142,7 @@ test('counts the results that no front has settled, and the metrics show them fo
   expect(await shown(await read())).toEqual([[0], [0]]);
 });
 
-test('names what is missing', async () => {
+test('readQueue lists missing streams and consumers', async () => {
   await nats.session.jsm.consumers.delete(streamNames.captures, 'eu-west-background-3');
   expect(await read()).toMatchObject({ kind: 'answered', missing: ['CAPTURES/eu-west-background-3'] });
   await nats.session.jsm.streams.delete(streamNames.dead);
@@ -151,9 +151,9 @@ test('names what is missing', async () => {
   });
 });
 
-test('consumers that do not answer make nothing unreachable: what is not known of them stays as it was', async () => {
+test('if consumers do not answer, the queue is reachable and their last known counts are kept', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
-  // As if they had no leader: the server answers neither a list of all nor what is asked about them.
+  // As if the consumers had no leader: the server answers neither their list nor requests about them.
   const silent = ['$JS.API.CONSUMER.LIST.>', '$JS.API.CONSUMER.INFO.CAPTURES.us-east-background-3'];
   const users = [
     { user: 'all', password: 'all' },
@@ -189,20 +189,20 @@ test('consumers that do not answer make nothing unreachable: what is not known o
   }
 });
 
-test('a server that does not answer is a fact, in time', async () => {
+test('a server that does not answer in time is reported as unreachable', async () => {
   const gate = await TcpGate.to(nats.url);
   const signal = AbortSignal.timeout(30_000);
   const session = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
   gate.cut();
   const start = performance.now();
   expect(await read(session, 300)).toEqual({ kind: 'unreachable', why: 'no answer' });
-  // The requests themselves are given up after five seconds.
+  // The requests themselves time out after 5 s.
   expect(performance.now() - start).toBeLessThan(4900);
   await session.nc.close();
   gate.close();
 });
 
-test('nothing is known of the renderers right after a connection, and while there is none', async () => {
+test('the fleet is unknown right after a connection, and while there is no connection', async () => {
   const link = { up: true, id: 1, now: 0 };
   const session = {
     connected: () => link.up,
@@ -212,7 +212,7 @@ test('nothing is known of the renderers right after a connection, and while ther
         return { server_id: 'S', client_id: link.id };
       },
     },
-    // Not to be reached: then the queue is unreachable, and that is all the same here.
+    // The queue is therefore unreachable, which does not matter here.
     jsm: undefined,
   } as unknown as NatsSession;
   const collector = new Collector({

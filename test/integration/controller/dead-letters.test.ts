@@ -33,7 +33,7 @@ describe('dead letters', () => {
     void done.then(() => (ended = true));
     return async () => {
       aborter.abort();
-      // It ends after some answers of the server, at most; what it waits for, a letter, would not come for two seconds.
+      // The leader stops after a few responses of the server; the next letter would not arrive for 2 s.
       for (let answers = 0; answers < 10 && !ended; answers++) await on().letters();
       expect(ended).toBe(true);
       await done;
@@ -43,9 +43,9 @@ describe('dead letters', () => {
   const durable = captureDurable('us-east', 'interactive');
   const inBackground = (account: string) =>
     captureDurable('us-east', 'background', backgroundShardOf(account, backgroundShards));
-  /** Lets a job be delivered three times without an answer, and somebody pull once more. */
+  /** Lets a job be delivered three times without an acknowledgement, and pulls once again. */
   const exhaust = async (from = durable) => {
-    // A leader that is at it may have settled the letter before it is looked for.
+    // A running leader may settle the letter before it is counted.
     const written = async () => (await on().session.jsm.streams.info(streamNames.dead)).state.last_seq;
     const before = await written();
     await until('the job to be given up', async () => {
@@ -67,7 +67,7 @@ describe('dead letters', () => {
     counted: 1,
   });
 
-  test('a job that was delivered three times in vain is settled as failed, told, and removed', async () => {
+  test('a job that was delivered three times without a result fails, is answered, and is removed', async () => {
     const capture = await queueCapture(on().session);
     const heard = on().listen(capture.job);
     await exhaust();
@@ -92,7 +92,7 @@ describe('dead letters', () => {
     await stop();
   });
 
-  test('also one of a version that no renderer here knows', async () => {
+  test('a job of an unknown version fails with a message that asks for an upgrade', async () => {
     const capture = await queueCapture(on().session, { priority: 'background', version: 99 });
     await exhaust(inBackground('acme'));
     const stop = lead();
@@ -113,7 +113,7 @@ describe('dead letters', () => {
     await stop();
   });
 
-  test('a refresh that was delivered three times in vain fails, uncharged; its capture stays', async () => {
+  test('a refresh that was delivered three times without a result fails, uncharged; its capture stays', async () => {
     const { usage } = tasking(on());
     const { job, record } = await queueRefresh(on(), 'refreshed');
     await on().captures.change(job, begin(job.revision));
@@ -133,7 +133,7 @@ describe('dead letters', () => {
     await stop();
   });
 
-  test('letters about jobs that are gone, and what is no letter, are cleared away', async () => {
+  test('letters about removed jobs, and messages that are no letters, are removed', async () => {
     const capture = await queueCapture(on().session, { priority: 'background' });
     (await pullOne(on().session.nc, streamNames.captures, inBackground('acme'), 5000))?.terminate('not a job');
     await until('the advisory', async () => (await on().letters()) === 1);
@@ -141,12 +141,12 @@ describe('dead letters', () => {
     await until('the other', async () => (await on().letters()) === 2);
     const stop = lead();
     await until('both to be settled', async () => (await on().letters()) === 0);
-    // The renderer that terminates a job records why; the server has removed it by then.
+    // The renderer that terminates a job records why; the server has already removed the job.
     expect((await capture.record())?.status).toBe('queued');
     await stop();
   });
 
-  test('a durable that comes later, or comes back, is served', async () => {
+  test('a durable consumer that is created or recreated later is served', async () => {
     await on().session.jsm.consumers.delete(streamNames.dead, deadLetterDurable);
     const stop = lead();
     await on().session.jsm.consumers.add(streamNames.dead, { durable_name: deadLetterDurable, ack_policy: 'explicit' });
@@ -166,7 +166,7 @@ describe('dead letters', () => {
       { type: 'io.nats.jetstream.advisory.v1.max_deliver', stream_seq: 7, deliveries: 3 },
       { reason: 'max_deliveries', sequence: 7, deliveries: 3 },
     ],
-  ])('advisory: %s', (_, body, advisory) => {
+  ])('parseAdvisory of %s returns an advisory or null', (_, body, advisory) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     expect(parseAdvisory(new TextEncoder().encode(text))).toEqual(advisory);
   });

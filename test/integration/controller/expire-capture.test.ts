@@ -18,7 +18,7 @@ import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
-describe('expiry', () => {
+describe('the expiry of captures:', () => {
   const place = { name: 'page', ttl: 3600 };
   const expiring = async (changes = {}) => {
     const { completed, cache, deps, ...rest } = tasking(on());
@@ -37,7 +37,7 @@ describe('expiry', () => {
     return { ...rest, deps, record, left, run: () => expireCapture(task, deps) };
   };
 
-  test('the file of a capture that failed after all, by a renderer that died, is cleared away', async () => {
+  test('the file of a capture that failed when its renderer died is removed', async () => {
     const { deps, store } = tasking(on());
     const record = newRecord({ account: 'expiry', priority: 'background' });
     await deps.captures.create(record);
@@ -61,14 +61,14 @@ describe('expiry', () => {
     expect(await store.stat(name)).toBeNull();
   });
 
-  test('before its time it is put off until then', async () => {
+  test('a capture that has not expired yet is rescheduled for its expiry', async () => {
     const { run, left, record } = await expiring();
     await run();
     expect(await left()).toMatchObject({ status: 'completed', file: true, cached: true });
     expect(await expiriesOf(on().session, record.uuid)).toEqual([record.expiresAt]);
   });
 
-  test('at its time record, file, cache entry and kept html go; once more does no harm', async () => {
+  test('an expired capture loses its file, cache entry and HTML; a second run does no harm', async () => {
     const { run, left, record, dueAt } = await expiring({ expiresAt: Date.now() - 1 });
     await storeHtml(on().session, { region: record.region, name: record.uuid }, '<p>kept</p>', Date.now() + hour);
     const whole = { ...record, html: record.uuid };
@@ -83,7 +83,7 @@ describe('expiry', () => {
     expect(await dueAt('expiry', record)).toBeNull();
   });
 
-  test('what was extracted from the page goes with its file', async () => {
+  test('content that was extracted from the page is removed with its file', async () => {
     const { run, record, store } = await expiring({
       expiresAt: Date.now() - 1,
       options: { ...defaultOptions, extract: ['text'] },
@@ -95,7 +95,7 @@ describe('expiry', () => {
     expect(await store.stat(name)).toBeNull();
   });
 
-  test('the diagnostics of a failed capture stay until their time, and are no stored bytes any more', async () => {
+  test('the diagnostics of a failed capture count as stored bytes until they expire and are removed', async () => {
     const { deps, store, stored } = tasking(on());
     const record = newRecord({ account: 'expiry', priority: 'background' });
     await deps.captures.create(record);
@@ -108,7 +108,7 @@ describe('expiry', () => {
     if (failed === null) throw new Error('there is no record');
     await new FollowUps(deps.tasks, deps.expiryIndex).schedule(failed);
     expect(await expiriesOf(on().session, record.uuid)).toEqual([diagnostics.expiresAt]);
-    // The task of every failed capture.
+    // This task exists for every failed capture.
     await expireCapture(record, deps);
     expect(await store.stat(name)).not.toBeNull();
     expect((await stored(record))?.bytes).toEqual({ storedBytes: 64 });
@@ -118,7 +118,7 @@ describe('expiry', () => {
     expect(await stored(record)).not.toHaveProperty('bytes');
   });
 
-  test('a controller that died before it had cleared away leaves the rest to the next one', async () => {
+  test('a controller that dies before the cleanup leaves the rest to the next one', async () => {
     const { deps, left, record, run } = await expiring({ expiresAt: Date.now() - 1 });
     const dying = { ...deps, removeCaptureFiles: async () => Promise.reject(new Error('died')) };
     const task = { kind: 'expiry', account: 'expiry', uuid: record.uuid } as const;
@@ -128,7 +128,7 @@ describe('expiry', () => {
     expect(await left()).toMatchObject({ status: 'expired', file: false, cached: false });
   });
 
-  test('what is left of a deleted capture is cleared away, a capture under way is not touched', async () => {
+  test('the data of a deleted capture is removed, and a running capture is not touched', async () => {
     const { deps, left, record, run } = await expiring();
     await deps.captures.change(record, remove);
     await run();
@@ -141,7 +141,7 @@ describe('expiry', () => {
     await expireCapture({ account: 'expiry', uuid: newRecord().uuid }, deps);
   });
 
-  test('a refresh that is being rendered at the end may still leave a file: it is looked for when it must be over', async () => {
+  test('if a capture is deleted during a refresh, its file is looked for again after the deadline', async () => {
     const { deps, record, run, dueAt } = await expiring({ expiresAt: Date.now() + hour });
     const order = orderOf(1);
     await deps.captures.change(record, startRefresh(order));

@@ -30,13 +30,13 @@ function sweeping(changes: Partial<ExpirySweepDeps> = {}) {
   return { ...tools, sweep, lines, index: tools.deps.expiryIndex };
 }
 
-/** The subjects of the index and how many entries each holds. */
+/** The subjects of the index, with the number of entries of each. */
 async function subjects(): Promise<Record<string, number>> {
   const { state } = await on().session.jsm.streams.info(streamNames.expiry, { subjects_filter: '>' });
   return state.subjects ?? {};
 }
 
-/** Completed captures without a file, whose time ends at `expiresAt`, as the index has them. */
+/** Completed captures without a file, which expire at `expiresAt`, in the records and in the index. */
 async function completedMany(count: number, expiresAt: number): Promise<CaptureRecord[]> {
   const { session } = on();
   const index = new ExpiryIndex(session);
@@ -51,7 +51,7 @@ async function completedMany(count: number, expiresAt: number): Promise<CaptureR
   return records;
 }
 
-test('a capture whose minute has passed ends, with its file; others are left for their time', async () => {
+test('a capture whose minute has passed expires with its file, and later captures stay', async () => {
   const { sweep, completed, stored, store, index } = sweeping();
   const [due, later] = [
     await completed({ account: 'a', expiresAt: Date.now() - 2 * minute }),
@@ -65,7 +65,7 @@ test('a capture whose minute has passed ends, with its file; others are left for
   expect(await subjects()).toEqual({ [minuteSubject(later.expiresAt)]: 1 });
 });
 
-test('in the minute that runs each ends at its own time, and the entries go with the minute', async () => {
+test('in the current minute each capture expires at its own time, and the entries stay until the next', async () => {
   let now = 0;
   const start = Math.floor(Date.now() / minute) * minute - 10 * minute;
   const { sweep, completed, stored, index } = sweeping({ now: () => now });
@@ -81,7 +81,7 @@ test('in the minute that runs each ends at its own time, and the entries go with
   await sweep.pass(term);
   expect(await expired()).toEqual([true, true, false]);
   expect(Object.values(await subjects())).toEqual([3]);
-  // One that is noted late, for the minute that runs.
+  // A late entry for the current minute.
   const [late] = await completedMany(1, start + 30_000);
   now = start + 56_000;
   await sweep.pass(term);
@@ -92,7 +92,7 @@ test('in the minute that runs each ends at its own time, and the entries go with
   expect(await subjects()).toEqual({});
 });
 
-test('a capture whose file was given more time is looked at again at the new time, once', async () => {
+test('a capture whose expiry was extended is indexed again at the new time, once', async () => {
   const { sweep, completed, stored, index } = sweeping();
   const record = await completed({ account: 'a', expiresAt: Date.now() + 3 * hour });
   await index.add(record, Date.now() - 2 * minute);
@@ -103,7 +103,7 @@ test('a capture whose file was given more time is looked at again at the new tim
   expect(await expiriesOf(on().session, record.uuid)).toEqual([record.expiresAt]);
 });
 
-test('noting a capture twice makes one entry; what is deleted or gone leaves none', async () => {
+test('adding a capture twice makes one entry, and deleted or unknown captures leave none', async () => {
   const { sweep, completed, deps, index } = sweeping();
   const past = Date.now() - 2 * minute;
   const deleted = await completed({ account: 'a', expiresAt: past });
@@ -116,7 +116,7 @@ test('noting a capture twice makes one entry; what is deleted or gone leaves non
   expect(await subjects()).toEqual({});
 });
 
-test('what is far away is noted by its day, and moved to its minute before the day begins', async () => {
+test('distant expiries are indexed by day, and moved to their minutes before the day begins', async () => {
   const expiresAt = Date.now() - 5 * minute;
   const day = new Date(expiresAt).toISOString().slice(0, 10).replaceAll('-', '');
   let now = expiresAt - 3 * nearMs;
@@ -129,7 +129,7 @@ test('what is far away is noted by its day, and moved to its minute before the d
   await sweep.expandDays(term);
   expect(await subjects()).toEqual({ [expirySubject(day)]: 2 });
   now = Math.floor(expiresAt / (24 * hour)) * 24 * hour - expandAheadMs;
-  // From here on nothing is noted by the day any more.
+  // From here on, new entries are no longer indexed by day.
   expect(expiresAt - now).toBeLessThan(nearMs);
   await sweep.expandDays(term);
   expect(await subjects()).toEqual({ [minuteSubject(expiresAt)]: 2 });
@@ -139,7 +139,7 @@ test('what is far away is noted by its day, and moved to its minute before the d
   expect(await subjects()).toEqual({});
 });
 
-test('a leader that dies in the middle leaves the rest to the next one', async () => {
+test('a leader that dies during a pass leaves the rest to the next one', async () => {
   const records = await completedMany(40, Date.now() - 2 * minute);
   const { uuid: last = '' } = records.at(-1) ?? {};
   const cleared: string[] = [];
@@ -164,7 +164,7 @@ test('a leader that dies in the middle leaves the rest to the next one', async (
   expect(await subjects()).toEqual({});
 });
 
-test('a file that cannot be removed keeps nothing else; it is tried again later', async () => {
+test('a file that cannot be removed does not block others, and is retried later', async () => {
   const records = await completedMany(30, Date.now() - 2 * minute);
   const bad = records[3]?.uuid ?? '';
   const { sweep, lines } = sweeping({
@@ -179,7 +179,7 @@ test('a file that cannot be removed keeps nothing else; it is tried again later'
   expect(Object.values(await subjects())).toEqual([1]);
 });
 
-test('a store that is unavailable puts nothing off: the next pass tries all again', async () => {
+test('if the store is unavailable, no entry is postponed and the next pass retries all', async () => {
   const records = await completedMany(30, Date.now() - 2 * minute);
   let isUp = false;
   const cleared = new Set<string>();
@@ -197,7 +197,7 @@ test('a store that is unavailable puts nothing off: the next pass tries all agai
   expect(await subjects()).toEqual({});
 });
 
-test('many are removed at a time, and never more than 256', async () => {
+test('many captures are cleaned up concurrently, but never more than 256', async () => {
   await completedMany(400, Date.now() - 2 * minute);
   let [running, most, done] = [0, 0, 0];
   const { promise: full, resolve } = Promise.withResolvers<void>();

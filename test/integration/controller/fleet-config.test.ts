@@ -8,10 +8,10 @@ import { type LogLine, recordingLog } from './support/recording-log.ts';
 import type { TestController } from './support/test-controller.ts';
 import { isReady, leads, useControllers } from './support/test-controllers.ts';
 
-// One server; its controllers come and go. The tests follow each other.
+// One server, with controllers that start and stop. The tests depend on their order.
 const { session, live, start, stop, found } = useControllers();
 
-/** How many bytes the files may take, as a sign of who set up the streams last. */
+/** The byte limit of the files, which shows who configured the streams last. */
 const filesLimit = async () => (await session().jsm.streams.info(streamNames.files)).config.max_bytes;
 const mebibyte = 1024 * 1024;
 const limited = (mebibytes: number) => ({ WEBCAPTURE_FILES_MAX_BYTES: String(mebibytes * mebibyte) });
@@ -19,7 +19,7 @@ const limited = (mebibytes: number) => ({ WEBCAPTURE_FILES_MAX_BYTES: String(meb
 describe('the configuration of the fleet', { timeout: 90_000 }, () => {
   let hub: TestController;
 
-  test('is written by the leader, as its variables have it', async () => {
+  test('is written by the leader from its variables', async () => {
     hub = await start('hub', limited(8));
     await until('the record', found);
     expect(await found()).toMatchObject({
@@ -39,19 +39,19 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     await until('the durables, too', () => session().jsm.consumers.info(streamNames.captures, 'eu-west-interactive'));
   });
 
-  test('of another installation is left alone: it does not lead, changes nothing, and says why', async () => {
+  test('of another installation is not changed: the controller does not lead, and says why', async () => {
     const record = await found();
     await stop(hub);
     const before = await session().jsm.streams.info(streamNames.files);
-    // As when it belongs to the installation of some cluster.
+    // As if the record belonged to the installation of another cluster.
     if (record === undefined) throw new Error('there is no record');
     const theirs = { ...record, hub: { ...record.hub, id: 'their uid', name: 'webcapture/wc' } };
     await live().put(fleetConfigKey, theirs);
-    // Without its values: more regions, other limits.
+    // Other values: more regions, and other limits.
     const second = await start('second', { ...limited(4), WEBCAPTURE_REGIONS: 'us-east:0,us-west:0' });
     const warnings = () => second.lines.filter(({ message }) => message.includes('differs from that of the fleet'));
     await until('it to warn', () => warnings().length > 0);
-    // Long enough for an election, and for the streams to be brought to its wishes.
+    // Long enough for an election, and for changes of the streams.
     await new Promise((resolve) => setTimeout(resolve, 3000));
     expect(await leads(second)).toBe(false);
     expect(await (await fetch(`${second.opsUrl}/readyz`)).text()).toContain(
@@ -66,14 +66,14 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     expect(durables.filter((name) => name.startsWith('us-west'))).toEqual([]);
     expect(durables).toContain('eu-west-interactive');
 
-    // What a stream was deleted by hand is for the hub to mend.
+    // Only the hub repairs a consumer that was deleted by hand.
     await session().jsm.consumers.delete(streamNames.captures, 'eu-west-interactive');
     await new Promise((resolve) => setTimeout(resolve, 2000));
     await expect(session().jsm.consumers.info(streamNames.captures, 'eu-west-interactive')).rejects.toThrow();
     await stop(second);
   });
 
-  test('of another installation with the same values may be led: nothing is changed', async () => {
+  test('of another installation with the same values is not changed, but the controller may lead', async () => {
     const record = await found();
     const same = await start('same', { ...limited(16), WEBCAPTURE_REGIONS: 'us-east:0,eu-west:0' });
     await until('it to lead', () => leads(same));
@@ -84,7 +84,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     await stop(same);
   });
 
-  test('is what a service that differs tells of, once, whatever it reads', async () => {
+  test('causes one warning in a service that differs, however often it is read', async () => {
     const lines: LogLine[] = [];
     const registry = new Registry();
     const own = { regions: 'us-east:0', storage: 'nats', cdnUrl: 'https://cdn.test' };
@@ -107,7 +107,7 @@ describe('the configuration of the fleet', { timeout: 90_000 }, () => {
     }
   });
 
-  test('is taken over by whoever leads first once its record has been deleted', async () => {
+  test('is taken over by the first leader after its record was deleted', async () => {
     await live().delete(fleetConfigKey);
     const next = await start('next', limited(16));
     await until('the record', found);

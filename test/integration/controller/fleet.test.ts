@@ -20,7 +20,7 @@ describe('the fleet in memory', () => {
   const key = (pod: string) => `fleet.us-east.${pod}`;
   const pods = (of: Fleet) => of.fresh('us-east').map(({ pod }) => pod);
 
-  test('a heartbeat is fresh for five seconds, then its renderer is missed by name', () => {
+  test('a heartbeat is fresh for five seconds, then its renderer is listed as silent', () => {
     const heard = fleet();
     heard.apply(key('a'), heartbeat('a'), 1);
     clock.ms = 5000;
@@ -32,7 +32,7 @@ describe('the fleet in memory', () => {
     expect([pods(heard), heard.silent()]).toEqual([[], []]);
   });
 
-  test('one that says goodbye is not missed, one whose last word expired is', () => {
+  test('a renderer that withdraws its heartbeat is not silent, and one whose heartbeat expires is', () => {
     const heard = fleet();
     heard.apply(key('a'), heartbeat('a'), 1);
     heard.apply(key('b'), heartbeat('b'), 2);
@@ -43,7 +43,7 @@ describe('the fleet in memory', () => {
     expect([pods(heard), heard.silent().map(({ pod }) => pod)]).toEqual([[], ['b']]);
   });
 
-  test('one whose pod has another process is told of for a while, whether it had fallen silent or not; two at once are no successors', () => {
+  test('a replaced process of a pod is listed for a while; two concurrent processes do not replace each other', () => {
     const heard = fleet();
     const [first, second] = [{ instance: 'first', jobs: ['interactive:1:2:3'] }, { instance: 'second' }];
     for (const pod of ['a', 'b']) heard.apply(key(pod), heartbeat(pod, first), 1);
@@ -60,7 +60,7 @@ describe('the fleet in memory', () => {
     expect(heard.replaced()).toEqual([]);
   });
 
-  test('a heartbeat that is told once more is no sign of life, a new one is', () => {
+  test('a repeated heartbeat is no sign of life, and a new one is', () => {
     const heard = fleet();
     heard.apply(key('a'), heartbeat('a'), 1);
     clock.ms = 4000;
@@ -73,7 +73,7 @@ describe('the fleet in memory', () => {
   });
 });
 
-describe('heartbeats are not trusted', () => {
+describe('heartbeats are not trusted:', () => {
   const faultsOf = (change: (fleet: Fleet) => void) => {
     const faults: [HeartbeatFault, string][] = [];
     const fleet = new Fleet(undefined, (fault, key) => faults.push([fault, key]));
@@ -107,13 +107,13 @@ describe('heartbeats are not trusted', () => {
     ['no instance', { ...heartbeat('a'), instance: undefined }],
     ['no list of jobs', { ...heartbeat('a'), jobs: undefined }],
     ['an instance of a megabyte', { ...heartbeat('a'), instance: 'v'.repeat(1e6) }],
-  ])('%s: ignored, and told', (_name, value) => {
+  ])('%s: the heartbeat is ignored and reported as malformed', (_name, value) => {
     const { fleet, faults } = faultsOf((of) => of.apply(key, value, 1));
     expect(faults).toEqual([['malformed', key]]);
     expect([fleet.fresh(), fleet.load('us-east').renderers]).toEqual([[], 0]);
   });
 
-  test('what a heartbeat says besides is not kept, and a clock that is off does not matter', () => {
+  test('extra fields of a heartbeat are dropped, and a wrong clock does not matter', () => {
     const { fleet, faults } = faultsOf((of) => {
       const more = {
         ...heartbeat('a', { at: -1e12 }),
@@ -126,7 +126,7 @@ describe('heartbeats are not trusted', () => {
     expect(fleet.fresh()).toEqual([heartbeat('a', { at: -1e12 })]);
   });
 
-  test('a region has so many pods and no more', () => {
+  test('a region has at most 10,000 pods', () => {
     const { fleet, faults } = faultsOf((of) => {
       for (let index = 0; index < 12_000; index++) of.apply(`fleet.us-east.p${index}`, heartbeat(`p${index}`), index);
       of.apply('fleet.us-east.p0', heartbeat('p0', { busy: 1 }), 20_000);
@@ -138,7 +138,7 @@ describe('heartbeats are not trusted', () => {
     expect(fleet.load('eu-west').renderers).toBe(1);
   });
 
-  test('two processes under one name are told of, a successor is not', () => {
+  test('two processes of one name are reported as a conflict, a successor is not', () => {
     const instances = ['one', 'one', 'two', 'two', 'three', 'two', 'three'];
     const { fleet, faults } = faultsOf((of) => {
       for (const [index, instance] of instances.entries()) of.apply(key, heartbeat('a', { instance }), index);
@@ -152,7 +152,7 @@ describe('heartbeats are not trusted', () => {
 });
 
 describe('the load of a region', () => {
-  test('is the sum over those that take captures, after each change', () => {
+  test('is the sum over the renderers that take captures, after each change', () => {
     let now = 0;
     let revision = 0;
     const fleet = new Fleet(() => now);
@@ -180,7 +180,7 @@ describe('the load of a region', () => {
     expect(fleet.load('eu-west').slots).toBe(0);
   });
 
-  test('costs the same for 5,000 pods as for one, and so does choosing a region', async () => {
+  test('costs the same for 5,000 pods as for one, as does choosing a region', async () => {
     const fleet = new Fleet();
     for (let index = 0; index < 5000; index++) {
       const region = index % 2 === 0 ? 'us-east' : 'eu-west';
@@ -199,7 +199,7 @@ describe('the load of a region', () => {
       isPending: () => false,
       link: { upForMs: () => 60_000 },
     });
-    // Each pod that is looked at is one step of an iterator over the pods.
+    // Each pod that is visited is one step of an iterator over the pods.
     const steps = vi.spyOn(Object.getPrototypeOf(new Map().values()) as Iterator<unknown>, 'next');
     try {
       expect(fleet.fresh()).toHaveLength(5000);
@@ -216,7 +216,7 @@ describe('the load of a region', () => {
   });
 });
 
-test('a region is refused only when its renderers could have been heard', async () => {
+test('a region is refused only after its renderers had time to send heartbeats', async () => {
   const renderers = { renderers: 0, slots: 2, busy: 0, renderMs: null };
   let watchedForMs = 0;
   const board = new RegionSelector({
@@ -246,7 +246,7 @@ describe('a watch', () => {
     session = await broker.connect();
     live = new Entries(session, 'live');
     await provision(session.jsm, streamSettings, ['us-east']);
-    // A watch that waited for the next sequence would wait for long on a bucket that begins anew.
+    // After a bucket is recreated, a watch that waited for the next sequence would wait for long.
     for (let count = 0; count < 50; count++) await live.put('other', count);
   });
   afterAll(() => broker.stop());
@@ -267,7 +267,7 @@ describe('a watch', () => {
     return { heard, stop };
   };
 
-  test('of heartbeats goes on beside what is no heartbeat, and costs no memory', async () => {
+  test('of heartbeats skips invalid ones, and does not keep them in memory', async () => {
     const faults: string[] = [];
     const fleet = new Fleet(undefined, (fault, key) => faults.push(`${fault} ${key}`));
     const aborter = new AbortController();
@@ -288,7 +288,7 @@ describe('a watch', () => {
     expect(fleet.watchedForMs()).toBe(0);
   });
 
-  test('of something written all the time goes on when the bucket was made anew', async () => {
+  test('of a busy key continues after the bucket was recreated', async () => {
     const watch = follow('b.>', 500);
     await live.put('b.key', 1);
     await until('the first value', () => watch.heard.includes(1));

@@ -16,9 +16,9 @@ let renderer: StandInRenderer;
 beforeAll(async () => {
   broker = await TestBroker.start();
   session = await broker.connect();
-  // Its first heartbeats go nowhere: the bucket is not there yet.
+  // Its first heartbeats are lost, because the bucket does not exist yet.
   renderer = new StandInRenderer(session, 'us-east', 'us-east-1');
-  // All at once, on a server without a single stream.
+  // All start at once, on a server without any stream.
   controllers = await Promise.all(
     [1, 2, 3].map((index) =>
       TestController.start({
@@ -42,7 +42,7 @@ const leaders = async () => {
   return values.filter((value) => value === 1).length;
 };
 const names = () => session.jsm.streams.names().next();
-/** A request that meets the end of the server is not waited for. */
+/** A request that is pending when the server is killed is not waited for. */
 const complete = async () =>
   (await withDeadline(names(), 1000, 'listing the streams')).length === Object.keys(streamNames).length;
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
@@ -51,14 +51,14 @@ const sinceNow = () => {
   return () => performance.now() - start;
 };
 
-test('several controllers set everything up at once, and one leads', async () => {
+test('several controllers create all streams at once, and one leads', async () => {
   await until('all to be ready', ready);
   await until('one to lead', async () => (await leaders()) === 1);
   expect((await names()).toSorted()).toEqual(Object.values(streamNames).toSorted());
   await untilShown(session, 'engine.us-east', 'operational');
 });
 
-test('streams and durables deleted by hand come back', async () => {
+test('streams and consumers that were deleted by hand are recreated', async () => {
   const took = sinceNow();
   await session.jsm.consumers.delete(streamNames.captures, 'us-east-background-0');
   await session.jsm.streams.delete(streamNames.dead);
@@ -68,13 +68,13 @@ test('streams and durables deleted by hand come back', async () => {
   expect(config).toMatchObject({ filter_subject: 'captures.us-east.background.0', max_deliver: 3, max_waiting: 4096 });
   await until('the streams to be back', complete);
   measured('deleted by hand, back', took());
-  // The leader applies all once a minute.
+  // The leader applies the whole configuration once a minute.
   expect(took()).toBeLessThan(30_000);
   await until('a word on the status', async () => (await reportOf(session)) !== undefined);
   await until('one to lead', async () => (await leaders()) === 1);
 });
 
-test('a server that lost its disk is set up anew, and no renderer is called dead for it', async () => {
+test('a server that lost its disk is set up again, and no renderer is reported as dead meanwhile', async () => {
   const before = controllers.map((controller) => controller.changes('engine.us-east').length);
   const took = sinceNow();
   await broker.restartEmpty();
@@ -84,9 +84,9 @@ test('a server that lost its disk is set up anew, and no renderer is called dead
   await until('a new word on the status', async () => (await reportOf(session))?.overall === 'operational');
   measured('NATS restarted with an empty disk, status operational', took());
   await until('one to lead', async () => (await leaders()) === 1);
-  // Long enough for heartbeats that went unheard to show as silence: five seconds and two readings.
+  // Long enough for missed heartbeats to count as silence: 5 s and two readings.
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, 7500 - took())));
   const said = controllers.flatMap((controller, index) => controller.changes('engine.us-east').slice(before[index]));
-  // Another one may have come to lead.
+  // Another controller may have become the leader.
   expect(said.filter((change) => change !== 'unknown→operational')).toEqual([]);
 });

@@ -31,7 +31,7 @@ const hangInBody: Answer = (_, response) => {
   response.write('{"items": [');
 };
 
-/** A watch that brings these events; it ends after them, or stays open. */
+/** A watch that sends these events, and then ends or stays open. */
 const events = (types: readonly string[], end: boolean): Answer => {
   return (_, response) => {
     response.writeHead(200, { 'content-type': 'application/json' }).flushHeaders();
@@ -76,7 +76,7 @@ afterEach(async () => {
 async function writeToken(token: string): Promise<void> {
   const { port } = server.address() as AddressInfo;
   const config = {
-    // Without TLS the library insists on `insecure-skip-tls-verify`.
+    // Without TLS the library requires `insecure-skip-tls-verify`.
     clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true } }],
     users: [{ name: 'u', user: { token } }],
     contexts: [{ name: 'x', context: { cluster: 'c', user: 'u', namespace: 'n' } }],
@@ -89,18 +89,18 @@ const list = (timeoutMs = 10_000) =>
   client.call('listing pods', timeoutMs, (api, namespace) => api(CoreV1Api).listNamespacedPod({ namespace }));
 
 describe('calls', () => {
-  test('use the connections that there are', async () => {
+  test('reuse open connections', async () => {
     for (let call = 0; call < 20; call++) await list();
     answer = status(409, 'Conflict', 'it has changed');
     await expect(list()).rejects.toThrow('listing pods: 409 Conflict: it has changed');
-    // One that has just been used may not be free yet.
+    // A connection that was just used may not be free yet.
     expect(opened).toBeLessThanOrEqual(2);
   });
 
   test.each([
     ['does not answer', hang],
     ['stops in the middle of its answer', hangInBody],
-  ])('end at their deadline when the server %s, and their connection with them', async (_, hanging) => {
+  ])('end at their deadline when the server %s, and so do their connections', async (_, hanging) => {
     answer = hanging;
     await expect(list(300)).rejects.toThrow('listing pods timed out after 300 ms');
     await until('the connection to be destroyed', () => sockets.size === 0);
@@ -109,7 +109,7 @@ describe('calls', () => {
     expect(await list()).toMatchObject({ items: [] });
   });
 
-  test('whose token is refused are repeated with the one that there is by now', async () => {
+  test('whose token is refused are repeated with the current token', async () => {
     answer = (request, response) =>
       (request.headers.authorization === 'Bearer second' ? emptyList : status(401, 'Unauthorized', 'no'))(
         request,
@@ -122,14 +122,14 @@ describe('calls', () => {
     expect(tokens).toEqual(['Bearer first', 'Bearer first', 'Bearer first', 'Bearer second']);
   });
 
-  test('that are refused are repeated once alone, and leave no connections behind', async () => {
+  test('that are refused are repeated only once, and leave no connections', async () => {
     answer = status(401, 'Unauthorized', 'no');
     for (let call = 0; call < 3; call++) await expect(list()).rejects.toThrow('listing pods: 401');
     expect(tokens).toHaveLength(6);
     await until('the connections to end', () => sockets.size <= 1);
   });
 
-  test('that change a pod say what they merge', async () => {
+  test('that change a pod have the content type of a merge patch', async () => {
     const types: unknown[] = [];
     answer = (request, response) => {
       types.push(request.headers['content-type']);
@@ -142,7 +142,7 @@ describe('calls', () => {
     expect(types).toEqual(['application/merge-patch+json']);
   });
 
-  test('that the server refuses are told apart', async () => {
+  test('that the server refuses are distinguished by their status', async () => {
     answer = status(409, 'Conflict', '');
     expect(await list().catch(isConflict)).toBe(true);
     for (const code of [403, 404, 429, 500, 418]) {
@@ -168,14 +168,14 @@ describe('a watch', () => {
       signal,
     );
 
-  test('brings its events and ends in order; the next one goes over a connection that there is', async () => {
+  test('returns its events and its end in order, and the next watch reuses a connection', async () => {
     answer = events(['ADDED', 'BOOKMARK'], true);
     for (let round = 0; round < 10; round++) await watch();
     expect(seen).toEqual(Array.from({ length: 10 }, () => ['open', 'ADDED', 'BOOKMARK']).flat());
     expect(opened).toBeLessThanOrEqual(2);
   });
 
-  test('ends with the error that comes within it, or with the status that refuses it', async () => {
+  test('ends with the error event that it receives, or with the status that refuses it', async () => {
     answer = events(['ADDED', 'ERROR'], false);
     const error: unknown = await watch().catch((caught: unknown) => caught);
     expect([isGone(error), String(error)]).toEqual([true, expect.stringContaining('watching pods: 410 Expired')]);
@@ -184,7 +184,7 @@ describe('a watch', () => {
     expect(seen).toEqual(['open', 'ADDED']);
   });
 
-  test('ends with what its handler throws', async () => {
+  test('ends with the error that its handler throws', async () => {
     answer = events(['ADDED'], false);
     const fails = () => {
       throw new Error('a fault of ours');
@@ -195,7 +195,7 @@ describe('a watch', () => {
   test.each([
     ['before it answers', hang],
     ['after that', events([], false)],
-  ])('that brings nothing for too long is taken for dead, %s, and its connection destroyed', async (_, silent) => {
+  ])('that is silent for too long ends, %s, and its connection is destroyed', async (_, silent) => {
     answer = silent;
     expect(await watch().catch(isSilence)).toBe(true);
     await until('the connection to be destroyed', () => sockets.size === 0);

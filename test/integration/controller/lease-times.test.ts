@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => nats[Symbol.asyncDispose]());
 beforeEach(() => nats.session.jsm.streams.purge('KV_live'));
 
-/** Its writes take so much of a clock of our own. */
+/** Each write advances a fake clock by `writeMs`. */
 class SlowEntries extends Entries {
   readonly clock = { ms: 0 };
   writeMs = 0;
@@ -33,7 +33,7 @@ class SlowEntries extends Entries {
   }
 }
 
-describe('a lease is counted from before the write that makes it, since others may count from as soon as it lands', () => {
+describe('a lease counts from before its write, since others may count from when the write is stored', () => {
   const times = { ...fleetLeaseTimes, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string) => {
     const entries = new SlowEntries(nats.session, 'live');
@@ -63,7 +63,7 @@ describe('a lease is counted from before the write that makes it, since others m
     expect(lease.holds()).toBe(false);
   });
 
-  test('when it is renewed over a write of its own whose answer was lost', async () => {
+  test('when it is renewed after a renewal whose response was lost', async () => {
     const { entries, lease } = candidate('a');
     await lease.take();
     const entry = await entries.get(leaderKey);
@@ -76,7 +76,7 @@ describe('a lease is counted from before the write that makes it, since others m
   });
 });
 
-test('the times of the fleet’s lease: 6 s, of which the last 1.5 s are not used', () => {
+test('the lease of the fleet lasts 6 s, of which the last 1.5 s are not used', () => {
   expect(fleetLeaseTimes).toEqual({
     ttlMs: 6000,
     marginMs: 1500,
@@ -91,7 +91,7 @@ describe('a term ends with its lease', () => {
   const aborters: AbortController[] = [];
   afterEach(() => aborters.splice(0).forEach((aborter) => aborter.abort()));
 
-  /** A term that has begun, under a lease that never answers again. */
+  /** A term that has begun, with a lease whose renewal never returns. */
   async function lead(lease: Partial<ElectionOptions['lease']>): Promise<Term> {
     const aborter = new AbortController();
     aborters.push(aborter);
@@ -120,7 +120,7 @@ describe('a term ends with its lease', () => {
     return until('the term', () => term);
   }
 
-  test('although a renewal hangs: its signal aborts within moments', async () => {
+  test('although a renewal hangs, and its signal aborts within moments', async () => {
     let held = true;
     const renewing = Promise.withResolvers<void>();
     const term = await lead({
@@ -137,7 +137,7 @@ describe('a term ends with its lease', () => {
     await until('the signal', () => term.signal.aborted, { deadlineMs: 2000 });
   });
 
-  test('and does not come back with it', async () => {
+  test('and does not resume if the lease is held again', async () => {
     let held = true;
     const term = await lead({ holds: () => held });
     held = false;

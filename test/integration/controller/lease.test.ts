@@ -12,7 +12,7 @@ import { recordingLog, type LogLine } from './support/recording-log.ts';
 import { TcpGate } from './support/tcp-gate.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
-/** Like the real ones, a third as long. */
+/** Like the production times, but a third as long. */
 const times: LeaseTimes = { ttlMs: 2000, marginMs: 500, renewMs: 400, retryMs: 100, pollMs: 100, requestMs: 400 };
 
 let nats: TestNats;
@@ -29,12 +29,12 @@ class Clock {
   readonly now = () => this.ms;
 }
 
-describe('the lease, on clocks of our own', () => {
-  // So long that neither the server's own expiry nor its speed plays a part.
+describe('a lease', () => {
+  // So slow that neither the TTL of the server nor its speed matters.
   const slow = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 30_000 };
   const candidate = (name: string, clock: Clock) => new Lease(natsLeaseStore(live, slow), name, slow, clock.now);
 
-  test('one takes it, the other does not, and a release hands it over', async () => {
+  test('is taken by one candidate, and handed over by a release', async () => {
     const clock = new Clock();
     const [a, b] = [candidate('a', clock), candidate('b', clock)];
     expect([await a.take(), await b.take()]).toEqual([true, false]);
@@ -44,14 +44,14 @@ describe('the lease, on clocks of our own', () => {
     expect(await b.take()).toBe(true);
   });
 
-  test('of many who try at once one gets it', async () => {
+  test('is taken by one of many concurrent candidates', async () => {
     const clock = new Clock();
     const all = Array.from({ length: 20 }, (_, index) => candidate(`c${index}`, clock));
     const taken = await Promise.all(all.map((lease) => lease.take()));
     expect(taken.filter(Boolean)).toHaveLength(1);
   });
 
-  test('one that does not renew stops acting before another may begin', async () => {
+  test('that is not renewed is not used any more before another candidate can take it', async () => {
     const [clockA, clockB] = [new Clock(), new Clock()];
     const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
     await a.take();
@@ -65,7 +65,7 @@ describe('the lease, on clocks of our own', () => {
     }
   });
 
-  test('renewals hold it for as long as they come', async () => {
+  test('is held while it is renewed', async () => {
     const [clockA, clockB] = [new Clock(), new Clock()];
     const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
     await a.take();
@@ -77,14 +77,14 @@ describe('the lease, on clocks of our own', () => {
     }
   });
 
-  test('one that was paused past its time learns that it lost it, and cannot undo its successor', async () => {
+  test('that expired during a pause is reported as lost, and its successor keeps it', async () => {
     const [clockA, clockB] = [new Clock(), new Clock()];
     const [a, b] = [candidate('a', clockA), candidate('b', clockB)];
     await a.take();
     await b.take();
     clockB.ms = 60_000;
     expect(await b.take()).toBe(true);
-    // Its clock stood still: it believes in its lease until it asks.
+    // The clock of a did not advance, so a trusts its lease until it renews.
     await a.renew();
     expect(a.holds()).toBe(false);
     await a.release();
@@ -92,7 +92,7 @@ describe('the lease, on clocks of our own', () => {
     expect(await b.confirm()).toBe(true);
   });
 
-  test('a renewal whose answer was lost is taken for its own', async () => {
+  test('is kept after a renewal whose response was lost', async () => {
     const clock = new Clock();
     const a = candidate('a', clock);
     await a.take();
@@ -104,7 +104,7 @@ describe('the lease, on clocks of our own', () => {
     expect(a.holds()).toBe(true);
   });
 
-  test('the server clears up after the last candidate', async () => {
+  test('of the last candidate expires on the server', async () => {
     const short = { ...slow, ttlMs: 1000 };
     const a = new Lease(natsLeaseStore(live, short), 'a', short);
     await a.take();
@@ -118,8 +118,8 @@ describe('the report of a former leader', () => {
   const leading = { holds: () => true, confirm: () => Promise.resolve(true) };
   const stored = async () => (await live.get<StatusReport>('status'))?.value.at;
 
-  test('is refused once its successor has spoken, though it still believes to lead', async () => {
-    // Deposed, but it does not know before it asks.
+  test('is refused once its successor has written, even if the former leader believes that it leads', async () => {
+    // The former leader has lost its lease, but does not know yet.
     const former = new StatusWriter(live, { holds: () => true, confirm: () => Promise.resolve(false) });
     const successor = new StatusWriter(live, leading);
     expect(await former.write(report(1))).toBe(true);
@@ -128,7 +128,7 @@ describe('the report of a former leader', () => {
     expect(await stored()).toBe(2);
   });
 
-  test('that lands late is overwritten', async () => {
+  test('that is stored late is overwritten', async () => {
     const successor = new StatusWriter(live, leading);
     await successor.write(report(1));
     await live.put('status', report(0));
@@ -136,7 +136,7 @@ describe('the report of a former leader', () => {
     expect(await stored()).toBe(2);
   });
 
-  test('is not spoken at all after its time', async () => {
+  test('is not written after its term', async () => {
     const former = new StatusWriter(live, { holds: () => false, confirm: () => Promise.resolve(true) });
     expect(await former.write(report(1))).toBe(false);
     expect(await stored()).toBeUndefined();
@@ -149,10 +149,10 @@ describe('the election', () => {
     for (const stop of stops.splice(0)) await stop();
   });
 
-  /** Who leads right now by its own account, and everybody who ever did, in order. */
+  /** The names of those that act as leader now, and of all leaders in order. */
   const acting = new Set<string>();
   const terms: string[] = [];
-  /** The same, one for each unbroken row: on a busy machine one may lose the lease and get it back. */
+  /** The same without repetitions: on a busy machine a leader may lose the lease and get it back. */
   const turns = () => terms.filter((name, index) => name !== terms[index - 1]);
   let mostAtOnce = 0;
   const candidate = (name: string, session: NatsSession, itsTimes = times) => {
@@ -193,7 +193,7 @@ describe('the election', () => {
   });
 
   test('a leader that stops is succeeded at once', async () => {
-    // So long that its end cannot be what the successor waited for.
+    // Far too long for the successor to have waited for the expiry.
     const long = { ...times, ttlMs: 60_000, marginMs: 10_000, requestMs: 10_000 };
     const a = candidate('a', nats.session, long);
     await until('a to lead', () => acting.has('a'));
@@ -208,7 +208,7 @@ describe('the election', () => {
     expect(mostAtOnce).toBe(1);
   });
 
-  test('a leader whose connection is cut stops acting before the other begins, and stands again afterwards', async () => {
+  test('a leader that is disconnected stops acting before the next one begins, and can lead again later', async () => {
     const gate = await TcpGate.to(nats.url);
     const signal = AbortSignal.timeout(30_000);
     const cutOff = await connectNats({ url: gate.url, name: 'cut off', log: silentLog, signal });
@@ -229,7 +229,7 @@ describe('the election', () => {
     gate.close();
   });
 
-  test('a term whose work does not end is told of, and when it ends after all the process stands again', async () => {
+  test('a term whose work does not end is reported, and the process can lead again once the work ends', async () => {
     let held = true;
     let terms = 0;
     const { promise: stuck, resolve: unblock } = Promise.withResolvers<void>();
@@ -247,7 +247,7 @@ describe('the election', () => {
         },
         times,
         log: recordingLog(lines),
-        // It does not look at the signal of its term.
+        // The work ignores the signal of its term.
         lead: async () => {
           terms++;
           await stuck;

@@ -13,7 +13,7 @@ import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
-describe('dispatch', () => {
+describe('the recovery of lost jobs:', () => {
   const accepted = async (changes = {}) => {
     const tools = tasking(on());
     const record = newRecord({ account: 'dispatch', priority: 'background', ...changes });
@@ -23,7 +23,7 @@ describe('dispatch', () => {
     return { ...tools, record, run };
   };
 
-  test('a missing job is queued, one that is there is not doubled, and its end is watched', async () => {
+  test('a missing job is queued once, and the end of its capture is scheduled', async () => {
     const { run, queue, record, dueAt } = await accepted();
     await run();
     await run();
@@ -31,7 +31,7 @@ describe('dispatch', () => {
     expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
   });
 
-  test('a job that a renderer returned is queued under the number of its attempt, once, with all deliveries before it', async () => {
+  test('a job that a renderer returned is queued once with its attempt number', async () => {
     const { run, queue, record, deps, dueAt } = await accepted({ account: 'returned' });
     await run();
     await deps.captures.change(record, requeue(0, 2));
@@ -42,7 +42,7 @@ describe('dispatch', () => {
     expect(Math.abs(((await dueAt('dispatch', record)) ?? 0) - overdueAt(record.deadline))).toBeLessThan(1000);
   });
 
-  test('nothing is queued of a capture that has begun, has ended, or is not known', async () => {
+  test('no job is queued for a capture that has begun, has ended, or is unknown', async () => {
     const begun = await accepted();
     await begun.deps.captures.change(begun.record, begin(0));
     const failed = await accepted();
@@ -69,7 +69,7 @@ describe('dispatch', () => {
     expect(due - Date.now()).toBeLessThan(30_000);
   });
 
-  test('what has to follow an end is seen to, should whoever ended it have died before', async () => {
+  test('the follow-ups of an end are scheduled if the service that ended the capture died', async () => {
     const { run, record, deps } = await accepted();
     await deps.captures.change(record, begin(0));
     await completeCapture(deps.captures, record, newOutcome(), record.expiresAt);
@@ -78,7 +78,7 @@ describe('dispatch', () => {
     expect(await expiriesOf(on().session, record.uuid)).toEqual([record.expiresAt]);
   });
 
-  test('a full queue has the task come again', async () => {
+  test('if the queue is full, the task fails and is repeated', async () => {
     const { run, deps, record } = await accepted();
     const full = { publish: async () => Promise.reject(new Error('the queue is full')) };
     const task = { account: record.account, uuid: record.uuid, revision: 0 };
@@ -86,7 +86,7 @@ describe('dispatch', () => {
     await run();
   });
 
-  test('a capture whose html is gone fails, uncharged: nobody could render it', async () => {
+  test('a capture whose HTML is missing fails without a charge', async () => {
     const html = randomUUID();
     const { run, queue, record, stored, usage } = await accepted({ account: 'html-gone', html });
     await run();
@@ -99,7 +99,7 @@ describe('dispatch', () => {
   test.each([
     ['waits', false, 'No renderer took the capture within'],
     ['is being rendered', true, 'The capture did not finish within'],
-  ])('a capture whose job was lost while it %s fails when its time is over', async (_name, begun, message) => {
+  ])('a capture whose job was lost while it %s fails after its deadline', async (_name, begun, message) => {
     const { run, deps, record, usage, stored } = await accepted({ account: begun ? 'lost-1' : 'lost-2' });
     if (begun) await deps.captures.change(record, begin(0));
     await on().session.jsm.streams.purge(streamNames.captures);
@@ -113,7 +113,7 @@ describe('dispatch', () => {
     expect(await usage(record.account)).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
   });
 
-  test.each([false, true])('a refresh whose job was lost fails too, begun: %s; its capture stays', async (begun) => {
+  test.each([false, true])('a refresh whose job was lost also fails, begun: %s; its capture stays', async (begun) => {
     const { completed, deps, usage, stored } = tasking(on());
     const account = `lost-refresh-${begun}`;
     const record = await completed({ account });

@@ -6,7 +6,7 @@ import { reportOf } from './support/status.ts';
 import type { TestController } from './support/test-controller.ts';
 import { isReady, leads, useControllers } from './support/test-controllers.ts';
 
-// As in a rolling update: the old controllers stay until the new ones are ready. The tests follow each other.
+// As in a rolling update, the old controllers stay until the new ones are ready. The tests depend on their order.
 const { session, start, stop, found } = useControllers({ vacantMs: 1500 });
 const durablesOf = async (region: string) => {
   const all: string[] = [];
@@ -15,13 +15,13 @@ const durablesOf = async (region: string) => {
 };
 const componentsOf = async () => (await reportOf(session()))?.components.map(({ name }) => name) ?? [];
 
-describe('of the controllers of an installation', { timeout: 90_000 }, () => {
+describe('among the controllers of an installation', { timeout: 90_000 }, () => {
   let old: TestController;
   let another: TestController;
   let newer: TestController;
   let newest: TestController;
 
-  test('one that starts with another configuration leads, and is ready while the old ones stay', async () => {
+  test('one that starts with a new configuration leads, and is ready while the old ones stay', async () => {
     old = await start('old', { WEBCAPTURE_REGIONS: 'us-east:0' });
     await until('it to be ready', () => isReady(old));
     another = await start('another', { WEBCAPTURE_REGIONS: 'us-east:0' });
@@ -30,30 +30,30 @@ describe('of the controllers of an installation', { timeout: 90_000 }, () => {
     const started = performance.now();
     await until('it to be ready', () => isReady(newer));
     await until('it to lead', () => leads(newer));
-    // An expired lease would take that long.
+    // Waiting for an expired lease would take that long.
     expect(performance.now() - started).toBeLessThan(20_000);
     expect((await found())?.values.regions).toBe('eu-west:0,us-east:0');
     await until('the status of the new region', async () => (await componentsOf()).includes('engine.eu-west'));
     expect(await durablesOf('eu-west')).toHaveLength(9);
     const others = [old, another];
-    // One that has resigned ends its turn.
+    // A controller that has resigned still ends its term.
     await until('no other one to lead', async () => !(await Promise.all(others.map(leads))).includes(true));
     expect(await Promise.all(others.map(isReady))).toEqual([true, true]);
   });
 
-  test('the old ones do not bring back what the newest one has removed', async () => {
+  test('the old ones do not restore what the newest one has removed', async () => {
     newest = await start('newest', { WEBCAPTURE_REGIONS: 'us-west:0' });
     await until('it to be ready', () => isReady(newest));
     await until('the queues that are retired to go', async () => (await durablesOf('us-east')).length === 0);
-    // Long enough for each of them to miss the queues.
+    // Long enough for each old controller to notice the missing queues.
     await new Promise((resolve) => setTimeout(resolve, 2500));
     expect(await durablesOf('us-east')).toEqual([]);
     expect((await found())?.values.regions).toBe('us-west:0');
-    // A rolling update ends them, and does not wait for them.
+    // A rolling update stops the old controllers, without waiting for them to become ready.
     expect(await Promise.all([old, another, newer].map(isReady))).toEqual([true, true, true]);
   });
 
-  test('when those with the newest configuration are gone, another one leads with its own', async () => {
+  test('another one leads with its configuration after those with the newest one are gone', async () => {
     await stop(newest);
     await until('one of them to lead', async () =>
       (await Promise.all([old, another, newer].map(leads))).includes(true),

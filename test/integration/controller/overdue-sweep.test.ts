@@ -27,7 +27,7 @@ describe('the sweep', () => {
   const sweep = () => new OverdueSweep(on());
   const pull = () => pullOne(on().session.nc, streamNames.captures, shard, 5000);
 
-  test('fails a background capture that nobody took in time, and takes the job away', async () => {
+  test('fails a background capture that no renderer took in time, and removes its job', async () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await sweep().pass(always);
     expect(await late.record()).toMatchObject({
@@ -37,7 +37,7 @@ describe('the sweep', () => {
     expect([await on().waiting(), await on().settled('not_started')]).toEqual([0, 1]);
   });
 
-  test('fails an interactive capture whose front died once its deadline has passed: uncharged, told, listed', async () => {
+  test('fails an interactive capture of a dead front after its deadline: uncharged, answered, and listed', async () => {
     const { usage } = tasking(on());
     const times = { startInMs: -20_000, deadlineInMs: -5000 };
     const lost = await queueCapture(on().session, { account: 'orphan', ...times });
@@ -54,7 +54,7 @@ describe('the sweep', () => {
     expect([await on().waiting(), await on().settled('deadline')]).toEqual([0, 1]);
   });
 
-  test('leaves alone what still has time, is just late, is being rendered, or has a front that waits', async () => {
+  test('ignores captures that have time, are just late, are being rendered, or have a waiting front', async () => {
     const young = await queueCapture(on().session, inBackground);
     const justLate = await queueCapture(on().session, { ...inBackground, startInMs: -1000 });
     const now = justLate.job.startBy + 1000;
@@ -69,7 +69,7 @@ describe('the sweep', () => {
     expect(await on().waiting()).toBe(4);
   });
 
-  test('fails a capture whose renderer is gone once its deadline has passed', async () => {
+  test('fails a capture whose renderer is gone after its deadline', async () => {
     const lost = await queueCapture(on().session, { ...inBackground, startInMs: -20_000, deadlineInMs: -5000 });
     await on().captures.change(lost.job, begin(lost.job.revision));
     await sweep().pass(always);
@@ -81,7 +81,7 @@ describe('the sweep', () => {
     expect([await on().waiting(), await on().settled('deadline')]).toEqual([0, 1]);
   });
 
-  test('removes jobs whose captures have ended or are no longer known', async () => {
+  test('removes jobs whose captures have ended or are unknown', async () => {
     const ended = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await on().captures.change(
       ended.job,
@@ -102,7 +102,7 @@ describe('the sweep', () => {
     expect(await on().settled('not_started')).toBe(0);
   });
 
-  test('either the sweep or the renderer that has just taken it gets the capture, never both', async () => {
+  test('or a renderer that has just taken a capture gets it, never both', async () => {
     const outcomes = new Set<string>();
     for (let round = 0; round < 30; round++) {
       const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
@@ -120,7 +120,7 @@ describe('the sweep', () => {
     expect([...outcomes].every((status) => ['failed', 'rendering'].includes(status))).toBe(true);
   });
 
-  test('reaches what is overdue in the middle of a long queue, and in regions that are not installed', async () => {
+  test('reaches overdue captures in the middle of a long queue, and in regions that are not installed', async () => {
     for (let index = 0; index < 40; index++) await queueCapture(on().session, inBackground);
     const deep = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     for (let index = 0; index < 5; index++) await queueCapture(on().session, inBackground);
@@ -137,7 +137,7 @@ describe('the sweep', () => {
     expect(await on().waiting()).toBe(45);
   });
 
-  test('a renderer that pulls a job which was swept finds a capture that has ended', async () => {
+  test('has failed a capture before a renderer that holds its job begins', async () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const message = await pull();
     await sweep().pass(always);
@@ -146,7 +146,7 @@ describe('the sweep', () => {
     expect(await on().waiting()).toBe(0);
   });
 
-  test('does nothing once the term is over', async () => {
+  test('does nothing after its term', async () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     await sweep().pass({ holds: () => false });
     expect((await late.record())?.status).toBe('queued');
@@ -161,7 +161,7 @@ describe('the sweep', () => {
       'The capture did not finish within 25 s.',
       'deadline',
     ],
-  ] as const)('a refresh that %s fails, uncharged; its capture stays', async (_name, begun, times, message, reason) => {
+  ] as const)('fails a refresh that %s, uncharged; its capture stays', async (_name, begun, times, message, reason) => {
     const account = `refresh-${reason}`;
     const { usage } = tasking(on());
     const late = await queueRefresh(on(), account, times);
@@ -176,7 +176,7 @@ describe('the sweep', () => {
     expect([await on().waiting(), await on().settled(reason)]).toEqual([0, 1]);
   });
 
-  test('the job of a refresh whose capture was deleted, or that another refresh followed, is removed', async () => {
+  test('removes the job of a refresh whose capture was deleted, or that was followed by another refresh', async () => {
     const late = { startInMs: -5000 };
     const [deleted, followed] = [await queueRefresh(on(), 'gone', late), await queueRefresh(on(), 'gone', late)];
     await on().captures.change(deleted.job, remove);
@@ -188,7 +188,7 @@ describe('the sweep', () => {
     expect((await followed.record())?.refresh).toMatchObject({ revision: 2, state: 'queued' });
   });
 
-  test('what follows the end of a capture is seen to when whoever ended it has died in between', async () => {
+  test('schedules the follow-ups of a capture if the service that ended it died', async () => {
     const late = await queueCapture(on().session, { ...inBackground, startInMs: -5000 });
     const expiresAt = Date.now() + 3_600_000;
     await completeCapture(on().captures, late.job, newOutcome(), expiresAt);
@@ -208,7 +208,7 @@ describe('the sweep', () => {
     ['none', 0, 'remove'],
     [null, 0, null],
     [null, 1000, 'remove'],
-  ] as const)('a capture that is %s, %i ms past its deadline: %s', (status, past, due) => {
+  ] as const)('decides about a capture that is %s, %i ms past its deadline: %s', (status, past, due) => {
     const job = { acceptedAt: 0, startBy: 1000, deadline: 5000 };
     const answer = decideOverdue(job, status, 5000 + past);
     expect(answer === null || answer === 'remove' ? answer : answer.reason).toBe(due);

@@ -13,7 +13,7 @@ afterAll(async () => {
   for (const step of cleanUp.toReversed()) await step();
 });
 
-/** Two controllers of their own, as processes, one of which leads. */
+/** Starts a server and two controller processes, one of which leads. */
 async function startPair() {
   const broker = await TestBroker.start();
   cleanUp.push(() => broker.stop());
@@ -28,7 +28,7 @@ async function startPair() {
   const leads = async (part: ServiceProcess) => /^webcapture_controller_leader\{.*\} 1$/m.test(await part.metrics());
   return {
     holder,
-    /** By its own account. */
+    /** According to its own metrics. */
     leads,
     leader: async () => {
       const name = await until('a leader', holder);
@@ -37,7 +37,7 @@ async function startPair() {
       await until(`${name} to know that it leads`, () => leads(part));
       return { part, other };
     },
-    /** Waits until `successor` has taken over, and has said something; returns how long the first took. */
+    /** Waits until `successor` leads and has written a report; returns how long it took to lead. */
     takeover: async (successor: ServiceProcess) => {
       const start = performance.now();
       await until('the successor to lead', async () => (await holder()) === successor.name);
@@ -51,7 +51,7 @@ async function startPair() {
 
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-/** By the times alone it takes less than ten seconds; on a busy machine it may take longer. */
+/** The configured times allow less than 10 s; a busy machine may need longer. */
 const patientMs = 20_000;
 
 test('the times of the lease let a successor begin within 10 s', () => {
@@ -59,7 +59,7 @@ test('the times of the lease let a successor begin within 10 s', () => {
 });
 
 describe.concurrent('two controllers', { timeout: 150_000 }, () => {
-  test('one that is paused is succeeded, and does not act when it wakes up', async () => {
+  test('replace a paused leader, which does not act when it resumes', async () => {
     const pair = await startPair();
     const { part, other } = await pair.leader();
     part.signal('SIGSTOP');
@@ -75,7 +75,7 @@ describe.concurrent('two controllers', { timeout: 150_000 }, () => {
     expect(await pair.holder()).toBe(other.name);
   });
 
-  test('one that is killed is succeeded soon, one that is stopped at once', async () => {
+  test('replace a killed leader soon, and a stopped one at once', async () => {
     const pair = await startPair();
     const { part, other } = await pair.leader();
     await part.kill('SIGKILL');
@@ -90,7 +90,7 @@ describe.concurrent('two controllers', { timeout: 150_000 }, () => {
     const tookOver = performance.now() - start;
     measured('leader stopped, succeeded', tookOver);
     expect((await ended).code).toBe(0);
-    // The successor had not to wait for the end of the lease.
+    // The successor did not have to wait for the lease to expire.
     expect(other.logs()).toContain('released the leadership of the fleet');
   });
 });

@@ -37,7 +37,7 @@ beforeEach(async () => {
   }
 });
 
-/** An audit at a time: records must have been written some minutes before. */
+/** An audit at a later time, since it skips records of the last minutes. */
 function auditing(aheadMs = 11 * minute, changes: Partial<AuditDeps> = {}) {
   const { session } = on();
   const tools = tasking(on());
@@ -64,7 +64,7 @@ function auditing(aheadMs = 11 * minute, changes: Partial<AuditDeps> = {}) {
   };
 }
 
-/** Takes every task that is due from the stream. */
+/** Takes every due task from the stream. */
 async function takeTasks(): Promise<Task[]> {
   const taken: Task[] = [];
   for (const kind of taskKinds) {
@@ -93,7 +93,7 @@ const pending = (changes: Partial<WebhookDelivery> = {}): WebhookDelivery => ({
   ...changes,
 });
 
-test('what was due comes again from the records when all that was to remind the leader is gone, once', async () => {
+test('due work is scheduled again from the records after all tasks and index entries were lost, once', async () => {
   const { session, captures } = on();
   const { deps, completed, audit, stored, queue, lines } = auditing();
   const followUps = new FollowUps(deps.tasks, deps.expiryIndex);
@@ -143,7 +143,7 @@ test('what was due comes again from the records when all that was to remind the 
   expect(await stored(lost)).toMatchObject({ status: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } });
   expect((await queue()).map(({ uuid, revision }) => [uuid, revision])).toEqual([[refreshed.uuid, 1]]);
 
-  // What is under way, or done, is not begun again.
+  // Work that is running or done is not started again.
   await takeTasks();
   lines.length = 0;
   await audit();
@@ -152,7 +152,7 @@ test('what was due comes again from the records when all that was to remind the 
   expect(lines.map(({ message }) => message)).toEqual(['audit of capture records finished: no task was missing']);
 });
 
-test('what is not due yet is scheduled for its time', async () => {
+test('work that is not due yet is scheduled for its time', async () => {
   const { captures } = on();
   const { deps, completed, audit, dueAt } = auditing();
   const interval = { persistence: { refreshIntervalMs: 10 * hour }, expiresAt: Date.now() + 100 * day };
@@ -173,7 +173,7 @@ test('what is not due yet is scheduled for its time', async () => {
   expect(await takeTasks()).toEqual([]);
 });
 
-test('what waits in the stream is left as it is; what was written lately is for whoever wrote it', async () => {
+test('tasks that already wait are not duplicated, and recent records are left to their writers', async () => {
   const { captures } = on();
   const due = auditing();
   const early = auditing(0);
@@ -186,7 +186,7 @@ test('what waits in the stream is left as it is; what was written lately is for 
   expect(kindsOf(await takeTasks())).toEqual([`webhook ${told.uuid}`]);
 });
 
-test('it is made once in its interval; one that was broken off is gone on with', async () => {
+test('an audit runs once per interval, and an interrupted one is continued', async () => {
   const { session } = on();
   for (let start = 0; start < 1500; start += 100) {
     await Promise.all(

@@ -10,7 +10,7 @@ import { tasking } from './support/tasking.ts';
 
 const on = useSettling();
 
-describe('refresh', () => {
+describe('a refresh', () => {
   const refreshing = async (changes = {}, accountChanges = {}) => {
     const tools = tasking(on());
     const account = `refresh-${Math.random().toString(36).slice(2)}`;
@@ -29,7 +29,7 @@ describe('refresh', () => {
   const nearly = (wanted: number, actual: number | null) => expect(Math.abs((actual ?? 0) - wanted)).toBeLessThan(1000);
   const counted = { tokens: 2, captures: 1 };
 
-  test('at its time it is queued, its tokens are set aside, and the next one is seen to', async () => {
+  test('is queued at its time, its tokens are reserved, and the next one is scheduled', async () => {
     const { runAt, first, queue, record, usage, account, dueAt, stored } = await refreshing(
       {},
       { isolation: 'browser' },
@@ -57,7 +57,7 @@ describe('refresh', () => {
     nearly(first + hour, await dueAt('refresh', record));
   });
 
-  test('before its time it is put off; a time that has been done is not done again', async () => {
+  test('is rescheduled before its time, and runs only once for each time', async () => {
     const { runAt, first, queue, record, dueAt } = await refreshing();
     await runAt(first - 5);
     expect(await queue()).toEqual([]);
@@ -68,7 +68,7 @@ describe('refresh', () => {
     nearly(first + hour, await dueAt('refresh', record));
   });
 
-  test('after a long time down there is one refresh, and then the old rhythm', async () => {
+  test('runs once after a long downtime, and then in the old rhythm', async () => {
     const { runAt, first, queue, record, dueAt, stored } = await refreshing();
     await runAt(first + 30.5 * hour);
     expect(await queue()).toHaveLength(1);
@@ -76,7 +76,7 @@ describe('refresh', () => {
     nearly(first + 31 * hour, await dueAt('refresh', record));
   });
 
-  test('one by one they are numbered and charged', async () => {
+  test('is numbered and charged each time', async () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     for (const revision of [1, 2, 3]) {
       await runAt(first + (revision - 1) * hour);
@@ -86,7 +86,7 @@ describe('refresh', () => {
     expect(await usage(account)).toEqual({ tokens: 8, captures: 4, reserved: 0, queued: 0 });
   });
 
-  test('without quota it is left out with a note, and comes again when there is some', async () => {
+  test('without quota fails with a reason, and runs once there is quota', async () => {
     const { runAt, first, record, queue, usage, account, deps, dueAt, stored } = await refreshing(
       {},
       { tokenQuota: 3 },
@@ -106,7 +106,7 @@ describe('refresh', () => {
     expect(await usage(account)).toEqual({ ...counted, reserved: 2, queued: 1 });
   });
 
-  test('while the account is suspended it is left out with a note, and goes on afterwards', async () => {
+  test('fails with a reason while the account is suspended, and runs afterwards', async () => {
     const { runAt, first, record, queue, account, deps, dueAt, stored } = await refreshing({}, { suspendedAt: 5 });
     await runAt(first);
     expect((await stored(record))?.refresh).toMatchObject({
@@ -119,7 +119,7 @@ describe('refresh', () => {
     expect(await queue()).toHaveLength(1);
   });
 
-  test('it waits for one under way, however long that takes, and for room in the queue', async () => {
+  test('waits for a running refresh, however long it takes, and for room in the queue', async () => {
     const { runAt, first, record, queue, account, deps, dueAt } = await refreshing();
     await deps.captures.change(record, startRefresh(orderOf(1)));
     for (const minutes of [0, 1, 30]) {
@@ -136,7 +136,7 @@ describe('refresh', () => {
     expect(await queue()).toMatchObject([{ revision: 2 }]);
   });
 
-  test('what is deleted, expired, or past its time is refreshed no more', async () => {
+  test('does not run for captures that are deleted, expired, or not refreshed', async () => {
     const deleted = await refreshing();
     await deleted.deps.captures.change(deleted.record, remove);
     await deleted.runAt(deleted.first);
@@ -150,7 +150,7 @@ describe('refresh', () => {
     }
   });
 
-  test('a leader that dies before the job is queued leaves a task that queues it, once', async () => {
+  test('whose leader dies before the job is queued leaves a task that queues it once', async () => {
     const { runAt, first, record, queue, usage, account, deps, dueAt } = await refreshing();
     const now = Date.now();
     const dying = { jobs: { publish: async () => Promise.reject(new Error('died')) } };
@@ -158,7 +158,7 @@ describe('refresh', () => {
     await expect(runAt(now, dying)).rejects.toThrow('died');
     expect(await queue()).toEqual([]);
     nearly(now + 20_000, await dueAt('dispatch', record, 1));
-    // The task that was not done comes again, and the one that was left behind.
+    // The unfinished task is repeated, and so is the one that was scheduled before.
     await runAt(now);
     for (let times = 0; times < 2; times++) {
       await recoverLostJob({ account, uuid: record.uuid, revision: 1 }, deps);
@@ -169,7 +169,7 @@ describe('refresh', () => {
     expect(first).toBeGreaterThan(now);
   });
 
-  test('two controllers at the same task queue and charge one refresh', async () => {
+  test('by two controllers for the same task is queued and charged once', async () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     await Promise.all([1, 2, 3].map(() => runAt(first, tasking(on()).deps)));
     expect(await queue()).toHaveLength(1);
@@ -178,7 +178,7 @@ describe('refresh', () => {
     expect(await usage(account)).toEqual({ tokens: 4, captures: 2, reserved: 0, queued: 0 });
   });
 
-  test('a controller that was asleep while another one’s refresh came to its end starts no second one', async () => {
+  test('by a controller that slept while the refresh of another one completed does not start again', async () => {
     const { runAt, first, record, queue, usage, account, deps } = await refreshing();
     const admit = async (...args: Parameters<typeof deps.limiter.admit>) => {
       await runAt(first);
@@ -196,7 +196,7 @@ describe('refresh', () => {
     ['elsewhere when nobody is there', 'auto', ['eu-west'], 'eu-west'],
     ['where it was when nobody is anywhere', 'auto', [], 'us-east'],
     ['where it was asked for, always', 'us-east', ['eu-west'], 'us-east'],
-  ] as const)('it is rendered %s', async (_name, requestedRegion, alive, region) => {
+  ] as const)('is rendered %s', async (_name, requestedRegion, alive, region) => {
     const { runAt, first, queue } = await refreshing({ requestedRegion });
     const load = (each: Region) => {
       const renderers = (alive as readonly Region[]).includes(each) ? 1 : 0;

@@ -46,7 +46,7 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
       method: 'POST',
       body: JSON.stringify({ url: 'https://example.com/', region: 'eu-west', ...options }),
     });
-  /** A front refuses a region until it has seen its queues. */
+  /** A front refuses a region until it has seen the queues of the region. */
   const queue = () =>
     until('a capture to be queued', async () => {
       const response = await capture({ background: true });
@@ -92,7 +92,7 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
     await broker.stop();
   });
 
-  test('queued background and interactive captures fail, uncharged, while the old controllers are still there', async () => {
+  test('queued background and interactive captures fail without a charge while the old controllers still run', async () => {
     await start(both);
     const uuid = await queue();
     const waits = capture({});
@@ -118,11 +118,11 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
     expect((await stateOf(uuid)).message).toBe(message);
   });
 
-  test('they are shown until they are settled, and rendered as usual when the region is added again', async () => {
+  test('they are shown until they are settled, and rendered if the region is added again', async () => {
     const first = await start(both);
     const uuid = await queue();
     await end(first);
-    // It accepts captures, but takes none yet.
+    // Its heartbeats make the front accept captures, but it takes none yet.
     const renderer = new StandInRenderer(await broker.connect(), 'eu-west');
     const beating = setInterval(() => void renderer.say(), 1000);
     await renderer.say();

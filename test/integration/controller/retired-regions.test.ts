@@ -64,7 +64,7 @@ beforeEach(async () => {
 });
 
 describe('captures of a region that was removed', () => {
-  test('fail at once and uncharged, with their webhook; those of other regions stay', async () => {
+  test('fail at once without a charge, with their webhook, and those of other regions stay', async () => {
     const { usage } = tasking(on());
     const background = await queueCapture(on().session, { ...inBackground, account: 'removed' });
     const interactive = await queueCapture(on().session, { ...removed, account: 'removed' });
@@ -82,7 +82,7 @@ describe('captures of a region that was removed', () => {
     const replies = nc.subscribe(interactive.job.reply?.subject ?? '');
     await retired().settle(always);
     await nc.flush();
-    // Renderers cannot fail a capture like that: its front reads the record.
+    // Renderers cannot report this failure, so the front reads the record.
     expect(replies.getReceived()).toBe(0);
     replies.unsubscribe();
     for (const record of [await background.record(), await interactive.record()]) {
@@ -99,13 +99,13 @@ describe('captures of a region that was removed', () => {
     expect([await durablesOf('eu-west'), (await durablesOf('us-east')).length]).toEqual([[], 9]);
   });
 
-  test('fail although their queue is gone or long, or their jobs are of another version', async () => {
+  test('fail even if their queue is missing or long, or their jobs have another version', async () => {
     await on().session.jsm.consumers.delete(streamNames.captures, captureDurable('eu-west', 'interactive'));
     const late = await queueCapture(on().session, removed);
     const unknown = await queueCapture(on().session, { ...inBackground, version: 99 });
     const many = await Promise.all(Array.from({ length: 130 }, () => queueCapture(on().session, inBackground)));
     await on().session.js.publish('captures.eu-west.interactive', 'no job');
-    // Without a queue, no renderer can get it.
+    // Without a queue, no renderer can get the job.
     await retired({ fleet: fleetWith({}) }).settle(always);
     expect([(await late.record())?.failure, (await unknown.record())?.status]).toEqual([failure, 'queued']);
     await retired().settle(always);
@@ -113,7 +113,7 @@ describe('captures of a region that was removed', () => {
     expect(await on().waiting()).toBe(0);
   });
 
-  test('are settled once when the leader dies in the middle', async () => {
+  test('are settled once if the leader dies in the middle', async () => {
     const first = await queueCapture(on().session, inBackground);
     const second = await queueCapture(on().session, inBackground);
     const dies = async () => Promise.reject(new Error('the leader has died'));
@@ -126,7 +126,7 @@ describe('captures of a region that was removed', () => {
     expect([(await first.record())?.failure, (await second.record())?.failure]).toEqual([failure, failure]);
   });
 
-  test('wait while renderers of the region accept captures, or have not been heard yet', async () => {
+  test('wait while renderers of the region accept captures, or the fleet is unknown', async () => {
     const waits = await queueCapture(on().session, inBackground);
     await retired({ fleet: fleetWith({}) }).settle(always);
     await retired({ isFleetKnown: () => false }).settle(always);
@@ -149,7 +149,7 @@ describe('captures of a region that was removed', () => {
     expect(await durablesOf('eu-west')).toEqual([]);
   });
 
-  test('stay when a newer configuration of the fleet has the region again', async () => {
+  test('stay if a newer configuration of the fleet has the region again', async () => {
     const waits = await queueCapture(on().session, inBackground);
     await live().put(fleetConfigKey, { values: { regions: 'eu-west:1,us-east:1' } });
     await retired().settle(always);
@@ -158,7 +158,7 @@ describe('captures of a region that was removed', () => {
     expect((await durablesOf('eu-west')).length).toBe(9);
   });
 
-  test('fail as refreshes, uncharged, and their captures stay', async () => {
+  test('fail as refreshes without a charge, and their captures stay', async () => {
     const { usage } = tasking(on());
     const refresh = await queueRefresh(on(), 'refreshed');
     await retired({ regions: ['eu-west'] }).settle(always);
@@ -170,12 +170,12 @@ describe('captures of a region that was removed', () => {
   });
 });
 
-test('the durables of a region that was removed go once they are empty', async () => {
+test('the consumers of a removed region are deleted once they are empty', async () => {
   await queueCapture(on().session, removed);
   await retired().removeQueues(always);
   const durable = durableOfSubject('captures.eu-west.interactive');
   expect(await durablesOf('eu-west')).toEqual([durable]);
-  // Held by a renderer, and so not empty either.
+  // A job that a renderer holds also keeps the consumer.
   const message = await pullOne(on().session.nc, streamNames.captures, durable, 5000);
   await retired().removeQueues(always);
   expect(await durablesOf('eu-west')).toEqual([durable]);

@@ -26,14 +26,14 @@ beforeAll(async () => {
 beforeEach(() => nats.session.jsm.streams.purge(streamNames.tasks));
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** A test that fails must not leave a leader to the next one. */
+/** A failed test must not leave its leader to the next one. */
 const leading: AbortController[] = [];
 afterEach(() => leading.splice(0).forEach((aborter) => aborter.abort()));
 
 const left = async () => (await nats.session.jsm.streams.info(streamNames.tasks)).state.messages;
 const newTask = (): Task => ({ kind: 'expiry', account: 'acme', uuid: newRecord().uuid });
 
-/** Leads until it is stopped, with what a test does in place of an expiry. */
+/** Leads until it is stopped, with the work of a test instead of an expiry. */
 function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over = inbox) {
   const aborter = new AbortController();
   const { signal } = aborter;
@@ -53,7 +53,7 @@ function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over
       const value = counter?.values.find(({ labels }) => labels['kind'] === 'expiry' && labels['outcome'] === outcome);
       return value?.value ?? 0;
     },
-    /** Answers with whether it ended at once: before any answer could come, and any timer. */
+    /** Returns whether the work ended at once, before any response or timer. */
     async stop(): Promise<boolean> {
       let ended = false;
       void done.then(() => (ended = true));
@@ -66,7 +66,7 @@ function lead(run: (task: TaskOf<'expiry'>) => Promise<void>, parallel = 2, over
   };
 }
 
-test('tasks are done, acknowledged and counted, so many at a time', async () => {
+test('tasks are run, acknowledged and counted, with limited concurrency', async () => {
   const tasks = new Tasks(nats.session);
   const wanted = Array.from({ length: 12 }, newTask);
   let running = 0;
@@ -90,7 +90,7 @@ test('tasks are done, acknowledged and counted, so many at a time', async () => 
   expect(await leader.stop()).toBe(true);
 });
 
-test('tasks of one account that take long do not keep those of others waiting, and are all done', async () => {
+test('slow tasks of one account do not delay those of others, and all tasks are done', async () => {
   const tasks = new Tasks(nats.session);
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -115,7 +115,7 @@ test('tasks of one account that take long do not keep those of others waiting, a
   await leader.stop();
 });
 
-test('a task that could not be done comes again', { tags: 'long' }, async () => {
+test('a task that failed is redelivered', { tags: 'long' }, async () => {
   let tries = 0;
   const leader = lead(async () => {
     if (++tries === 1) throw new Error('the store is away');
@@ -129,7 +129,7 @@ test('a task that could not be done comes again', { tags: 'long' }, async () => 
   await leader.stop();
 });
 
-test('what is no task is acknowledged, with an error in the log', async () => {
+test('an invalid task message is acknowledged and logged as an error', async () => {
   const run = async () => Promise.reject(new Error('must not be called'));
   const leader = lead(run);
   const garbage = ['', 'x', '[]', 'null', '{"kind":"expiry"}', '{"kind":"expiry","account":"a b","uuid":"u"}'];
@@ -141,7 +141,7 @@ test('what is no task is acknowledged, with an error in the log', async () => {
   await leader.stop();
 });
 
-test('the end of the term ends the waiting at once; what comes then is done by the next leader', async () => {
+test('the end of a term ends the waiting at once, and later tasks are done by the next leader', async () => {
   const never = lead(async () => Promise.reject(new Error('must not be called')));
   await until('the request of all workers to wait on the server', async () => {
     const { num_waiting } = await nats.session.jsm.consumers.info(streamNames.tasks, taskDurable('expiry'));
@@ -157,7 +157,7 @@ test('the end of the term ends the waiting at once; what comes then is done by t
   await next.stop();
 });
 
-test('a task under way when the term ends is brought to its end', async () => {
+test('a task that is running when the term ends is completed', async () => {
   const { promise: goOn, resolve } = Promise.withResolvers<void>();
   let begun = false;
   const leader = lead(async () => {
@@ -172,7 +172,7 @@ test('a task under way when the term ends is brought to its end', async () => {
   expect([await leader.counted('done'), await left()]).toEqual([1, 0]);
 });
 
-test('tasks wait while nobody leads, and their order does not matter to a leader that comes', async () => {
+test('tasks wait while there is no leader, and the next leader does them in any order', async () => {
   const tasks = new Tasks(nats.session);
   const [late, due] = [newTask(), newTask()];
   await tasks.schedule(due, Date.now() + 300);
@@ -188,7 +188,7 @@ test('tasks wait while nobody leads, and their order does not matter to a leader
   await leader.stop();
 });
 
-test('a term that lasts gathers no listeners', async () => {
+test('a long term does not accumulate listeners', async () => {
   const leader = lead(async () => undefined, 1);
   const tasks = new Tasks(nats.session);
   for (let round = 0; round < 15; round++) await tasks.publish(newTask());
@@ -197,7 +197,7 @@ test('a term that lasts gathers no listeners', async () => {
   await leader.stop();
 });
 
-test('a server that is killed under way loses no task', { tags: 'long' }, async () => {
+test('a server that is killed while tasks run loses no task', { tags: 'long' }, async () => {
   const tasks = new Tasks(nats.session);
   const wanted = Array.from({ length: 20 }, newTask);
   for (const task of wanted) await tasks.publish(task);
@@ -212,7 +212,7 @@ test('a server that is killed under way loses no task', { tags: 'long' }, async 
   await leader.stop();
 });
 
-test('that the user may not pull stands in the log, once in a row', async () => {
+test('a missing right to pull is logged only once in a row', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
   const permissions = { publish: { allow: ['$JS.ACK.>'] } };
   const users = [
@@ -227,7 +227,7 @@ test('that the user may not pull stands in the log, once in a row', async () => 
   const leader = lead(async () => undefined, 32, new PullInbox(session));
   try {
     await until('the log to tell', () => leader.lines.length > 0);
-    // Further attempts are made meanwhile.
+    // Meanwhile there are further attempts.
     const { outMsgs } = session.nc.stats();
     await until('more attempts', () => session.nc.stats().outMsgs >= outMsgs + 2);
     expect(leader.lines).toEqual([

@@ -42,7 +42,7 @@ const engine = async (name: string) => (await reportOf(session))?.components.fin
 const joined = async () =>
   (await new Entries(session, 'live').get<FleetConfig>(fleetConfigKey))?.value.joined.toSorted();
 
-/** A cluster that reports these pods of asia-east as Ready, every second, until it is stopped. */
+/** A cluster that reports these pods of asia-east as ready every second, until it is stopped. */
 function startCluster(uid: string, pods: readonly string[]): { stop(): void } {
   const live = new Entries(session, 'live');
   const publish = () => {
@@ -89,7 +89,7 @@ describe('a region of another cluster', { timeout: 120_000 }, () => {
     await until('its first status', async () => ((await reportOf(session))?.at ?? 0) > stoppedAt);
   };
 
-  test('is outside of the status until it works for the first time, and afterwards for good', async () => {
+  test('is not part of the status until it first works, and always afterwards', async () => {
     await untilShown(session, 'engine.us-east', 'operational');
     await untilPending();
     expect(await engine('engine.asia-east')).toBeUndefined();
@@ -111,7 +111,7 @@ describe('a region of another cluster', { timeout: 120_000 }, () => {
 describe('a satellite', { timeout: 120_000 }, () => {
   const message = async () => (await engine('engine.asia-east'))?.message;
 
-  test('that was built anew replaces its former self within 30 s', async () => {
+  test('that was rebuilt replaces its former self within 30 s', async () => {
     const old = startCluster('11111111-old', ['old-1', 'old-2']);
     const renderers = ['old-1', 'old-2'].map((pod) => addRenderer('asia-east', pod));
     await until('both to be healthy', async () => (await message()) === '2 of 2 renderers healthy');
@@ -136,7 +136,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
     ]);
   });
 
-  test('with the name of another one is told in the log, in the status and in the list of clusters', async () => {
+  test('with the name of another one is reported in the log, in the status and in the list of clusters', async () => {
     startCluster('33333333-other', ['other-1']);
     addRenderer('asia-east', 'other-1');
     const words = /^2 clusters report under the name asia \(.*22222222.*33333333\); set another cluster\.name/;

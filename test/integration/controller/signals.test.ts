@@ -32,10 +32,10 @@ afterAll(async () => {
 
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-/** By the times alone it takes about six seconds; on a busy machine it may take longer. */
+/** The configured times allow about 6 s; a busy machine may need longer. */
 const patientMs = 20_000;
 
-/** Queues a background capture whose signal gets lost; returns its uuid. */
+/** Queues a background capture without a signal; returns its uuid. */
 async function queueSilently(account: string): Promise<string> {
   const { session } = nats;
   const record = newRecord({ account, priority: 'background' });
@@ -47,7 +47,7 @@ async function queueSilently(account: string): Promise<string> {
   return record.uuid;
 }
 
-/** The same, and takes its job, as a renderer does that is about to die. `held`: as such a renderer tells of it. */
+/** Queues a capture without a signal, and takes its job as a renderer that dies. `held` is for the heartbeat. */
 async function takeSilently(account: string): Promise<{ uuid: string; held: string }> {
   const uuid = await queueSilently(account);
   const shard = backgroundShardOf(account, backgroundShards);
@@ -57,9 +57,9 @@ async function takeSilently(account: string): Promise<{ uuid: string; held: stri
   return { uuid, held: heldJobText({ ...message, queue: `background-${shard}` }) };
 }
 
-test('a background capture whose signal got lost is found by the signal of the leader', async () => {
+test('a background capture whose signal was lost is found by the signal of the leader', async () => {
   renderer = new StandInRenderer(await nats.connect(), 'us-east', 'us-east-1');
-  // It looks everywhere at its start: what follows is not found by that.
+  // A renderer checks all queues at its start, so only the second capture needs a signal.
   const before = await queueSilently('acme');
   await until('it to look', () => renderer.jobs.some(({ uuid }) => uuid === before));
   const uuid = await queueSilently('acme');
@@ -68,7 +68,7 @@ test('a background capture whose signal got lost is found by the signal of the l
   measured('a signal got lost, the job taken', performance.now() - started);
 });
 
-test('a background capture of a renderer that died is found although nothing waits in its shard', async () => {
+test('a background capture of a dead renderer is found although its shard has no waiting job', async () => {
   const { session } = nats;
   renderer.die();
   const { uuid, held } = await takeSilently('widow');
@@ -81,7 +81,7 @@ test('a background capture of a renderer that died is found although nothing wai
   other.die();
 });
 
-test('a background capture of a renderer that was killed and started again at once is found as soon as the new one speaks', async () => {
+test('a background capture of a renderer that was killed and restarted is found at the next heartbeat', async () => {
   const { session } = nats;
   const live = new Entries(session, 'live');
   const { uuid, held } = await takeSilently('twin');

@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 const names = ['queue', 'storage', 'engine', 'engine.us-east'];
 
-/** A status in which the states that are named are not operational; storage and regions were last read `unheardMs` ago. */
+/** A status with these states, else operational; storage and regions were last read `unheardMs` ago. */
 function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 0): StatusReport {
   const components = names.map((name) => {
     const status = states[name] ?? 'operational';
@@ -76,7 +76,7 @@ class Controller {
 
 const stored = async (name: string) =>
   (await new Entries(nats.session, 'db').get<ComponentHistory>(historyKey(name)))?.value;
-/** Seconds operational and not, as stored; and what is open or closed. */
+/** The stored seconds in operation and in other states, and the incidents. */
 async function summary(name: string) {
   const history = await stored(name);
   const [up = 0, ...others] = (history?.days ?? []).reduce<number[]>(
@@ -107,7 +107,7 @@ test('a transition is an incident with start, end and message', async () => {
   expect(await summary('queue')).toEqual({ up: 405, down: 0, incidents: [] });
 });
 
-test('it is written on a change, else now and then', async () => {
+test('the history is written after a change, and otherwise at an interval', async () => {
   const live = new Entries(session, 'live');
   const rare = new StatusHistory({
     db: new Entries(session, 'db'),
@@ -130,7 +130,7 @@ test('it is written on a change, else now and then', async () => {
 });
 
 describe('another leader', () => {
-  test('that has watched along knows all; an open incident stays open', async () => {
+  test('that has observed the same knows everything, and an open incident stays open', async () => {
     const [former, successor] = [new Controller(), new Controller()];
     const both = async (minutes: number, states?: Readonly<Record<string, StatusValue>>) => {
       const from = now;
@@ -141,7 +141,7 @@ describe('another leader', () => {
     await both(2);
     await both(2, { queue: 'degraded_performance' });
     await former.write();
-    // What the former leader has not written any more.
+    // The former leader does not write this change any more.
     await both(2, { storage: 'major_outage' });
     await successor.write();
     expect((await summary('queue')).incidents).toEqual([[2, 4, 'queue is degraded_performance']]);
@@ -149,7 +149,7 @@ describe('another leader', () => {
     expect((await summary('engine')).up).toBe(345);
   });
 
-  test('refuses the late write of the former one, which writes nothing more', async () => {
+  test('refuses a late write of the former one, which then writes nothing more', async () => {
     const [former, successor] = [new Controller(), new Controller()];
     former.observe(2);
     await former.write();
@@ -164,7 +164,7 @@ describe('another leader', () => {
     expect(await summary('queue')).toEqual({ up: 285, down: 0, incidents: [] });
   });
 
-  test('adds to a write of the former one that has landed late', async () => {
+  test('adds to a late write of the former one', async () => {
     const [former, successor] = [new Controller(), new Controller()];
     successor.observe(2);
     await successor.write();
@@ -172,7 +172,7 @@ describe('another leader', () => {
     former.observe(3, { queue: 'major_outage' });
     await former.write();
     successor.observe(1);
-    // The conflict; then what is stored is read.
+    // The first write has a conflict, after which the stored history is read.
     await successor.write();
     await successor.write();
     const { incidents } = await summary('queue');
@@ -181,12 +181,12 @@ describe('another leader', () => {
 });
 
 describe('a controller that restarts', () => {
-  test('soon: what its predecessor had seen is known from its last status, and an incident goes on', async () => {
+  test('soon continues from the last status of its predecessor, and an incident stays open', async () => {
     const before = new Controller();
     before.observe(2);
     before.observe(1, { 'engine.us-east': 'partial_outage' });
     await before.write();
-    // Seen, but not written.
+    // Observed, but not written.
     now += 4 * minute;
     await new Entries(nats.session, 'live').put('status', report({ 'engine.us-east': 'partial_outage' }));
     now += 20_000;
@@ -201,7 +201,7 @@ describe('a controller that restarts', () => {
     });
   });
 
-  test('after an hour: nobody knows of it, and what it finds at its start is no incident', async () => {
+  test('after an hour leaves the gap unknown, and a problem at its start is no incident', async () => {
     const before = new Controller();
     before.observe(2);
     await before.write();
@@ -217,33 +217,29 @@ describe('a controller that restarts', () => {
   });
 });
 
-test(
-  'while NATS is away nothing is lost: the queue was down, and of regions nothing is known',
-  { tags: 'long' },
-  async () => {
-    const controller = new Controller();
-    controller.observe(2);
+test('while NATS is unavailable, the queue counts as down and regions as unknown', { tags: 'long' }, async () => {
+  const controller = new Controller();
+  controller.observe(2);
+  await controller.write();
+  await nats.kill();
+  for (let round = 0; round < 12; round++, now += minute / 4) {
+    controller.history.observe(report({ queue: 'major_outage' }, (round + 1) * (minute / 4)), now);
+  }
+  await expect(controller.write()).rejects.toThrow();
+  await nats.start();
+  await until('the connection to be back', () => session.connected());
+  controller.observe(2);
+  await until('what was seen to be written', async () => {
     await controller.write();
-    await nats.kill();
-    for (let round = 0; round < 12; round++, now += minute / 4) {
-      controller.history.observe(report({ queue: 'major_outage' }, (round + 1) * (minute / 4)), now);
-    }
-    await expect(controller.write()).rejects.toThrow();
-    await nats.start();
-    await until('the connection to be back', () => session.connected());
-    controller.observe(2);
-    await until('what was seen to be written', async () => {
-      await controller.write();
-      return (await summary('queue')).down > 0;
-    });
-    expect(await summary('queue')).toEqual({ up: 225, down: 180, incidents: [[2, 5, 'queue is major_outage']] });
-    // From the last word of its renderers to the next one are three minutes.
-    expect(await summary('engine.us-east')).toEqual({ up: 210, down: 0, incidents: [] });
-    expect(await summary('engine')).toEqual({ up: 210, down: 0, incidents: [] });
-  },
-);
+    return (await summary('queue')).down > 0;
+  });
+  expect(await summary('queue')).toEqual({ up: 225, down: 180, incidents: [[2, 5, 'queue is major_outage']] });
+  // Three minutes pass between the two heartbeats of the renderers.
+  expect(await summary('engine.us-east')).toEqual({ up: 210, down: 0, incidents: [] });
+  expect(await summary('engine')).toEqual({ up: 210, down: 0, incidents: [] });
+});
 
-test('a region that is no longer installed ends its incident, and is forgotten after 90 days', async () => {
+test('a region that is no longer installed ends its incident, and is deleted after 90 days', async () => {
   const all = new Controller();
   all.observe(1);
   all.observe(1, { 'engine.us-east': 'major_outage' });
@@ -264,7 +260,7 @@ test('a region that is no longer installed ends its incident, and is forgotten a
   }
 });
 
-test('what a later version has written is left as it is', async () => {
+test('a history of a later version is not changed', async () => {
   const later = { format: 2, name: 'queue' };
   await new Entries(nats.session, 'db').put(historyKey('queue'), later);
   const controller = new Controller();

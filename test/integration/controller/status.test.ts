@@ -12,7 +12,7 @@ import { StandInRenderer } from './support/stand-in-renderer.ts';
 import { reportOf, untilShown } from './support/status.ts';
 import { TestController } from './support/test-controller.ts';
 
-// With times as in production, but for the regular writing: how soon the status tells the truth is what is tested.
+// The production times, except for the regular writes: the test measures how soon the status is correct.
 let broker: TestBroker;
 let session: NatsSession;
 let controller: TestController;
@@ -35,19 +35,19 @@ afterAll(async () => {
   await broker.stop();
 });
 
-/** By the times alone it takes less than ten seconds; on a busy machine it may take longer. */
+/** The configured times allow less than 10 s; a busy machine may need longer. */
 const patientMs = 25_000;
 
 test('the times let silence show within 10 s', () => {
-  // Two readings confirm it, and the second one is told at once.
+  // Two readings confirm the silence, and the second one is published at once.
   expect(heartbeatFreshMs + 3 * controllerTimes.tickMs).toBeLessThan(10_000);
 });
 
 const measured = (what: string, ms: number) => process.stdout.write(`${what}: ${(ms / 1000).toFixed(1)} s\n`);
 
-test('a whole fleet is operational, and a canary tells its response time', async () => {
+test('a complete fleet is operational, and a canary measures its response time', async () => {
   await untilShown(session, 'engine.us-east', 'operational');
-  // On a busy machine the first reading may have found the queue slow.
+  // On a busy machine the first reading may find a slow queue.
   await until('a canary to have gone round, and all to be well', async () => {
     const report = await reportOf(session);
     expect(report?.components.find(({ name }) => name === 'engine.us-east')?.responseTimeMs).toBeDefined();
@@ -66,14 +66,14 @@ test('a whole fleet is operational, and a canary tells its response time', async
   expect(await controller.metric('webcapture_controller_leader')).toBe(1);
 });
 
-test('what waits is counted', async () => {
+test('waiting captures are counted', async () => {
   for (let index = 0; index < 3; index++) await queueCapture(session, { region: 'eu-west', priority: 'background' });
   await until('the queue to be told', async () => (await reportOf(session))?.queued['eu-west'] === 3);
   expect(await controller.metric('webcapture_queue_waiting_captures{region="eu-west",lane="background"}')).toBe(3);
   await session.jsm.streams.purge(streamNames.captures);
 });
 
-test('a renderer that falls silent shows soon, by name', async () => {
+test('a renderer that becomes silent soon shows in the status, by name', async () => {
   const [, second] = renderers;
   second?.die();
   const { component } = await untilShown(session, 'engine.us-east', 'degraded_performance');
@@ -84,11 +84,11 @@ test('a renderer that falls silent shows soon, by name', async () => {
   expect((await reportOf(session))?.overall).toBe('degraded_performance');
 });
 
-test('the last one that leaves shows within seconds, and the engine is only partly down', async () => {
+test('the last renderer that leaves shows within seconds, and the engine has a partial outage', async () => {
   await renderers[0]?.stop();
   const { tookMs, component } = await untilShown(session, 'engine.us-east', 'major_outage');
   measured('the last renderer left, status turned', tookMs);
-  // It said goodbye: nobody had to miss it first.
+  // The renderer has withdrawn its heartbeat, so its silence need not be noticed first.
   expect(component.message).toMatch(
     /^0 of 2 renderers healthy: us-east-2 has not been heard for \d+ s, 1 more missing$/,
   );
@@ -97,7 +97,7 @@ test('the last one that leaves shows within seconds, and the engine is only part
   expect(report?.overall).toBe('major_outage');
 });
 
-test('renderers that come back show as well', async () => {
+test('renderers that come back show in the status', async () => {
   for (const pod of ['us-east-1', 'us-east-2']) renderers.push(new StandInRenderer(session, 'us-east', pod));
   const { tookMs } = await untilShown(session, 'engine.us-east', 'operational');
   measured('renderers came back, status turned', tookMs);
@@ -109,7 +109,7 @@ test('renderers that come back show as well', async () => {
   ]);
 });
 
-test('and all of that is in the history', async () => {
+test('all of these changes are in the history', async () => {
   const history = await until('the incident to be over', async () => {
     const found = (await new Entries(session, 'db').get<ComponentHistory>(historyKey('engine.us-east')))?.value;
     return found?.incidents[0]?.endedAt !== null && found;

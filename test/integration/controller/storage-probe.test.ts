@@ -33,7 +33,7 @@ const broken = (part: Partial<FileStore>): FileStore => ({
   ...part,
 });
 
-test('a store that works is found to, and nothing is left in it', async () => {
+test('a working store is reported as such, and the probe leaves no file', async () => {
   const probe = new StorageProbe(store, { log: silentLog, timeoutMs: 30_000 });
   expect(probe.facts).toBeNull();
   await probe.run();
@@ -49,7 +49,7 @@ describe('a store that fails', () => {
     ['to find the file', { stat: () => Promise.resolve(null) }, 'read', false],
     ['to read the bytes', { read: () => bytesOf('something else') }, 'read', false],
     ['to remove it', { remove: () => Promise.reject(new Error('no')) }, 'remove', false],
-  ] as const)('%s', async (_, part, step, late) => {
+  ] as const)('%s is reported with the failed step', async (_, part, step, late) => {
     const probe = new StorageProbe(broken(part), { log: silentLog, timeoutMs: late ? 200 : 30_000 });
     await probe.run();
     expect(probe.facts).toMatchObject({ kind: 'fails', step, late, failures: 1 });
@@ -69,14 +69,14 @@ describe('a store that fails', () => {
         },
       },
     ],
-  ] satisfies [string, Partial<FileStore>][])('%s keeps nothing of the probe', async (_, part) => {
+  ] satisfies [string, Partial<FileStore>][])('%s keeps no file of the probe', async (_, part) => {
     await nats.session.jsm.streams.purge(streamNames.files);
     await new StorageProbe(broken(part), { log: silentLog, timeoutMs: 30_000 }).run();
     const left = async () => (await nats.session.jsm.streams.info(streamNames.files)).state.messages;
     await until('the file to be removed', async () => (await left()) === 0);
   });
 
-  test('and works again', async () => {
+  test('and works again is reported as working', async () => {
     let works = false;
     const create: FileStore['create'] = (file) => (works ? store.create(file) : Promise.reject(new Error('full')));
     const probe = new StorageProbe(broken({ create }), { log: silentLog, timeoutMs: 30_000 });
@@ -87,7 +87,7 @@ describe('a store that fails', () => {
   });
 });
 
-test('a store that hangs is not asked over and over', async () => {
+test('a store that hangs is not called again meanwhile', async () => {
   let asked = 0;
   const create = () => {
     asked++;
@@ -99,7 +99,7 @@ test('a store that hangs is not asked over and over', async () => {
   expect(probe.facts).toMatchObject({ kind: 'fails', late: true, failures: 3 });
 });
 
-test('a probe that ends too late is no recovery, even if a later call waits for its end', async () => {
+test('a probe that ends too late is no recovery, even if a later run waits for its end', async () => {
   const isWritten = Promise.withResolvers<undefined>();
   const create: FileStore['create'] = async (file) => {
     await isWritten.promise;
@@ -127,7 +127,7 @@ async function* bytesOf(text: string): AsyncIterable<Uint8Array> {
 
 describe('a bucket', () => {
   test(
-    'that refuses, and gives in again, is told of, with the cause in the log',
+    'that fails and recovers changes the status, with the cause in the log',
     async () => {
       await using bucket = await startTestBucket();
       await using proxy = await startFaultProxy(bucket.endpoint);

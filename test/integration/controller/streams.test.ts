@@ -18,7 +18,7 @@ describe('streams and durables', () => {
   afterAll(() => nats[Symbol.asyncDispose]());
   const stateOf = async (stream: string) => (await nats.session.jsm.streams.info(stream)).state;
 
-  test('with another configuration are updated in place: no message is lost, and none is delivered anew', async () => {
+  test('with another configuration are updated in place, without losing or redelivering messages', async () => {
     const { js, jsm, nc } = nats.session;
     const files = { discard_new_per_subject: false, allow_rollup_hdrs: true };
     await jsm.streams.update(streamNames.files, files);
@@ -32,7 +32,7 @@ describe('streams and durables', () => {
       await js.publish(`$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.CAPTURES.${name}`, name);
       await js.publish('files.head.a_png', name);
     }
-    // One of the two jobs is done, the other one is held by a renderer.
+    // One of the two jobs is done, and a renderer holds the other one.
     await (await pullOne(nc, streamNames.captures, durable, 5000))?.ack();
     const held = await pullOne(nc, streamNames.captures, durable, 5000);
     const look = async () => ({
@@ -51,7 +51,7 @@ describe('streams and durables', () => {
     held?.working();
     expect(await look()).toEqual(before);
     for (const config of streamConfigs(streamSettings)) {
-      // The server leaves a time of 0 out.
+      // The server omits a TTL of 0.
       const { max_bytes: _bytes, subject_delete_marker_ttl: _markers, ...wanted } = config;
       expect((await jsm.streams.info(config.name)).config).toMatchObject(wanted);
     }
@@ -61,7 +61,7 @@ describe('streams and durables', () => {
     expect((await stateOf(streamNames.captures)).messages).toBe(0);
   });
 
-  test('get a limit of their size, but none below what they hold: a full stream refuses captures', async () => {
+  test('get the configured size limit, but none below their current size', async () => {
     const { session } = nats;
     const mebibyte = 1024 ** 2;
     const maxBytesOf = async (name: string) => (await session.jsm.streams.info(name)).config.max_bytes;
@@ -74,7 +74,7 @@ describe('streams and durables', () => {
     await session.js.publish('files.part.another', 'there is room');
     await provision(session.jsm, limited(4 * mebibyte), [region]);
     expect(await maxBytesOf(streamNames.files)).toBe(4 * mebibyte);
-    // Its leader shows how full they are, and no other.
+    // Only the leader exports the sizes.
     const streamMetrics = createStreamMetrics(new Registry());
     const shown = async () => {
       const gauges = [streamMetrics.bytes, streamMetrics.maxBytes];

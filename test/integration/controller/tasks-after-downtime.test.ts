@@ -28,7 +28,7 @@ const startController = () =>
     WEBCAPTURE_POD: 'controller-1',
   });
 
-test('what came due while no controller was up is done by the next one, once', async () => {
+test('work that became due while no controller was running is done by the next one, once', async () => {
   const { session } = nats;
   const metrics = createControllerMetrics(createMetrics('test'));
   const tools = tasking({ session, ...ending(session, metrics) });
@@ -42,7 +42,7 @@ test('what came due while no controller was up is done by the next one, once', a
   await until('its first reconcile', async () => ((await first.metric(reconciled)) ?? 0) > Date.now() / 1000 - 60);
   await first.stop();
 
-  // The renderer's last act: a file for a second, and one whose refreshes have been due for a while.
+  // The last actions of the renderer: a file that expires after 1 s, and a capture with overdue refreshes.
   const short = await completed({ account: 'down', expiresAt: Date.now() + 1000 });
   const interval = { refreshIntervalMs: hour };
   const refreshed = await completed({ account: 'down', persistence: interval, expiresAt: Date.now() + 100 * hour });
@@ -50,7 +50,7 @@ test('what came due while no controller was up is done by the next one, once', a
   const due = await deps.captures.change(refreshed, (record) => ({ ...record, nextRefreshAt: missed }));
   const followUps = new FollowUps(tasks, new ExpiryIndex(session));
   for (const record of [short, due ?? refreshed]) await followUps.schedule(record);
-  // The front's: a capture whose job was never queued.
+  // The last action of the front: a capture whose job was never queued.
   const accepted = newRecord({ account: 'down', priority: 'background', tokenCost: 2 });
   await tasks.schedule({ kind: 'dispatch', account: 'down', uuid: accepted.uuid, revision: 0 }, Date.now() + 500);
   await deps.captures.create(accepted);

@@ -20,7 +20,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 
 const main = fileURLToPath(new URL('../../../../services/controller/reconcile/main.ts', import.meta.url));
 
-/** The command as a person runs it. */
+/** Runs the command as an operator does. */
 async function reconcile(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawn(process.execPath, [main, ...args], {
     env: { ...process.env, WEBCAPTURE_NATS_URL: nats.url, ...userOf('controller'), ...env },
@@ -34,7 +34,7 @@ async function reconcile(args: readonly string[], env: Record<string, string> = 
 const standHere = () =>
   setUp({ session: nats.session, failCapture: () => Promise.reject(new Error('no job fails here')) });
 
-test('it says what it would remove, removes it when it is told to, and finds what is missing', async () => {
+test('the command lists what it would remove, removes it with --delete, and finds missing files', async () => {
   const { fill, names, sequences, parts, claimOf } = standHere();
   const long = { expiresAt: Date.now() - 2 * hour };
   const filled = await fill([
@@ -89,7 +89,7 @@ test('it says what it would remove, removes it when it is told to, and finds wha
 });
 
 test(
-  'it looks at the bucket where files are kept in one, and says what is wrong with it',
+  'the command checks the bucket if files are stored in one, and reports what is wrong with it',
   async () => {
     await using bucket = await startTestBucket();
     const store = await openBucket(

@@ -28,9 +28,9 @@ const times = (count: number, kind: (index: number) => Kind): Kind[] =>
   Array.from({ length: count }, (_, i) => kind(i));
 const account = (index: number) => `account-${index % 7}`;
 
-/** What stays and what goes, mixed. */
+/** Files that stay and files that are orphans. */
 const kept: readonly Kind[] = [
-  // Many of one day, and some of each of many days.
+  // Many files of one day, and a few of each of many days.
   ...times(400, (index) => ({ changes: {}, account: account(index) })),
   ...times(200, (index) => ({ changes: {}, account: account(index), day: 1 + (index % 20) })),
   ...times(60, () => ({ changes: { status: 'queued' } })),
@@ -48,11 +48,11 @@ const orphans: readonly (readonly [string, readonly Kind[]])[] = [
   ['overdue', times(60, (index) => ({ changes: { expiresAt: Date.now() - 1 }, account: account(index) }))],
 ];
 
-/** The same ones in another order. */
+/** The same kinds in another order. */
 const mixed = (kinds: readonly Kind[]) => kinds.map((_, index) => kinds[(index * 617) % kinds.length] as Kind);
 
 describe('a pass', { timeout: 180_000 }, () => {
-  test('a thousand files of all kinds: what should go goes, for its reason, and nothing else', async () => {
+  test('removes each orphan among a thousand files, for its reason, and no other file', async () => {
     const { parts, fill, names, lines, metric } = setUp(on());
     const all = await fill(mixed([...kept, ...orphans.flatMap(([, kinds]) => kinds)]));
     expect(await names()).toHaveLength(1000);
@@ -70,13 +70,13 @@ describe('a pass', { timeout: 180_000 }, () => {
       level: 'info',
       message: 'orphan collection finished: 1000 files checked, 340 removed',
     });
-    // A capture whose expiry was lost is an expired one from now on.
+    // The capture whose expiry was lost is now marked as expired.
     const overdue = all.find(({ record }) => record.status === 'completed' && record.expiresAt < Date.now());
     const { account: whose = '', uuid = '' } = overdue?.record ?? {};
     expect((await parts.captures.change({ account: whose, uuid }, () => null))?.status).toBe('expired');
   });
 
-  test('one that is killed between two pages is gone on with by another process, and then none is due', async () => {
+  test('that is killed between two pages is continued by another process, and then none is due', async () => {
     const filling = setUp(on());
     await filling.fill([...times(50, () => ({ changes: {} })), ...times(15, () => ({ changes: null }))]);
     let lists = 0;
@@ -105,7 +105,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     expect(cursors[before]).toBeNull();
   });
 
-  test('a dry run changes nothing', async () => {
+  test('without removal changes nothing', async () => {
     const { parts, fill, sequences } = setUp(on());
     await fill([
       ...times(5, () => ({ changes: {} })),
@@ -123,7 +123,7 @@ describe('a pass', { timeout: 180_000 }, () => {
     expect(await sequences()).toEqual(before);
   });
 
-  test('files without a record are left alone until their time is over, unless it is forced', async () => {
+  test('keeps files without a record until they expire, unless it is forced', async () => {
     const { parts, fill, names, lines } = setUp(on());
     await fill([
       ...times(30, () => ({ changes: null, lasts: true })),
@@ -139,8 +139,8 @@ describe('a pass', { timeout: 180_000 }, () => {
   });
 });
 
-describe('no file goes', () => {
-  test('by the word of a replica that lags: the leader is asked', async () => {
+describe('no file is removed', () => {
+  test('because a replica lags: the leader is asked', async () => {
     const { parts, fill, names } = setUp(on());
     await fill([...times(10, () => ({ changes: {} })), ...times(2, () => ({ changes: null }))]);
     const deps = passDeps(parts, pace(100));
@@ -156,7 +156,7 @@ describe('no file goes', () => {
     expect(await names()).toHaveLength(10);
   });
 
-  test('when the term is over, also in the midst of a page', async () => {
+  test('after the term, even in the middle of a page', async () => {
     const { parts, fill, names } = setUp(on());
     await fill(times(20, () => ({ changes: null })));
     await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => false }, pace(100));
@@ -166,11 +166,11 @@ describe('no file goes', () => {
     await collectOrphansIfDue(parts, day, { ...inTerm, holds: () => ++asked < 8 }, pace(100));
     expect((await names()).length).toBeGreaterThan(12);
     expect((await names()).length).toBeLessThan(20);
-    // The page is looked at again.
+    // The page is checked again.
     expect(await readPass(parts.live)).toBeNull();
   });
 
-  test('while another one is at it', async () => {
+  test('while another process collects orphans', async () => {
     const { parts, claimOf, fill, names } = setUp(on());
     await fill([{ changes: null }]);
     const other = claimOf('a reconcile by hand');
@@ -185,7 +185,7 @@ describe('no file goes', () => {
 });
 
 describe('a store that fails', () => {
-  test('for some files: the others go, and these the next time', async () => {
+  test('for some files keeps only these, until the next pass', async () => {
     const filling = setUp(on());
     const files = await filling.fill(times(40, () => ({ changes: { status: 'deleted' } as const })));
     const bad = new Set(files.filter((_, index) => index % 2 === 0).map(({ name }) => name));
@@ -205,7 +205,7 @@ describe('a store that fails', () => {
     expect(await filling.names()).toEqual([]);
   });
 
-  test('throughout: it gives up for now, and begins with the same page again', async () => {
+  test('for all files stops the pass, which resumes at the same page', async () => {
     let asked = 0;
     const remove: FileStore['remove'] = () => Promise.reject(new Error(`503 for the ${++asked}. time`));
     const { parts, fill } = setUp(on(), { remove });
@@ -213,7 +213,7 @@ describe('a store that fails', () => {
     await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
     expect(asked).toBeLessThan(35);
     expect(await readPass(parts.live)).toMatchObject({ looked: 0, cursor: null, endedAt: null });
-    // After some more tries the page is left to the next pass.
+    // After some more attempts, the page is left to the next pass.
     await expect(collectOrphansIfDue(parts, day, inTerm, pace(200))).rejects.toThrow('503');
     await collectOrphansIfDue(parts, day, inTerm, pace(200));
     expect(await readPass(parts.live)).toMatchObject({ looked: 110, failed: 100 });

@@ -20,20 +20,20 @@ import { tasking } from '../support/tasking.ts';
 
 export const hour = 3_600_000;
 
-/** By the clock of the reconcile: what was stored in a test is older than all graces. */
+/** The time of the orphan collection: files that a test stores are older than all grace periods. */
 export const tomorrow = () => Date.now() + 25 * hour;
 
-/** A file with the record that belongs to it; without one where `changes` is null. */
+/** A file with its record, or without a record if `changes` is null. */
 export interface Kind {
   readonly changes: Partial<CaptureRecord> | null;
-  /** Days ago. */
+  /** Age of the capture in days. */
   readonly day?: number;
   readonly account?: string;
-  /** Without a record: the file is to be there for long. Else its time is over by the clock of the reconcile. */
+  /** Without a record: whether the file expires much later. Otherwise it has expired at the time of the collection. */
   readonly lasts?: boolean;
 }
 
-/** The reconcile on a real server, and what a test fills and looks at. */
+/** The orphan collection on a real server, with tools to fill and inspect it. */
 export function setUp(
   { session, failCapture }: Pick<Settling, 'session' | 'failCapture'>,
   through: Partial<FileStore> = {},
@@ -78,10 +78,10 @@ export function setUp(
         Object.entries(labels).every(([key, label]) => (value.labels as Record<string, unknown>)[key] === label);
       return found?.values.find((value) => fits(value))?.value;
     },
-    /** Stores a file of each kind; returns the records, or what they would be. */
+    /** Stores a file of each kind; returns the records, including those that are not stored. */
     fill: async (kinds: readonly Kind[]) => {
       const filled = kinds.map((kind) => plan(kind));
-      // Not all at once: the last of a thousand requests would wait too long for its answer.
+      // Not all at once: the last of a thousand requests would time out.
       for (let from = 0; from < filled.length; from += 100) {
         await Promise.all(
           filled.slice(from, from + 100).map(async ({ record, name, kind, isKnown }) => {

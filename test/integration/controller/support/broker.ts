@@ -8,7 +8,7 @@ import { freePort } from '../../../harness/free-port.ts';
 import { asTester, usersConfig } from '../../../harness/nats-users.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 
-/** A real nats-server without any stream, which may lose its disk. */
+/** A real nats-server without any stream, which can lose its disk. */
 export class TestBroker {
   readonly url: string;
   #dataDir: string;
@@ -23,7 +23,7 @@ export class TestBroker {
 
   static async start(): Promise<TestBroker> {
     const dataDir = await newFolder();
-    // Not one that the server picks: that could be taken for something else while it is down.
+    // Not a port that the server picks: another process could get it while the server is down.
     const port = await freePort();
     return new TestBroker(dataDir, await startServer(dataDir, port));
   }
@@ -35,7 +35,7 @@ export class TestBroker {
     return session;
   }
 
-  /** SIGKILL, and a start on the same port without any of the data. */
+  /** Kills the server, and starts it on the same port without any data. */
   async restartEmpty(): Promise<void> {
     this.#server.process.kill('SIGKILL');
     await this.#server.process.exited;

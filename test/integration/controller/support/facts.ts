@@ -20,7 +20,7 @@ export function heartbeat(pod: string, fields: Partial<RendererHeartbeat> = {}):
   };
 }
 
-/** So many healthy renderers. */
+/** Returns `count` healthy renderers. */
 export function healthy(count: number, fields: Partial<RendererHeartbeat> = {}): RendererHeartbeat[] {
   return Array.from({ length: count }, (_, index) => heartbeat(`us-east-${index}`, fields));
 }
@@ -33,7 +33,7 @@ export const idle: PriorityDepths = {
   oldestBackgroundMs: null,
 };
 
-/** A region in which all is well. */
+/** A region without problems. */
 export function region(fields: Partial<RegionFacts> = {}): RegionFacts {
   return {
     region: 'us-east',

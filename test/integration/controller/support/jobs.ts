@@ -13,12 +13,12 @@ export interface QueueOptions {
   readonly account?: string;
   readonly region?: Region;
   readonly priority?: Priority;
-  /** Milliseconds from now; negative: it has passed. */
+  /** Milliseconds from now; negative if the time has passed. */
   readonly startInMs?: number;
   readonly deadlineInMs?: number;
   /** A background capture without a record, as if it had been deleted. */
   readonly unrecorded?: boolean;
-  /** Of the job. */
+  /** The version of the job. */
   readonly version?: number;
 }
 
@@ -30,7 +30,7 @@ export interface Queued {
   record(): Promise<CaptureRecord | null>;
 }
 
-/** Queues a capture as a front does: one in the background has a record, an interactive one has none before its end. */
+/** Queues a capture as a front does: a background capture has a record, an interactive one has none until it ends. */
 export async function queueCapture(session: NatsSession, options: QueueOptions = {}): Promise<Queued> {
   const { account = 'acme', region = 'us-east', priority = 'interactive', unrecorded = false } = options;
   const { startInMs = 60_000, deadlineInMs = 120_000 } = options;

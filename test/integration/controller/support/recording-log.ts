@@ -8,7 +8,7 @@ export interface LogLine {
   readonly now?: string;
 }
 
-/** A log that keeps what the controller says. */
+/** A logger that keeps the log lines of the controller. */
 export function recordingLog(lines: LogLine[]): Logger {
   const at = (level: string) => (fields: object | string, message?: string) => {
     lines.push(typeof fields === 'string' ? { level, message: fields } : { ...fields, level, message: message ?? '' });

@@ -4,7 +4,7 @@ import type { RefreshOrder } from '@webcapture/shared/captures/transitions.ts';
 export const hour = 3_600_000;
 export const day = 24 * hour;
 
-/** A refresh that a client asks for at `acceptedAt`; it has a day to start, and a minute to render. */
+/** A refresh that a client requests at `acceptedAt`, with a day to start and a minute to render. */
 export const orderOf = (revision: number, acceptedAt = Date.now()): RefreshOrder => ({
   revision,
   by: 'request',

@@ -22,17 +22,17 @@ export interface Settling {
   readonly jobs: Jobs;
   readonly followUps: FollowUps;
   readonly failCapture: FailCapture;
-  /** Jobs in the queue, those that are held among them. */
+  /** The number of jobs in the queue, including those that renderers hold. */
   waiting(): Promise<number>;
-  /** Advisories that nobody has dealt with. */
+  /** The number of advisories that are not settled yet. */
   letters(): Promise<number>;
-  /** How many captures were settled for a reason. */
+  /** The number of captures that were settled for a reason. */
   settled(reason: string): Promise<number | undefined>;
-  /** The next reply about a job to whoever waits for it. */
+  /** Waits for the next reply about a job, as a front does. */
   listen(job: UnsignedJob): { readonly result: Promise<JobResult> };
 }
 
-/** Ends a capture, or a refresh, as completed, as a front does by the result of a renderer. */
+/** Completes a capture, or a refresh, as a front does with the result of a renderer. */
 export async function completeCapture(
   captures: Captures,
   ref: CaptureRef & { readonly draft?: CaptureRecord },
@@ -42,7 +42,7 @@ export async function completeCapture(
   return (await captures.end(ref, complete(ref.revision ?? 0, outcome, expiresAt))).record;
 }
 
-/** Gives the tests of a file a real server, empty before each test, and what settles captures on it. */
+/** Gives the tests of a file a real server, empty before each test, and the tools that settle captures on it. */
 export function useSettling(): () => Settling {
   let nats: TestNats;
   let current: Settling;
@@ -87,7 +87,7 @@ function settlingOn(session: NatsSession): Settling {
   };
 }
 
-/** What ends captures, as the controller has it. */
+/** What ends captures, as in the controller. */
 export function ending(session: NatsSession, metrics: ControllerMetrics): Pick<Settling, 'followUps' | 'failCapture'> {
   const followUps = new FollowUps(new Tasks(session), new ExpiryIndex(session));
   const captures = new Captures(session);

@@ -6,9 +6,9 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { StandInRenderer as JobTaker } from '../../../harness/stand-in-renderer.ts';
 
-/** One that starts at once, whether or not there is anything to talk to, and that keeps on saying heartbeats. */
+/** A renderer that starts at once, even without a server, and keeps sending heartbeats. */
 export class StandInRenderer extends JobTaker {
-  /** On the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   lastBeatAt = 0;
 
   constructor(session: NatsSession, region: Region, pod: string) {
@@ -16,7 +16,7 @@ export class StandInRenderer extends JobTaker {
     void this.start();
   }
 
-  /** Never rejects: the bucket may not be there yet, or no longer. */
+  /** Never rejects, since the bucket may not exist. */
   override async say(words: Partial<RendererHeartbeat> = {}): Promise<void> {
     this.lastBeatAt = performance.now();
     await withDeadline(super.say(words), heartbeatIntervalMs, 'a heartbeat').catch(() => undefined);

@@ -3,7 +3,7 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { until } from '../../../harness/until.ts';
 
-/** The controller's word as it stands. */
+/** Returns the current report of the controller. */
 export async function reportOf(session: NatsSession): Promise<StatusReport | undefined> {
   return (await new Entries(session, 'live').get<StatusReport>('status'))?.value;
 }
@@ -12,7 +12,7 @@ async function componentOf(session: NatsSession, name: string): Promise<Componen
   return (await reportOf(session))?.components.find((component) => component.name === name);
 }
 
-/** Waits for a component to show a state; returns it and how long that took. */
+/** Waits until a component has a status; returns the component and the time that it took. */
 export async function untilShown(
   session: NatsSession,
   name: string,

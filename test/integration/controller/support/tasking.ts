@@ -20,7 +20,7 @@ import { chargesOf, wideBytes } from '../../../harness/limits.ts';
 
 const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100, ...wideBytes };
 
-/** What the leader does tasks with, on a real server, and what a test looks at. */
+/** What the leader does tasks with, on a real server, and what a test inspects. */
 export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'failCapture'>) {
   const captures = new Captures(session);
   const store = new EmbeddedStore(session);
@@ -52,7 +52,7 @@ export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'fa
     queue: () => queuedJobs(session),
     usage: async (account: string) => chargesOf(await usage.read(account, Date.now(), 'exact')),
     stored: async ({ account, uuid }: CaptureRecord) => (await captures.get(account, uuid))?.value,
-    /** A capture that was made in the background and has its file. */
+    /** Returns a completed background capture that has its file. */
     completed: async (changes: Partial<CaptureRecord> = {}): Promise<CaptureRecord> => {
       const record = newRecord({ priority: 'background', tokenCost: 2, ...changes, status: 'queued' });
       await captures.create(record);

@@ -4,7 +4,7 @@ import { readControllerConfig } from '../../../../services/controller/config.ts'
 import { startController } from '../../../../services/controller/controller.ts';
 import { controllerTimes, type ControllerTimes } from '../../../../services/controller/times.ts';
 
-/** A whole controller within the test's own process. */
+/** A whole controller within the process of the test. */
 export class TestController {
   readonly lines: LogLine[];
   readonly opsUrl: string;
@@ -30,7 +30,7 @@ export class TestController {
     return new TestController(port, shutdown, lines);
   }
 
-  /** The value of a metric, by its whole name with labels; undefined when it is not there. */
+  /** Returns the value of a metric by its full name with labels, or undefined if it does not exist. */
   async metric(name: string): Promise<number | undefined> {
     const text = await (await fetch(`${this.opsUrl}/metrics`)).text();
     const plain = (line: string) => line.replace(/,?service="controller"/, '').replace('{}', '');
@@ -42,12 +42,12 @@ export class TestController {
     return (await fetch(this.opsUrl + path)).status;
   }
 
-  /** Changes of a component's state as logged: `operational→major_outage`. */
+  /** Returns the logged state changes of a component, such as `operational→major_outage`. */
   changes(component: string): string[] {
     return this.lines.filter((line) => line.component === component).map(({ was, now }) => `${was}→${now}`);
   }
 
-  /** Throws when a part did not stop in order. */
+  /** Throws if a part did not stop in order. */
   async stop(): Promise<void> {
     if (!(await this.#shutdown.run())) throw new Error(`not stopped in order: ${JSON.stringify(this.lines.slice(-3))}`);
   }

@@ -34,7 +34,7 @@ export function useControllers(times: Partial<ControllerTimes> = {}) {
       running.delete(controller);
       await controller.stop();
     },
-    /** The configuration of the fleet; undefined when there is no record. */
+    /** Returns the configuration of the fleet, or undefined if there is no record. */
     found: async () => (await live.get<FleetConfig>(fleetConfigKey))?.value,
   };
 }
