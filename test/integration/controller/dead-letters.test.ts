@@ -20,7 +20,7 @@ const on = useSettling();
 const unfinished =
   'No renderer finished the capture in three attempts: the page brought its renderer down, or the renderer lost its connection. Send the request again; if it fails again, the page is the cause.';
 
-describe('dead letters', () => {
+describe('dead letters:', () => {
   const lead = () => {
     const aborter = new AbortController();
     const { signal } = aborter;

@@ -11,7 +11,7 @@ import { TestBroker } from './support/broker.ts';
 import { heartbeat } from './support/facts.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
-describe('the fleet in memory', () => {
+describe('the fleet in memory:', () => {
   const clock = { ms: 0 };
   const fleet = () => {
     clock.ms = 0;

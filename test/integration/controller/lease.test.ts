@@ -143,7 +143,7 @@ describe('the report of a former leader', () => {
   });
 });
 
-describe('the election', () => {
+describe('the election:', () => {
   const stops: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();

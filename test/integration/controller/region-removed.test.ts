@@ -109,7 +109,7 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
     expect(await jobs()).toBe(0);
   });
 
-  test('the first leader after a time without any fails them', async () => {
+  test('the first leader after a time without controllers fails them', async () => {
     const first = await start(both);
     const uuid = await queue();
     await end(first);

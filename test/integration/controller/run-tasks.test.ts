@@ -212,7 +212,7 @@ test('a server that is killed while tasks run loses no task', { tags: 'long' }, 
   await leader.stop();
 });
 
-test('a missing right to pull is logged only once in a row', async () => {
+test('a missing right to pull is logged once, not at every attempt', async () => {
   const dataDir = await mkdtemp(join(inject('tempFolder'), 'nats-'));
   const permissions = { publish: { allow: ['$JS.ACK.>'] } };
   const users = [

@@ -54,7 +54,7 @@ function report(states: Readonly<Record<string, StatusValue>> = {}, unheardMs = 
 
 class Controller {
   leads = true;
-  /** What the store of the lease would answer. */
+  /** The answer of the lease store to a confirmation. */
   isConfirmed = true;
   readonly history = new StatusHistory({
     db: new Entries(session, 'db'),

@@ -96,7 +96,7 @@ describe('the user of the renderers of a region', () => {
     expect((await bytesOf(store, refreshed.file)).equals(next.bytes)).toBe(true);
   });
 
-  test('reads HTML of many parts of its own region, and of no other', async () => {
+  test('reads HTML of many parts in its own region, and no other HTML', async () => {
     const html = 'x'.repeat(600_000);
     await storeHtml(trusted, { region: 'us-east', name: 'here' }, html, soon());
     await storeHtml(trusted, { region: 'eu-west', name: 'there' }, html, soon());

@@ -43,7 +43,7 @@ const parcel = async (html: string) => {
 };
 
 describe('HTML that a replica does not have yet', () => {
-  // A server that is cut off from the cluster notices it after 10 s.
+  // A server that is cut off from the cluster detects this after 10 s.
   test('is waited for by a renderer for longer than a disconnected server needs to catch up', async () => {
     const address = await parcel('<p>late</p>');
     const { session, asked } = behindReplica(14_000, 3500);

@@ -123,7 +123,7 @@ describe('clocks that differ', () => {
   });
 });
 
-describe('the admission state of an account is bounded', () => {
+describe('the admission state of an account:', () => {
   const inBatches = async (count: number, work: (index: number) => Promise<unknown>) => {
     for (let done = 0; done < count; done += 100) {
       await Promise.all(Array.from({ length: 100 }, (_, index) => work(done + index)));
@@ -151,7 +151,7 @@ describe('the admission state of an account is bounded', () => {
   test.each([
     ['far from its limits', { ...wide, tokenQuota: 1e9 }],
     ['near its limits', { ...wide, tokenQuota: 1e9, maxInFlight: 6000 }],
-  ])('with 5,000 captures in flight, %s', async (name, limits) => {
+  ])('is bounded with 5,000 captures in flight, %s', async (name, limits) => {
     const account = `many-${name.replaceAll(/\W/g, '-')}`;
     const pair = [frontOn(nats.session), frontOn(await nats.connect())] as const;
     await inBatches(5000, async (index) => {
@@ -210,7 +210,7 @@ describe('the admission state of an account is bounded', () => {
   });
 });
 
-describe('writes of the admission state', () => {
+describe('writes of the admission state:', () => {
   const writesDuring = async (account: string, work: () => Promise<unknown>) => {
     let writes = 0;
     const subscription = nats.session.nc.subscribe(`$KV.live.limit.${account}`, { callback: () => void writes++ });

@@ -117,7 +117,7 @@ test('the controller of a satellite reads the configuration from the hub, and re
   expect((await readFleetConfig(live))?.value).toEqual({ format: 1 });
   await live.put(`cluster.${region}.uid`, { at: 1 });
   expect((await new Entries(hub, 'live').get(`cluster.${region}.uid`))?.value).toEqual({ at: 1 });
-  // The satellite receives the heartbeats of its own cluster.
+  // The satellite receives the heartbeats of its cluster.
   const heard: string[] = [];
   session.nc.subscribe(`${session.kvPrefix}.live.fleet.*.*`, {
     callback: (_, { subject }) => void heard.push(subject),

@@ -25,12 +25,12 @@ export interface QueueOptions {
 export interface Queued {
   readonly job: UnsignedJob;
   readonly queued: QueuedJob;
-  /** As it was accepted: the record of a background capture, the draft of an interactive one. */
+  /** The accepted capture: the record of a background capture, the draft of an interactive one. */
   readonly accepted: CaptureRecord;
   record(): Promise<CaptureRecord | null>;
 }
 
-/** Queues a capture as a front does: a background capture has a record, an interactive one has none until it ends. */
+/** Queues a capture as a front does: a background capture gets a record at once, an interactive one at its end. */
 export async function queueCapture(session: NatsSession, options: QueueOptions = {}): Promise<Queued> {
   const { account = 'acme', region = 'us-east', priority = 'interactive', unrecorded = false } = options;
   const { startInMs = 60_000, deadlineInMs = 120_000 } = options;

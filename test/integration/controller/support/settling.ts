@@ -87,7 +87,7 @@ function settlingOn(session: NatsSession): Settling {
   };
 }
 
-/** What ends captures, as in the controller. */
+/** Creates what ends captures, as the controller does. */
 export function ending(session: NatsSession, metrics: ControllerMetrics): Pick<Settling, 'followUps' | 'failCapture'> {
   const followUps = new FollowUps(new Tasks(session), new ExpiryIndex(session));
   const captures = new Captures(session);

@@ -20,7 +20,7 @@ import { chargesOf, wideBytes } from '../../../harness/limits.ts';
 
 const plentiful = { tokenQuota: 1000, ratePerMinute: 60, burst: 10, maxInFlight: 10, maxQueued: 100, ...wideBytes };
 
-/** What the leader does tasks with, on a real server, and what a test inspects. */
+/** The dependencies of the leader's tasks on a real server, and functions that inspect their effects. */
 export function tasking({ session, failCapture }: Pick<Settling, 'session' | 'failCapture'>) {
   const captures = new Captures(session);
   const store = new EmbeddedStore(session);
