@@ -92,7 +92,7 @@ describe('when a region is removed while its captures wait', { timeout: 120_000 
     await broker.stop();
   });
 
-  test('queued background and interactive captures fail without a charge while the old controllers still run', async () => {
+  test('queued background and interactive captures fail, uncharged, while the old controllers still run', async () => {
     await start(both);
     const uuid = await queue();
     const waits = capture({});

@@ -48,7 +48,7 @@ async function bytesOf(account: string): Promise<Partial<StoredBytes>> {
   return Object.fromEntries(Object.entries(bytes).filter(([, count]) => count !== 0));
 }
 
-test('the bytes of a capture are counted once from its queue to its deletion, even if four services end it', async () => {
+test('the bytes of a capture count once from the queue to its deletion, even if four services end it', async () => {
   const sessions = await Promise.all([1, 2, 3, 4].map(() => nats.connect()));
   const services = sessions.map((session) => new Captures(session));
   const [captures = new Captures(nats.session)] = services;

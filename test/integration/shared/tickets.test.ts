@@ -20,7 +20,7 @@ const newTicket = (changes: Partial<Ticket> = {}): Ticket => ({
   ...changes,
 });
 
-test('services that sign first at the same time share one secret, and each opens the tickets of the others', async () => {
+test('services that first sign at the same time share one secret, and open the tickets of each other', async () => {
   await new Entries(nats.session, 'db').delete('secret.tickets');
   const services = await Promise.all([1, 2, 3, 4].map(async () => new Tickets(await nats.connect())));
   const tickets = services.map(() => newTicket());
