@@ -13,7 +13,7 @@ test.each([
   [undefined, token, 'UNAUTHORIZED'],
   [`Bearer ${token}`, undefined, 'NOT_FOUND'],
   [undefined, undefined, 'NOT_FOUND'],
-])('checkAdminToken of the header %s, with the token %s configured, throws %s', (header, expected, code) => {
+])('with the header %s and the configured token %s, the error code is %s', (header, expected, code) => {
   const check = () => checkAdminToken(header, expected);
   if (code === null) expect(check).not.toThrow();
   else expect(check).toThrow(expect.objectContaining({ code }));

@@ -68,7 +68,7 @@ test.each<[AdmissionVerdict['refused'], number | null, string | undefined]>([
   ['in-flight', 100, '2'],
   ['quota', 100, undefined],
   [null, 100, undefined],
-])('a refusal by %s while the queue takes %s seconds has Retry-After %s', async (refused, waitSeconds, retryAfter) => {
+])('a refusal for %s while the queue takes %s seconds has Retry-After %s', async (refused, waitSeconds, retryAfter) => {
   expect((await headersOf({ ...passed, refused }, waitSeconds))['retry-after']).toBe(retryAfter);
 });
 
@@ -78,7 +78,7 @@ test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
   ['quota', 'QUOTA_EXCEEDED', '2027-01-01T00:00:00.000Z'],
   ['in-flight', 'QUEUE_FULL', '100 captures in progress'],
   ['queued', 'QUEUE_FULL', '10000 queued background captures'],
-])('a refusal by %s has the code %s and names the limit', (refused, code, message) => {
+])('a refusal for %s has the code %s', (refused, code, message) => {
   const error = refusalOf({ ...passed, refused }, demoLimits, { tokens: 2, now, waitSeconds: null });
   expect(error?.code).toBe(code);
   expect(error?.message ?? '').toContain(message);

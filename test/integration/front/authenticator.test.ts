@@ -18,7 +18,7 @@ test.each<[string | undefined, string | null]>([
   ['abc', null],
   ['', null],
   [undefined, null],
-])('bearerToken of the header "%s"', (header, token) => {
+])('bearerToken parses the header "%s"', (header, token) => {
   expect(bearerToken(header)).toBe(token);
 });
 

@@ -78,10 +78,7 @@ export async function openHolder(front: TestFront, limits: object = {}): Promise
   return holder;
 }
 
-/**
- * Lets jobs be pulled, but completes them only after the returned function is called; `begun` reports them as
- * rendering.
- */
+/** Holds pulled jobs until the returned function is called; with `begun`, reports them as rendering. */
 export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () => void {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));

@@ -124,8 +124,8 @@ describe.for([
   ['type or value', types],
   ['combination', combinations],
   ['unknown field', unknown],
-] as const)('the body has a wrong %s', ([, cases]) => {
-  test.for(Object.entries(cases))('%s is refused', async ([, { body, says, code = 'VALIDATION_ERROR' }]) => {
+] as const)('requests are refused for their %s', ([, cases]) => {
+  test.for(Object.entries(cases))('%s', async ([, { body, says, code = 'VALIDATION_ERROR' }]) => {
     const refusal = await api.refused(body);
     expect(refusal).toMatchObject({ status: 400, code });
     expect(refusal.message).toMatch(says);
@@ -139,7 +139,7 @@ test('an Idempotency-Key with a space is refused', async () => {
   expect(refusal.message).toMatch(/idempotency-key/i);
 });
 
-describe('invalid bodies', () => {
+describe('bodies that are not a request are refused', () => {
   const bodies: Record<string, { raw: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> }> = {
     nothing: { raw: '' },
     'half a body': { raw: '{"url": "http://example.com/"' },
@@ -157,7 +157,7 @@ describe('invalid bodies', () => {
     'a content type that is none': { raw: '{}', headers: { 'content-type': 'nonsense' } },
   };
 
-  test.for(Object.entries(bodies))('%s is refused', async ([, options]) => {
+  test.for(Object.entries(bodies))('%s', async ([, options]) => {
     const refusal = await api.refused(undefined, options);
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(refusal.message.length).toBeGreaterThan(10);

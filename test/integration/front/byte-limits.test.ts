@@ -174,8 +174,7 @@ test('no account stores more than its share of the embedded store, and others ca
   const other = await front.addFront();
   makeFilesOf(200_000);
   const [full, asking] = [await openHolder(front), await openHolder(front)];
-  // The first front does not know the maximum yet, and may settle results from the queue, so these captures are
-  // interactive.
+  // The first front does not know the maximum yet, and may settle queued results: these captures are interactive.
   expect((await interactive(full, {}, other)).status).toBe(200);
   expect(refusal(await interactive(full, {}, other))).toMatchObject({
     status: 402,

@@ -63,7 +63,7 @@ test('the document follows all rules of Spectral', { tags: 'long' }, async () =>
   const linter = new spectral.Spectral();
   const ruleset = {
     extends: [[rulesets.oas, 'all']],
-    // Tags are in the order of use, and operators have no known mail address.
+    // Tags are in the order of use, and no mail address of an operator is known.
     rules: { 'openapi-tags-alphabetical': 'off', 'contact-properties': 'off' },
   };
   // The types of Spectral lack rulesets with a mode.

@@ -17,7 +17,7 @@ test('a stored capture is kept for the days that the operator configured, for an
   expect(file?.expiresAt).toBe(Date.parse(expiresAt));
 });
 
-test('a capture with persistence does not expire before the maximum that the operator configured', async () => {
+test('a capture with persistence has the lifetime that the operator configured', async () => {
   await using front = await startBackgroundFront();
   const holder = await openHolder(front);
   const refreshInterval = 86_400;

@@ -160,42 +160,39 @@ test.concurrent(
   },
 );
 
-test.concurrent(
-  'a background capture and a refresh are queued again if they are returned while rendering',
-  async () => {
-    const holder = await openHolder(front);
-    let release = () => undefined as void;
-    const hold = () => {
-      const released = new Promise<void>((resolve) => (release = resolve));
-      let isFirst = true;
-      behaviours.set(holder.account, async (job, renderer) => {
-        if (!isFirst) {
-          await released;
-          return renderer.complete(job);
-        }
-        isFirst = false;
-        renderer.begin(job);
-        const isRendering = async () => {
-          const record = await holder.record(job.uuid);
-          return (job.revision === 0 ? record.status : record.refresh?.state) === 'rendering';
-        };
-        await until('it to be rendered', isRendering);
-        await renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
-      });
-    };
-    hold();
-    const { uuid } = await holder.queue();
-    await until('the second delivery', () => jobsOf(uuid).length === 2);
-    expect((await holder.record(uuid)).status).toBe('queued');
-    release();
-    await holder.until(uuid, 'completed');
+test.concurrent('a background capture and a refresh are queued again if returned while rendering', async () => {
+  const holder = await openHolder(front);
+  let release = () => undefined as void;
+  const hold = () => {
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let isFirst = true;
+    behaviours.set(holder.account, async (job, renderer) => {
+      if (!isFirst) {
+        await released;
+        return renderer.complete(job);
+      }
+      isFirst = false;
+      renderer.begin(job);
+      const isRendering = async () => {
+        const record = await holder.record(job.uuid);
+        return (job.revision === 0 ? record.status : record.refresh?.state) === 'rendering';
+      };
+      await until('it to be rendered', isRendering);
+      await renderer.publish(job, { kind: 'returned', reason: 'shutting_down' });
+    });
+  };
+  hold();
+  const { uuid } = await holder.queue();
+  await until('the second delivery', () => jobsOf(uuid).length === 2);
+  expect((await holder.record(uuid)).status).toBe('queued');
+  release();
+  await holder.until(uuid, 'completed');
 
-    hold();
-    await holder.refresh(uuid);
-    await until('the second delivery of the refresh', () => jobsOf(uuid).length === 4);
-    expect((await holder.record(uuid)).refresh?.state).toBe('queued');
-    release();
-    await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
-    expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
-  },
-);
+  hold();
+  await holder.refresh(uuid);
+  await until('the second delivery of the refresh', () => jobsOf(uuid).length === 4);
+  expect((await holder.record(uuid)).refresh?.state).toBe('queued');
+  release();
+  await until('its end', async () => (await holder.record(uuid)).refresh?.state === 'completed');
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+});

@@ -74,23 +74,20 @@ async function refresh(account: string): Promise<Rendered> {
 describe('a result that the front has settled for its client', () => {
   const requests = () => nats.session.nc.stats().outMsgs;
 
-  test.each(['completed', 'failed'] as const)(
-    'needs no request to NATS when it arrives from the queue: %s',
-    async (kind) => {
-      const { job, result: completed, record } = await interactive('awaited');
-      const result = kind === 'completed' ? completed : resultOf(job, { kind, ...lost });
-      expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: kind });
-      const before = requests();
-      expect(await parts.settle(result)).toMatchObject({
-        outcome: 'repeated',
-        record: { uuid: record.uuid, status: kind },
-      });
-      expect(requests()).toBe(before);
-      // The cached settlement serves one delivery only.
-      expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated', record: { status: kind } });
-      expect(requests()).toBeGreaterThan(before);
-    },
-  );
+  test.each(['completed', 'failed'] as const)('needs no NATS request when it is dequeued: %s', async (kind) => {
+    const { job, result: completed, record } = await interactive('awaited');
+    const result = kind === 'completed' ? completed : resultOf(job, { kind, ...lost });
+    expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: kind });
+    const before = requests();
+    expect(await parts.settle(result)).toMatchObject({
+      outcome: 'repeated',
+      record: { uuid: record.uuid, status: kind },
+    });
+    expect(requests()).toBe(before);
+    // The cached settlement serves one delivery only.
+    expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated', record: { status: kind } });
+    expect(requests()).toBeGreaterThan(before);
+  });
 
   test('is checked again if its region or its content differs', async () => {
     const { job, result } = await interactive('awaited');

@@ -146,18 +146,15 @@ describe('the page', () => {
   test.each([
     ['light', 1100],
     ['dark', 390],
-  ] as const)(
-    'in %s colours, %d px wide: axe reports no violations, and no content is cut off',
-    async (colorScheme, width) => {
-      const { page, problems } = await open(`${url}/status.html`, { colorScheme, viewport: { width, height: 800 } });
-      await isAlive(page);
-      for (const summary of await page.locator('summary').all()) await summary.click();
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
-      expect(problems).toEqual([]);
-    },
-  );
+  ] as const)('in %s colours, %d px wide: no axe violations, and no content cut off', async (colorScheme, width) => {
+    const { page, problems } = await open(`${url}/status.html`, { colorScheme, viewport: { width, height: 800 } });
+    await isAlive(page);
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
+    expect(problems).toEqual([]);
+  });
 
   test('shows current and past incidents, and days without data', async () => {
     const minutes = outageMinutes();

@@ -42,8 +42,9 @@ const ongoing: Trouble = [
 ];
 
 /**
- * Returns the history of a fleet after 87 days as its recorder would write it, and the current status, at `now` in Unix
- * milliseconds.
+ * Returns the history of a fleet after 87 days, as its recorder would write it, and the current status.
+ *
+ * @param now Unix milliseconds
  */
 export function stageStatus(
   now: number,

@@ -225,7 +225,7 @@ describe('the thumbnails of many accounts', () => {
     return { reads, scale, [Symbol.dispose]: () => pictures.close() };
   }
 
-  test('are made by turns: an account with many slow ones does not delay other accounts', async () => {
+  test('are made round-robin: an account with many slow ones does not delay others', async () => {
     using pictures = startPictures((name) => name.startsWith('first'));
     const slow = Array.from({ length: 17 }, (_, index) => pictures.scale('first', index));
     void Promise.allSettled(slow);
