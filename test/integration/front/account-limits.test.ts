@@ -130,7 +130,7 @@ describe('rate-limit headers', () => {
     expect(answers[2]?.body.error?.message).toMatch(/begins at \d{4}-\d\d-01T00:00:00/);
   });
 
-  test('an answer over the rate limit has a Retry-After, and a request after that time is admitted', async () => {
+  test('a refusal for the rate limit has Retry-After, and a request after that time is admitted', async () => {
     const start = performance.now();
     const { first } = await openAccount(front.url, { ratePerMinute: 60, burst: 1 });
     // On a slow machine, a second may pass before the next request, which is then admitted.

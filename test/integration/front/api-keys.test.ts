@@ -106,7 +106,7 @@ describe('a key cannot give more than it has', () => {
     expect(plain.scopes).toEqual(['capture', 'read']);
   });
 
-  test('no later expiry, neither by creating nor by rotating a key, nor through a key that it created', async () => {
+  test('no later expiry, by creating or rotating a key or through a key that it created', async () => {
     const { account, first } = await openAccount(testFront().url);
     const end = new Date(Date.now() + 60_000).toISOString();
     const make = (key: string, body: object) => own(key, '/keys', { body: { name: 'x', ...body } });

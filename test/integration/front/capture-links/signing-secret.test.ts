@@ -13,7 +13,7 @@ const { testFront, other, signer, clock, outcome, rotate, newSigner } = useLinks
 describe('POST /keys/{id}/signing-secret', () => {
   const path = (id: string) => `${testFront().url}/keys/${id}/signing-secret`;
 
-  test('creates a secret that is shown once, while links of the previous one stay valid for a grace period', async () => {
+  test('creates a secret that is shown once, and links of the previous one are valid for a grace period', async () => {
     const id = randomUUID();
     const key = await testFront().makeKey({ id });
     const made = await send(path(id), key, { method: 'POST' });

@@ -37,7 +37,7 @@ export const newUrl = () => `https://example.com/${randomUUID()}`;
 
 export const page = (): Options => [['url', newUrl()]];
 
-/** Gives the tests of a file two fronts, and keys that sign links. No line of the log of the first front may contain a secret. */
+/** Gives the tests of a file two fronts, and keys that sign links; the log of the first must not contain secrets. */
 export function useLinks() {
   let testFront: TestFront;
   let other: string;
