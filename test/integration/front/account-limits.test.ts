@@ -13,7 +13,7 @@ import { presetKey, startTestFront, type TestFront } from './test-front.ts';
 let front: TestFront;
 let fronts: string[];
 beforeAll(async () => {
-  // What many ask for at once may take a slow machine longer than a client is to wait for it.
+  // On a slow machine, checking many requests at once may take longer than the default timeout.
   front = await startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, { checkTimeoutMs: 30_000 });
   fronts = [front.url, await front.addFront(), await front.addFront(), await front.addFront()];
 });
@@ -27,11 +27,11 @@ const url = 'https://example.com/';
 const capture = (key: string, base = front.url, body: object = {}) =>
   send(`${base}/capture`, key, { body: { url, ...body } });
 
-/** `count` captures at once, spread over the four fronts. */
+/** Sends `count` captures at once, spread over the four fronts. */
 const hammer = (key: string, count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => capture(key, fronts[index % fronts.length])));
 
-/** How many answers there are of each code. */
+/** Counts the answers by error code. */
 function tally(answers: readonly Answer[]): Record<string, number> {
   const groups = Map.groupBy(answers, ({ body }) => body.error?.code ?? 'completed');
   return Object.fromEntries([...groups].map(([code, group]) => [code, group.length]));
@@ -39,7 +39,7 @@ function tally(answers: readonly Answer[]): Record<string, number> {
 
 const usage = async (key: string) => dataOf<UsageView>(await send(`${front.url}/usage`, key));
 
-/** What the records of an account's captures add up to: what its usage must equal. */
+/** Returns the sum of the charges in an account's capture records, which its usage must equal. */
 async function chargedTo(account: string): Promise<number> {
   const { session } = front.nats;
   const keys = await keysMatching(session, 'db', `capture.${account}.>`);
@@ -51,8 +51,8 @@ async function chargedTo(account: string): Promise<number> {
 const limitState = (account: string) => new Entries(front.nats.session, 'live').get<AdmissionState>(`limit.${account}`);
 const reservations = async (account: string) => Object.keys((await limitState(account))?.value.holds ?? {});
 
-describe('four fronts hammered at once let through exactly what is allowed', () => {
-  test('by the rate', async () => {
+describe('four fronts that receive requests at once admit exactly what is allowed', () => {
+  test('by the rate limit', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, ratePerMinute: 1, burst: 30 });
     const answers = await hammer(first.key, 80);
     expect(tally(answers)).toEqual({ completed: 30, RATE_LIMIT_EXCEEDED: 50 });
@@ -63,7 +63,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     expect(refused?.headers.get('x-ratelimit-remaining')).toBe('0');
   });
 
-  test('by the quota', async () => {
+  test('by the token quota', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, tokenQuota: 25 });
     expect(tally(await hammer(first.key, 80))).toEqual({ completed: 25, QUOTA_EXCEEDED: 55 });
     expect(await usage(first.key)).toMatchObject({ tokensUsed: 25, inFlight: 0 });
@@ -71,7 +71,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     expect(await reservations(account.id)).toEqual([]);
   });
 
-  test('by the cap in flight, and what has ended makes room', async () => {
+  test('by the limit of captures in flight, and captures that end make room', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, maxInFlight: 7 });
     for (let round = 1; round <= 2; round++) {
       const release = holdJobs(front.renderer);
@@ -79,14 +79,14 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
       await until('seven in flight', async () => (await usage(first.key)).inFlight === 7);
       release();
       const counts = tally(await answers);
-      // Those that came after the first had ended may have passed too; never more than seven at once.
+      // Requests that arrive after the first captures have ended may pass too, but never more than seven at once.
       expect((counts['completed'] ?? 0) + (counts['QUEUE_FULL'] ?? 0)).toBe(40);
       expect(counts['completed']).toBeGreaterThanOrEqual(7);
       expect(await reservations(account.id)).toEqual([]);
     }
   });
 
-  test('by the cap in flight: none beyond it while all of them wait', async () => {
+  test('by the limit of captures in flight, and none above it while all of them wait', async () => {
     const { first } = await openAccount(front.url, { ...wide, maxInFlight: 7 });
     const release = holdJobs(front.renderer);
     const refused: Answer[] = [];
@@ -116,8 +116,8 @@ test('failures are not charged, and the usage equals the sum of the records', as
   expect(await chargedTo(account.id)).toBe(40);
 });
 
-describe('the answer', () => {
-  test('tells how the account stands with its rate', async () => {
+describe('rate-limit headers', () => {
+  test('the answer contains the rate limit, the remaining requests and the reset time', async () => {
     const { first } = await openAccount(front.url, { ratePerMinute: 60, burst: 3, tokenQuota: 2 });
     const answers = [await capture(first.key), await capture(first.key, fronts[1]), await capture(first.key)];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 402]);
@@ -130,10 +130,10 @@ describe('the answer', () => {
     expect(answers[2]?.body.error?.message).toMatch(/begins at \d{4}-\d\d-01T00:00:00/);
   });
 
-  test('of one whose rate is used up says when to come back, and then it passes', async () => {
+  test('a refusal for the rate limit has Retry-After, and a request after that time is admitted', async () => {
     const start = performance.now();
     const { first } = await openAccount(front.url, { ratePerMinute: 60, burst: 1 });
-    // On a slow machine a second may pass until the next request: another one is let through then.
+    // On a slow machine, a second may pass before the next request, which is then admitted.
     let passed = 0;
     const refused = await until('one to be refused', async () => {
       const answers = [await capture(first.key), await capture(first.key, fronts[2])];
@@ -148,13 +148,13 @@ describe('the answer', () => {
     });
   });
 
-  test('that does not get so far says nothing of it', async () => {
+  test('a request that fails authentication or validation gets no rate-limit headers', async () => {
     for (const answer of [await capture('unknown'), await capture(presetKey, front.url, { quality: 0 })]) {
       expect(answer.headers.has('x-ratelimit-limit')).toBe(false);
     }
   });
 
-  test('and antiBot asks for two tokens', async () => {
+  test('a capture with antiBot needs two tokens of the quota', async () => {
     const { first } = await openAccount(front.url, { ...wide, tokenQuota: 3 });
     const antiBot = { antiBot: true };
     expect((await capture(first.key, front.url, antiBot)).status).toBe(200);
@@ -164,7 +164,7 @@ describe('the answer', () => {
   });
 });
 
-test('limits that are changed hold within a second', async () => {
+test('changed limits take effect within a second', async () => {
   const { account, first } = await openAccount(front.url, { ...wide, tokenQuota: 1 });
   expect((await capture(first.key)).status).toBe(200);
   expect((await capture(first.key)).status).toBe(402);
@@ -173,12 +173,12 @@ test('limits that are changed hold within a second', async () => {
 });
 
 describe('a reservation is released', () => {
-  test('before the answer goes out: the next request finds it free, on every front', async () => {
+  test('before the answer is sent, so that the next request is admitted on every front', async () => {
     const { first } = await openAccount(front.url, { ...wide, maxInFlight: 1 });
     for (let index = 0; index < 20; index++) expect((await capture(first.key, fronts[index % 4])).status).toBe(200);
   });
 
-  test('by a capture that never came into the queue', async () => {
+  test('if the capture is refused before it is queued', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, maxInFlight: 1 });
     for (let index = 0; index < 3; index++) {
       const answer = await capture(first.key, fronts[index], { region: 'asia-east' });
@@ -187,7 +187,7 @@ describe('a reservation is released', () => {
     expect(await reservations(account.id)).toEqual([]);
   });
 
-  test('when the client has gone, only once the capture has ended', async () => {
+  test('when the capture ends, not when the client disconnects', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, maxInFlight: 1 });
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -210,10 +210,10 @@ describe('a reservation is released', () => {
     expect((await capture(first.key, fronts[2])).status).toBe(200);
   });
 
-  test('of a front that has died, as soon as the record says that the capture has ended', async () => {
+  test('after a front has died, as soon as the record says that the capture has ended', async () => {
     const { account, first } = await openAccount(front.url, { ...wide, maxInFlight: 1 });
     const { body } = await capture(first.key);
-    // As a front would leave it behind that dies after the end of the capture.
+    // The state that a front leaves behind if it dies after the end of the capture.
     const state = await limitState(account.id);
     const reservation = [1, Date.now() + 100_000, 'interactive'];
     const ended = { ...freshAdmissionState, holds: { [String(body.data?.['uuid'])]: reservation } };

@@ -8,7 +8,7 @@ import { codeOf, useAccounts } from './use-accounts.ts';
 const { testFront, other, clock, admin, own, capture } = useAccounts();
 
 describe('accounts', () => {
-  test('are made with the limits that are asked for, else with the defaults', async () => {
+  test('are created with the requested limits, and with defaults for the others', async () => {
     const limits = { tokenQuota: 100_000, ratePerMinute: 60, burst: 60, maxInFlight: 20, maxQueued: 10_000 };
     const defaults = { ...limits, isolation: 'context' };
     const plain = await openAccount(testFront().url);
@@ -17,7 +17,7 @@ describe('accounts', () => {
     expect(account).toMatchObject({ ...defaults, ratePerMinute: 5, burst: 5, tokenQuota: 0 });
   });
 
-  test('are listed newest first, in parts', async () => {
+  test('are listed newest first, in pages', async () => {
     const made: string[] = [];
     for (let count = 0; count < 3; count++) made.unshift((await openAccount(testFront().url)).account.id);
     type List = { items: AccountView[]; nextCursor: string | null };
@@ -33,12 +33,12 @@ describe('accounts', () => {
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.filter((id) => made.includes(id))).toEqual(made);
     expect(seen).toContain('demo');
-    // The account of the preset key is nobody's test account: its limits are wide.
+    // The account of the preset key is not for tests: its limits are wide.
     const all = dataOf<List>(await admin('/accounts?limit=100'));
     expect(all.items.find(({ id }) => id === 'demo')).toMatchObject({ ratePerMinute: 6000, maxInFlight: 100 });
   });
 
-  test('change only in what a request names', async () => {
+  test('a PATCH changes only the fields that it contains', async () => {
     const { account } = await openAccount(testFront().url);
     const changed = dataOf<AccountView>(
       await admin(`/accounts/${account.id}`, { method: 'PATCH', body: { maxInFlight: 3, name: 'Renamed' } }),
@@ -53,7 +53,7 @@ describe('accounts', () => {
     expect(dataOf<AccountView>(await isolate('context'))).toEqual(changed);
   });
 
-  test('that are suspended can do nothing, on every front within a second, until they are resumed', async () => {
+  test('a suspended account is refused on every front within a second, until it is resumed', async () => {
     const { account, first } = await openAccount(testFront().url);
     expect((await capture(first.key, other())).status).toBe(200);
     const suspend = (suspended: boolean) =>
@@ -62,7 +62,7 @@ describe('accounts', () => {
     expect(once.suspended).toBe(true);
     expect((await suspend(true)).suspendedAt).toBe(once.suspendedAt);
 
-    // At once where it was done, within a second elsewhere.
+    // The front that suspends the account refuses at once, other fronts within a second.
     expect(codeOf(await capture(first.key))).toEqual([401, 'UNAUTHORIZED']);
     await until('the other front to refuse', async () => (await capture(first.key, other())).status === 401, {
       deadlineMs: 1000,
@@ -118,14 +118,14 @@ describe('bad input', () => {
     ['GET', '/keys?limit=ten', undefined, 'limit must be an integer'],
     ['GET', '/keys?cursor=*', undefined, 'cursor must be a string'],
     ['GET', '/admin/accounts?page=2', undefined, 'page is not a field'],
-  ])('%s %s %j', async (method, path, body, message) => {
+  ])('%s %s with %j is refused', async (method, path, body, message) => {
     const token = path.startsWith('/admin') ? adminToken : presetKey;
     const answer = await send(testFront().url + path, token, { method, body });
     expect(codeOf(answer)).toEqual([400, 'VALIDATION_ERROR']);
     expect(answer.body.error?.message).toContain(message);
   });
 
-  test.each(['nobody', '*', '%3E'])('an account %s that is not there', async (id) => {
+  test.each(['nobody', '*', '%3E'])('an account %s that does not exist is not found', async (id) => {
     const body = { suspended: true };
     expect(codeOf(await admin(`/accounts/${id}`, { method: 'PATCH', body }))).toEqual([404, 'NOT_FOUND']);
     const key = { accountId: decodeURIComponent(id), name: 'x' };
@@ -134,7 +134,7 @@ describe('bad input', () => {
 });
 
 describe('GET /usage', () => {
-  test('tells what the books say, and the period', async () => {
+  test('returns usage, limits and period, and starts at 0 in the next month', async () => {
     const { first } = await openAccount(testFront().url, { tokenQuota: 50 });
     await capture(first.key);
     await send(`${testFront().url}/capture`, first.key, { body: { url: 'https://example.com/', antiBot: true } });
@@ -160,7 +160,7 @@ describe('GET /usage', () => {
     expect(dataOf(await own(first.key, '/usage'))).toMatchObject({ tokensUsed: 0 });
   });
 
-  test('needs a key with the scope', async () => {
+  test('needs a key with the read scope', async () => {
     expect(codeOf(await send(`${testFront().url}/usage`, null))).toEqual([401, 'UNAUTHORIZED']);
     const key = await testFront().makeKey({ scopes: ['capture'] });
     expect(codeOf(await own(key, '/usage'))).toEqual([403, 'FORBIDDEN']);

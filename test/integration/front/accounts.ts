@@ -4,7 +4,7 @@ import { read } from './test-front.ts';
 
 export const adminToken = 'the-admin-token-of-the-tests';
 
-/** One JSON request to any address with any token; the envelope and the headers of its answer. */
+/** Sends one JSON request to any URL with any token; returns status, envelope and headers. */
 export async function send(url: string, token: string | null, options: { method?: string; body?: unknown } = {}) {
   const { method = options.body === undefined ? 'GET' : 'POST', body } = options;
   const response = await fetch(url, {
@@ -21,13 +21,13 @@ export async function send(url: string, token: string | null, options: { method?
 
 export type Answer = Awaited<ReturnType<typeof send>>;
 
-/** The `data` of an answer that must have succeeded. */
+/** Returns the `data` of an answer; throws if the request failed. */
 export function dataOf<T>({ status, body }: Answer): T {
   if (status !== 200 || !body.success) throw new Error(`${status} ${JSON.stringify(body.error)}`);
   return body.data as T;
 }
 
-/** An account and its first key, made by the operator. */
+/** Opens an account with the admin token; returns the account and its first key. */
 export async function openAccount(
   url: string,
   limits: object = {},

@@ -13,7 +13,7 @@ test.each([
   [undefined, token, 'UNAUTHORIZED'],
   [`Bearer ${token}`, undefined, 'NOT_FOUND'],
   [undefined, undefined, 'NOT_FOUND'],
-])('%s where it is %s: %s', (header, expected, code) => {
+])('with the header %s and the configured token %s, the error code is %s', (header, expected, code) => {
   const check = () => checkAdminToken(header, expected);
   if (code === null) expect(check).not.toThrow();
   else expect(check).toThrow(expect.objectContaining({ code }));
@@ -31,17 +31,17 @@ describe.each(routes)('%s %s', (method, url) => {
   const ask = async (adminToken: string | undefined, authorization?: string) => {
     const app = await buildAppAlone(adminToken === undefined ? {} : { adminToken });
     const headers = authorization === undefined ? {} : { authorization };
-    // A body that is wrong as well: who has no token learns nothing of it.
+    // The body is invalid too: a client without the token must not learn so.
     const payload = method === 'GET' || method === 'DELETE' ? undefined : { nonsense: 1 };
     const answer = await app.inject({ method, url, headers, ...(payload === undefined ? {} : { payload }) });
     return [answer.statusCode, answer.json().error.code];
   };
 
-  test('is not there without an admin token', async () => {
+  test('is not found if no admin token is configured', async () => {
     expect(await ask(undefined, `Bearer ${token}`)).toEqual([404, 'NOT_FOUND']);
   });
 
-  test('needs the right one', async () => {
+  test('refuses a missing and a wrong token', async () => {
     expect(await ask(token)).toEqual([401, 'UNAUTHORIZED']);
     expect(await ask(token, 'Bearer another-token')).toEqual([401, 'UNAUTHORIZED']);
   });

@@ -18,7 +18,7 @@ import { until } from '../../harness/until.ts';
 const passed: AdmissionVerdict = { refused: null, remaining: 5, resetMs: 0, retryAfterMs: 0 };
 const account = { id: 'a', name: 'A', createdAt: 0, ...demoLimits };
 
-/** What tells an account how it stands, on an answer or a refusal. */
+/** Returns the rate-limit headers and Retry-After that an account gets for a verdict. */
 async function headersOf(
   verdict: AdmissionVerdict,
   waitSeconds: number | null = null,
@@ -48,7 +48,7 @@ test.each<[Partial<AdmissionVerdict>, string | undefined, string]>([
   [{ refused: 'quota' }, undefined, '0'],
   [{ refused: 'in-flight' }, '2', '0'],
   [{ refused: 'queued' }, '2', '0'],
-])('headers of %j: Retry-After %s', async (verdict, retryAfter, reset) => {
+])('the headers of the verdict %j have Retry-After %s', async (verdict, retryAfter, reset) => {
   const headers = await headersOf({ ...passed, ...verdict });
   expect(headers['retry-after']).toBe(retryAfter);
   expect(headers).toMatchObject({
@@ -68,7 +68,7 @@ test.each<[AdmissionVerdict['refused'], number | null, string | undefined]>([
   ['in-flight', 100, '2'],
   ['quota', 100, undefined],
   [null, 100, undefined],
-])('refused by %s while the queue takes %s seconds: Retry-After %s', async (refused, waitSeconds, retryAfter) => {
+])('a refusal for %s while the queue takes %s seconds has Retry-After %s', async (refused, waitSeconds, retryAfter) => {
   expect((await headersOf({ ...passed, refused }, waitSeconds))['retry-after']).toBe(retryAfter);
 });
 
@@ -78,7 +78,7 @@ test.each<[AdmissionVerdict['refused'], string | undefined, string]>([
   ['quota', 'QUOTA_EXCEEDED', '2027-01-01T00:00:00.000Z'],
   ['in-flight', 'QUEUE_FULL', '100 captures in progress'],
   ['queued', 'QUEUE_FULL', '10000 queued background captures'],
-])('refused by %s: %s', (refused, code, message) => {
+])('a refusal for %s has the code %s', (refused, code, message) => {
   const error = refusalOf({ ...passed, refused }, demoLimits, { tokens: 2, now, waitSeconds: null });
   expect(error?.code).toBe(code);
   expect(error?.message ?? '').toContain(message);
@@ -116,7 +116,7 @@ describe('admission', () => {
   };
 
   test(
-    'lets nothing through when the limits cannot be checked, and releases what may have been reserved',
+    'refuses if the limits cannot be checked, and releases what may have been reserved',
     { tags: 'long' },
     async () => {
       for (const admit of [() => Promise.reject(away), () => new Promise<never>(() => undefined)]) {
@@ -127,14 +127,14 @@ describe('admission', () => {
           code: 'INTERNAL_ERROR',
           message: expect.stringContaining('again'),
         });
-        // They are asked for for 3 s.
+        // The check is retried for 3 s.
         expect(performance.now() - start).toBeLessThan(4500);
         await until('the reservation to be released', () => released.includes('x'));
       }
     },
   );
 
-  test('tries again when the server was away for a moment', async () => {
+  test('retries when the server was unavailable for a moment', async () => {
     let calls = 0;
     const { admission } = stage({ admit: async () => (calls++ === 0 ? Promise.reject(away) : passed) });
     expect(await admission.admit(account, request())).toMatchObject({
@@ -147,13 +147,13 @@ describe('admission', () => {
     ['a capture that got no record', undefined],
     ['a completed capture', 'completed'],
     ['a failed capture', 'failed'],
-  ])('has released the reservation of %s when it says so', async (_name, status) => {
+  ])('the reservation of %s is released when release() resolves', async (_name, status) => {
     const { admission, released } = stage();
     await (await reserve(admission)).release(status === undefined ? undefined : ({ status } as CaptureRecord));
     expect(released).toEqual(['x']);
   });
 
-  test('keeps the reservation of a capture that goes on, until it has ended', async () => {
+  test('keeps the reservation of a capture in progress until the capture has ended', async () => {
     let status: CaptureRecord['status'] = 'rendering';
     let reads = 0;
     const get = async () => {
@@ -168,13 +168,12 @@ describe('admission', () => {
     await until('the reservation to be released', () => released.length === 1);
   });
 
-  test('does not keep an answer waiting for long', async () => {
+  test('a release delays an answer by no more than a second', async () => {
     const { admission } = stage({
       limiter: { admit: async () => passed, release: () => new Promise(() => undefined) },
     });
     const start = performance.now();
     await (await reserve(admission)).release(undefined);
-    // For a second.
     expect(performance.now() - start).toBeGreaterThan(900);
     expect(performance.now() - start).toBeLessThan(2500);
   });

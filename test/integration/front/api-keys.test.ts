@@ -7,8 +7,8 @@ import { codeOf, useAccounts } from './use-accounts.ts';
 
 const { testFront, other, clock, admin, own, capture } = useAccounts();
 
-describe('the life of a key', () => {
-  test('made, shown once, used on every front, listed, revoked', async () => {
+describe('the lifecycle of a key', () => {
+  test('a key is created, shown once, used on every front, listed and revoked', async () => {
     const { account, first } = await openAccount(testFront().url);
     expect(first).toMatchObject({ accountId: account.id, scopes: ['capture', 'read', 'manage'], status: 'active' });
     expect(first.key).toMatch(/^wc_live_[0-9A-Za-z]{38}$/);
@@ -35,7 +35,7 @@ describe('the life of a key', () => {
     expect(again.revokedAt).toBe(revoked.revokedAt);
   });
 
-  test('rotated: both work for the grace, then only the new one', async () => {
+  test('after a rotation both keys work for the grace period, then only the new one', async () => {
     const { first } = await openAccount(testFront().url);
     const rotate = (key: string, id: string, body?: object) =>
       own(key, `/keys/${id}/rotate`, { method: 'POST', body: body ?? {} });
@@ -50,13 +50,13 @@ describe('the life of a key', () => {
     }
     expect((await capture(next.key)).status).toBe(200);
     expect(codeOf(await rotate(next.key, first.id))).toEqual([409, 'CONFLICT']);
-    // Without a grace the old key ends at once, also when it is the one that asks.
+    // Without a grace period the old key ends at once, even if it is the key of the request.
     const last = dataOf<NewKeyView>(await rotate(next.key, next.id, { graceSeconds: 0 }));
     expect(codeOf(await capture(next.key))).toEqual([401, 'API_KEY_EXPIRED']);
     await own(last.key, `/keys/${last.id}`, { method: 'DELETE' });
   });
 
-  test('rotated twice within the grace: of the keys before, one is left', async () => {
+  test('after two rotations within the grace period, only one of the older keys works', async () => {
     const { first } = await openAccount(testFront().url);
     const rotate = async (by: NewKeyView, of = by) =>
       dataOf<NewKeyView>(await own(by.key, `/keys/${of.id}/rotate`, { body: {} }));
@@ -65,7 +65,7 @@ describe('the life of a key', () => {
     const second = await rotate(first);
     const third = await rotate(second);
     expect(await works([first, second, third])).toEqual([false, true, true]);
-    // As if the answer had been lost: the key that nobody got ends, and the new one is what it was to be.
+    // As if the answer had been lost: the undelivered key ends, and the new one replaces it.
     const fourth = await rotate(second);
     expect(await works([second, third, fourth])).toEqual([true, false, true]);
     expect(fourth).toMatchObject({ expiresAt: null, scopes: first.scopes });
@@ -75,7 +75,7 @@ describe('the life of a key', () => {
     expect(codeOf(await own(second.key, `/keys/${second.id}/rotate`, { body: {} }))).toEqual([409, 'CONFLICT']);
   });
 
-  test('of a limited life: the one that follows lives as long', async () => {
+  test('a rotated key with an expiry is followed by a key with the same lifetime', async () => {
     const { account } = await openAccount(testFront().url);
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const body = { accountId: account.id, name: 'short', scopes: ['manage', 'read'], expiresAt };
@@ -90,8 +90,8 @@ describe('the life of a key', () => {
   });
 });
 
-describe('a key gives no more than it has', () => {
-  test('not by making, not by rotating another one', async () => {
+describe('a key cannot give more than it has', () => {
+  test('no other scopes, neither by creating nor by rotating a key', async () => {
     const { account, first } = await openAccount(testFront().url);
     const body = { name: 'manager', scopes: ['manage'] };
     const manager = dataOf<NewKeyView>(await own(first.key, '/keys', { body }));
@@ -101,12 +101,12 @@ describe('a key gives no more than it has', () => {
       expect(refused.body.error?.message).toContain('"capture"');
     }
     expect(codeOf(await own(manager.key, `/keys/${first.id}/rotate`, { body: {} }))).toEqual([403, 'FORBIDDEN']);
-    // A second key that the operator makes has no more than the usual scopes.
+    // A second key that the operator creates has the default scopes only.
     const plain = dataOf<NewKeyView>(await admin('/keys', { body: { accountId: account.id, name: 'plain' } }));
     expect(plain.scopes).toEqual(['capture', 'read']);
   });
 
-  test('not a longer life: by making, by rotating, by what it has made', async () => {
+  test('no later expiry, by creating or rotating a key or through a key that it created', async () => {
     const { account, first } = await openAccount(testFront().url);
     const end = new Date(Date.now() + 60_000).toISOString();
     const make = (key: string, body: object) => own(key, '/keys', { body: { name: 'x', ...body } });
@@ -127,17 +127,17 @@ describe('a key gives no more than it has', () => {
     const brief = dataOf<NewKeyView>(await make(child.key, { scopes: ['manage'], expiresAt: earlier }));
     expect(brief.expiresAt).toBe(earlier);
     clock.aheadMs = 20_000;
-    // A rotation renews the length of a life, but not beyond that of the maker.
+    // A rotation renews the lifetime, but not beyond the expiry of the creator.
     expect(dataOf<NewKeyView>(await rotate(brief.key, brief.id)).expiresAt).toBe(end);
     expect(dataOf<NewKeyView>(await rotate(child.key, child.id)).expiresAt).toBe(end);
-    // Who lives longer lets it live longer.
+    // A key that expires later can extend the lifetime.
     const renewed = dataOf<NewKeyView>(await rotate(first.key, short.id));
     expect(renewed.createdBy).toBe(first.id);
     expect(Date.parse(renewed.expiresAt ?? '')).toBeGreaterThan(Date.parse(end));
     expect(dataOf<NewKeyView>(await make(first.key, { expiresAt: null })).expiresAt).toBe(null);
   });
 
-  test("another account's keys are not there", async () => {
+  test('the keys of another account are not found', async () => {
     const [mine, theirs] = [await openAccount(testFront().url), await openAccount(testFront().url)];
     for (const id of [theirs.first.id, 'nonsense', '*', '%3E', 'a.b', '..%2F']) {
       expect(codeOf(await own(mine.first.key, `/keys/${id}`, { method: 'DELETE' })), id).toEqual([404, 'NOT_FOUND']);
@@ -153,7 +153,7 @@ describe('a key gives no more than it has', () => {
   });
 });
 
-describe('a revocation can take what the key has made along', () => {
+describe('a revocation with cascade also revokes the keys that the key has created', () => {
   const make = async (by: NewKeyView) =>
     dataOf<NewKeyView>(await own(by.key, '/keys', { body: { name: 'made', scopes: ['manage', 'read', 'capture'] } }));
   const revoke = async (by: NewKeyView, of: NewKeyView, query = '?cascade=true') =>
@@ -161,7 +161,7 @@ describe('a revocation can take what the key has made along', () => {
   const works = async (keys: readonly NewKeyView[]) =>
     Promise.all(keys.map(async ({ key }) => (await own(key, '/keys')).status === 200));
 
-  test('to any depth, rotated ones too, but not the key that asks and what that has made', async () => {
+  test('at any depth, including rotated keys, but not the requesting key and the keys that it created', async () => {
     const { first } = await openAccount(testFront().url);
     const stolen = await make(first);
     const child = await make(stolen);
@@ -184,7 +184,7 @@ describe('a revocation can take what the key has made along', () => {
     expect([ended.alsoRevoked, await works([first])]).toEqual([[], [false]]);
   });
 
-  test('by the operator, in any account', async () => {
+  test('for the operator, in any account', async () => {
     const { first } = await openAccount(testFront().url);
     const child = await make(first);
     const revoked = await admin(`/keys/${first.id}?cascade=true`, { method: 'DELETE' });
@@ -192,7 +192,7 @@ describe('a revocation can take what the key has made along', () => {
     expect(await works([first, child])).toEqual([false, false]);
   });
 
-  test('leaves none behind that are made meanwhile, on any front', async () => {
+  test('and leaves no key that is created meanwhile, on any front', async () => {
     const { first } = await openAccount(testFront().url);
     const stolen = await make(first);
     const made: NewKeyView[] = [];
@@ -214,7 +214,7 @@ describe('a revocation can take what the key has made along', () => {
     expect(list.filter(({ status }) => status === 'active').map(({ id }) => id)).toEqual([first.id]);
   });
 
-  test('more than a request takes are taken by the next one', async () => {
+  test('up to 1000 keys per request, and the next request revokes the rest', async () => {
     const { account, first } = await openAccount(testFront().url);
     const keys = new Keys(testFront().nats.session);
     const record = {

@@ -18,7 +18,7 @@ import type { StatusView } from '../../../services/front/status-cache.ts';
 import { HistoryCache } from '../../../services/front/status-history.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
-/** Most tests send more that is wrong than any client would. */
+/** No client limits: most tests send more invalid requests than a real client. */
 const unlimited: Partial<ClientLimitOptions> = {
   failures: { capacity: 1e6, perSecond: 1 },
   bytes: { capacity: 1e9, perSecond: 1 },
@@ -28,7 +28,7 @@ const tooFar = (): never => {
   throw new Error('a request came further than it should');
 };
 
-/** The application without a queue and a store behind it: a valid request gets as far as its key, which is unknown. */
+/** Builds the application without queue and store: a valid request gets as far as its key, which is unknown. */
 export function buildAppAlone(
   options: {
     key?: KeyRecord;
@@ -40,19 +40,19 @@ export function buildAppAlone(
     proxyHops?: number;
     maxConnectionsPerAddress?: number;
     clientLimits?: Partial<ClientLimitOptions>;
-    /** In place of the look-up of the key. */
+    /** Replaces the look-up of the key. */
     lookUp?: (hash: string) => Promise<KeyRecord | null>;
     registry?: Registry;
     adminToken?: string;
-    /** In place of the verification of a link. */
+    /** Replaces the verification of a link. */
     verifyLink?: () => Promise<VerifiedLink>;
     dispatch?: () => Promise<never>;
-    /** Of a built dashboard; by default there is none. */
+    /** Folder of a built dashboard; none by default. */
     dashboardFolder?: string;
     signInCode?: SignInCode;
-    /** By default none. */
+    /** None by default. */
     log?: Logger;
-    /** What stands in for everything behind the application. */
+    /** Replaces everything behind the application. */
     beyond?: () => never;
   } = {},
 ): Promise<FastifyInstance> {

@@ -10,11 +10,11 @@ import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';
 
 const key = 'the-key-of-a-paying-client';
-/** As long as a simple page takes. */
+/** Rendering time of a simple page. */
 const renderMs = 150;
 const captures = 10;
 
-test('clients without a key that attack a front cost a client with one next to nothing', async () => {
+test('an attack by clients without a key hardly slows the captures of a client with one', async () => {
   await using parts = new AsyncDisposableStack();
   const nats = parts.use(await startTestNats(['us-east']));
   const port = await freePort();
@@ -57,7 +57,7 @@ test('clients without a key that attack a front cost a client with one next to n
   const attack = parts.use(await startAttack(url, 20));
   await until('the attack to begin', () => attack.answers()['401']);
   const attacked = await captureTimes();
-  // The attackers, and other tests, take their part of the machine. A front that is stalled is silent for ten seconds.
+  // The attack and other tests use part of the machine. A front that stalls is silent for ten seconds.
   expect(attacked.p50).toBeLessThan(2 * quiet.p50 + 500);
   expect(attacked.max).toBeLessThan(2 * quiet.max + 2000);
   expect((await memoryOf(front.pid)).most).toBeLessThan(400e6);

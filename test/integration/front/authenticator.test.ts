@@ -18,7 +18,7 @@ test.each<[string | undefined, string | null]>([
   ['abc', null],
   ['', null],
   [undefined, null],
-])('%s', (header, token) => {
+])('bearerToken parses the header "%s"', (header, token) => {
   expect(bearerToken(header)).toBe(token);
 });
 
@@ -42,21 +42,21 @@ function authenticate(
   return new Authenticator({ keys, ...noAccount, now: () => now, ...deps }).authenticate('Bearer token', scope);
 }
 
-test('a key that holds is its record', async () => {
+test('authenticate returns the record of a valid key', async () => {
   expect((await authenticate({})).key).toEqual(record);
   expect(await authenticate({ expiresAt: now + 1, revokedAt: now + 1, scopes: ['capture'] })).toMatchObject({
     key: { id: 'k' },
   });
 });
 
-test('an account has the limits that are written down, and the defaults for the others', async () => {
+test('an account has the limits of its record, and the defaults for the others', async () => {
   const accounts = { get: async () => ({ value: { id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 }, revision: 1 }) };
   const { account } = await authenticate({}, 'capture', { accounts });
   expect(account).toEqual({ ...demoLimits, id: 'a', name: 'A', createdAt: 0, tokenQuota: 5 });
   expect((await authenticate({})).account).toMatchObject({ id: 'a', ...demoLimits });
 });
 
-test('what is read is remembered for less than half a second, and shared by those who ask at once', async () => {
+test('a key is cached for less than half a second, and concurrent requests share one read', async () => {
   let reads = 0;
   let value: KeyRecord = record;
   const get = async () => {
@@ -83,7 +83,7 @@ test('what is read is remembered for less than half a second, and shared by thos
   await ask();
 });
 
-test('an unknown key works as soon as it is made', async () => {
+test('an unknown key works as soon as it is created', async () => {
   let value: KeyRecord | null = null;
   const get = async () => (value === null ? null : { value, revision: 1 });
   const authenticator = new Authenticator({ keys: { get }, ...noAccount, now: () => now });
@@ -112,12 +112,12 @@ test('a key that cannot be looked up is refused within seconds', { tags: 'long' 
       'capture',
     );
     await expect(refusal).rejects.toMatchObject({ code: 'INTERNAL_ERROR', message: expect.stringContaining('again') });
-    // It is looked up for 3 s.
+    // The look-up is retried for 3 s.
     expect(performance.now() - start).toBeLessThan(4500);
   }
 });
 
-describe('POST /capture answers', () => {
+describe('authentication over HTTP', () => {
   const post = async (key: Partial<KeyRecord> | null, headers: Record<string, string>) => {
     const app = await buildAppAlone(key === null ? {} : { key: { ...record, ...key } });
     return app.inject({ method: 'POST', url: '/capture', headers, payload: { url: 'https://example.com/' } });
@@ -135,20 +135,20 @@ describe('POST /capture answers', () => {
       { authorization: 'Bearer token' },
       'UNAUTHORIZED',
     ],
-  ])('%s', async (_name, key, headers, code) => {
+  ])('POST /capture returns 401 for %s', async (_name, key, headers, code) => {
     const answer = await post(key, headers);
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
     expect(answer.json()).toMatchObject({ success: false, error: { code }, data: null });
   });
 
-  test('an invalid body before an invalid key', async () => {
+  test('POST /capture reports an invalid body before an invalid key', async () => {
     const app = await buildAppAlone();
     const answer = await app.inject({ method: 'POST', url: '/capture', payload: { url: 'nonsense' } });
     expect(answer.statusCode).toBe(400);
   });
 
-  test('GET /captures 403 where the scope is lacking', async () => {
+  test('GET /captures returns 403 if the key lacks the scope', async () => {
     const app = await buildAppAlone({ key: { ...record, scopes: ['capture'] } });
     const answer = await app.inject({ url: '/captures/x', headers: { authorization: 'Bearer token' } });
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'FORBIDDEN']);
@@ -175,14 +175,14 @@ describe('the preset key', () => {
     };
   };
 
-  test('makes the account demo and a key with all scopes', async () => {
+  test('creates the account demo and a key with all scopes', async () => {
     const stores = memory();
     await ensurePresetKey('a-preset-key-of-any-form', stores);
     expect(stores.accountsById.get('demo')).toMatchObject({ id: 'demo' });
     expect(stores.keysByHash.get(hashKey('a-preset-key-of-any-form'))).toMatchObject({ account: 'demo', scopes });
   });
 
-  test('gives a new account generous limits, and changes those of none that is there', async () => {
+  test('gives a new account wide limits, and does not change those of an existing one', async () => {
     const stores = memory();
     await ensurePresetKey('a-preset-key-of-any-form', stores);
     expect(stores.accountsById.get('demo')).toMatchObject(demoLimits);
@@ -191,7 +191,7 @@ describe('the preset key', () => {
     expect(stores.accountsById.get('demo')).toMatchObject({ tokenQuota: 7 });
   });
 
-  test('leaves what is there as it is', async () => {
+  test('leaves an existing key unchanged', async () => {
     const stores = memory();
     await ensurePresetKey('a-preset-key-of-any-form', stores);
     const hash = hashKey('a-preset-key-of-any-form');

@@ -32,14 +32,14 @@ interface Waiting {
   readonly gone: AbortController;
   readonly mailbox: PendingReplies;
   readonly listeners: Set<() => void>;
-  /** How often the record was read. */
+  /** How many times the record was read. */
   readonly reads: () => number;
   readonly reconnect: () => void;
-  /** Settles as if the renderer had replied. */
+  /** Delivers a result as the renderer would. */
   readonly reply: (outcome: JobOutcome, bytes?: Buffer) => Promise<void>;
 }
 
-/** A capture in the queue that a front waits for; times in milliseconds from now. */
+/** Queues a capture and waits for it like a front; times are milliseconds from now. */
 async function wait(
   startBy: number,
   deadline: number,
@@ -83,7 +83,7 @@ async function wait(
     log: silentLog,
   };
   const end = new CaptureWaiter(job, { queued, draft, mailbox, wantsBytes }, deps).wait(gone.signal);
-  // A test that looks later must not be ended by it before.
+  // Avoids an unhandled rejection in a test that awaits the end later.
   end.catch(() => undefined);
   return {
     draft,
@@ -105,7 +105,7 @@ async function wait(
   };
 }
 
-/** As a renderer does that takes the job, and is not heard of again. */
+/** Takes a job as a renderer that then falls silent. */
 async function take(): Promise<void> {
   expect(await pullOne(renderer.session.nc, 'CAPTURES', captureDurable('us-east', 'interactive'), 5000)).not.toBeNull();
 }
@@ -118,7 +118,7 @@ const failed = { kind: 'failed', code: 'NAVIGATION_FAILED', message: 'There is n
 const settledByAnother = (draft: CaptureRecord) =>
   parts.captures.end({ ...draft, draft }, complete(0, newOutcome(), draft.expiresAt));
 
-test('a reply ends the wait at once, and the record is not read', async () => {
+test('a reply ends the wait at once, without a read of the record', async () => {
   const { draft, end, reply, reads, listeners } = await wait(60_000, 90_000);
   const { outcome, bytes } = await uploaded(draft);
   await reply(outcome, bytes);
@@ -127,7 +127,7 @@ test('a reply ends the wait at once, and the record is not read', async () => {
   expect(listeners.size).toBe(0);
 });
 
-test('so does one that was there before', async () => {
+test('a reply that arrived before the wait ends it too', async () => {
   const { end } = await wait(60_000, 90_000, {
     before: async (mailbox, draft) => {
       const result = resultOf(await parts.jobOf(draft), failed);
@@ -137,18 +137,18 @@ test('so does one that was there before', async () => {
   expect((await end).record).toMatchObject({ status: 'failed', failure: { code: 'NAVIGATION_FAILED' } });
 });
 
-test('the bytes that the store has read come along where they are wanted', async () => {
+test('a reply without bytes ends the wait with bytes from the store if they are wanted', async () => {
   const { draft, end, reply } = await wait(60_000, 90_000, { wantsBytes: true });
   const { outcome, bytes } = await uploaded(draft);
   await reply(outcome);
   expect(await end).toMatchObject({ record: { status: 'completed' }, bytes });
 });
 
-test('a reply that is quicker than its file waits for the file', async () => {
+test('a reply that arrives before its file waits for the file', async () => {
   const { draft, end, reply } = await wait(60_000, 90_000);
   const job = await parts.jobOf(draft);
   const upload = await renderer.upload(job);
-  // The parts under another generation come a moment later.
+  // The parts of the file arrive a moment later, under another generation.
   await nats.session.jsm.streams.purge('FILES', {
     filter: `files.part.us-east.${job.file.object.replaceAll('.', '_')}.>`,
   });
@@ -159,7 +159,7 @@ test('a reply that is quicker than its file waits for the file', async () => {
   expect((await end).record.status).toBe('completed');
 });
 
-test('a reconnection has the record read at once', async () => {
+test('a reconnection makes the wait read the record at once', async () => {
   const { draft, end, reconnect, reads, listeners } = await wait(60_000, 90_000);
   reconnect();
   await until('it to be read', () => reads() === 1);
@@ -170,7 +170,7 @@ test('a reconnection has the record read at once', async () => {
   expect(listeners.size).toBe(0);
 });
 
-test('a job that is returned is queued again, however often, but once per job', async () => {
+test('a returned job is queued again any number of times, but once per job', async () => {
   const { draft, end, reply, mailbox } = await wait(60_000, 90_000);
   for (let times = 1; times <= 5; times++) {
     const job = (await queuedJobs(nats.session)).at(-1);
@@ -187,7 +187,7 @@ test('a job that is returned is queued again, however often, but once per job', 
   expect((await end).record.status).toBe('failed');
 });
 
-test('what is said of another capture ends nothing, and queues nothing again', async () => {
+test('a reply for another capture neither ends the wait nor queues a job', async () => {
   const { draft, end, reply, mailbox } = await wait(60_000, 90_000);
   const other = await parts.jobOf(newRecord({ account: 'other' }));
   const deliver = (outcome: JobOutcome) =>
@@ -200,8 +200,8 @@ test('what is said of another capture ends nothing, and queues nothing again', a
   expect(await queuedJobs(nats.session)).toHaveLength(1);
 });
 
-describe('when its time is up', () => {
-  test('a capture that still waits is ended, says that it waited, and leaves the queue', async () => {
+describe('when the time is up', () => {
+  test('a capture that still waits fails as a timeout in the queue, and leaves the queue', async () => {
     const { end } = await wait(100, 60_000);
     const { record } = await end;
     expect(record).toMatchObject({ status: 'failed', failure: { code: 'CAPTURE_TIMEOUT' } });
@@ -209,7 +209,7 @@ describe('when its time is up', () => {
     await until('the queue to be empty', async () => (await queuedJobs(nats.session)).length === 0);
   });
 
-  test('one that a renderer has taken goes on until its deadline, and says that it was rendered', async () => {
+  test('a capture that a renderer has taken fails at its deadline as a timeout of rendering', async () => {
     const start = performance.now();
     const { end } = await wait(300, 4000);
     await take();
@@ -219,14 +219,14 @@ describe('when its time is up', () => {
     expect(record.failure?.message).toContain('Rendering');
   });
 
-  test('what the record says already stands', async () => {
+  test('a capture that has completed stays completed', async () => {
     const { end } = await wait(-5000, -2000, { before: async (_, draft) => void (await settledByAnother(draft)) });
     expect((await end).record.status).toBe('completed');
   });
 });
 
-describe('when the client goes away', () => {
-  test('a capture that waits is cancelled', async () => {
+describe('when the client disconnects', () => {
+  test('a waiting capture is cancelled', async () => {
     const { end, gone } = await wait(60_000, 90_000);
     gone.abort();
     expect((await end).record).toMatchObject({
@@ -236,7 +236,7 @@ describe('when the client goes away', () => {
     await until('the queue to be empty', async () => (await queuedJobs(nats.session)).length === 0);
   });
 
-  test('one that a renderer has taken is left alone', async () => {
+  test('a capture that a renderer has taken continues', async () => {
     const { draft, end, gone } = await wait(60_000, 90_000);
     await take();
     gone.abort();
@@ -244,7 +244,7 @@ describe('when the client goes away', () => {
     expect(await parts.captures.get(draft.account, draft.uuid)).toBeNull();
   });
 
-  test('one that has ended stays as it is', async () => {
+  test('a capture that has ended stays unchanged', async () => {
     const { draft, end, gone } = await wait(60_000, 90_000);
     await parts.captures.end(
       { ...draft, draft },
@@ -256,7 +256,7 @@ describe('when the client goes away', () => {
 });
 
 describe('when the record cannot be read', () => {
-  test('the wait goes on', async () => {
+  test('the wait continues', async () => {
     let isBroken = true;
     const get: AwaitDeps['captures']['get'] = async (account, uuid) => {
       if (isBroken) throw new TimeoutError();
@@ -272,7 +272,7 @@ describe('when the record cannot be read', () => {
     expect(reads()).toBeGreaterThanOrEqual(2);
   });
 
-  test('it is given up some time after the deadline', async () => {
+  test('the wait fails some time after the deadline', async () => {
     const session = await nats.connect();
     const away = new SettlingParts(session);
     const draft = newRecord({

@@ -37,7 +37,7 @@ const isolationOf = async (uuid: string, revision = 0) => {
 const nothing = { tokens: 0, reserved: 0, queued: 0 };
 const horizonMs = 3650 * 86_400_000;
 
-test('whatever an account has rendered is isolated as its operator says at that time', async () => {
+test('captures and refreshes use the isolation that the account has at that time', async () => {
   const holder = await openHolder(front, { isolation: 'browser' });
   const { uuid } = await holder.queue();
   await holder.until(uuid, 'completed');
@@ -54,7 +54,7 @@ test('whatever an account has rendered is isolated as its operator says at that 
 });
 
 describe('a background capture', () => {
-  test('is answered at once, waits, is rendered, and gets the file that was promised', async () => {
+  test('is answered at once, waits, is rendered, and gets the promised file', async () => {
     const holder = await openHolder(front);
     release = holdJobs(front.renderer);
     const answer = await holder.capture({ antiBot: true });
@@ -81,7 +81,7 @@ describe('a background capture', () => {
     expect(await holder.usage()).toEqual({ tokens: 2, captures: 1, reserved: 0, queued: 0 });
     expect(await holder.tokensUsed()).toBe(2);
     expect(front.renderer.jobs.filter((job) => job.uuid === uuid)).toHaveLength(1);
-    // The leader looks once more when all its time has passed.
+    // The leader checks the capture again after its deadline.
     const left = [`later.dispatch.${holder.account}.${uuid}.0`];
     const tasks = async () => (await tasksOf(front, uuid)).toSorted();
     await until('what is left to do', async () => (await tasks()).length === left.length);
@@ -90,7 +90,7 @@ describe('a background capture', () => {
     expect(await expiriesOf(front.nats.session, uuid)).toEqual([expiresAt]);
   });
 
-  test('that fails costs nothing and says why', async () => {
+  test('costs nothing if it fails, and reports the error', async () => {
     const holder = await openHolder(front);
     front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { uuid } = await holder.queue();
@@ -101,7 +101,7 @@ describe('a background capture', () => {
     expect(await holder.usage()).toMatchObject(nothing);
   });
 
-  test('has a day to begin', async () => {
+  test('may wait a day before it begins', async () => {
     const holder = await openHolder(front);
     const { startBy, acceptedAt, deadline } = await holder.record((await holder.queue()).uuid);
     expect(startBy - acceptedAt).toBe(86_400_000);
@@ -109,7 +109,7 @@ describe('a background capture', () => {
   });
 
   test.each([{ region: 'asia-east' }, { html: '<p>x</p>', url: undefined, region: 'asia-east' }])(
-    'is refused at once where there is no renderer, and leaves nothing: %j',
+    'is refused at once in a region without renderers, and leaves no data: %j',
     async (body) => {
       const holder = await openHolder(front);
       const before = await parcels();
@@ -125,7 +125,7 @@ describe('a background capture', () => {
   test.each([
     [{ responseType: 'file' }, /background/],
     [{ background: false, webhook: { url: 'https://example.com/hook' } }, /webhook needs background/],
-  ])('cannot be asked for with %j', async (body, message) => {
+  ])('cannot be requested with %j', async (body, message) => {
     const holder = await openHolder(front);
     const { status, body: envelope } = await holder.capture(body);
     expect([status, envelope.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
@@ -133,7 +133,7 @@ describe('a background capture', () => {
   });
 });
 
-/** Pieces of html that lie there; files of captures come and go by themselves. */
+/** Counts the stored HTML; the files of captures come and go. */
 const parcels = async () => {
   const filter = { subjects_filter: 'files.html.>' };
   const { state } = await front.nats.session.jsm.streams.info(streamNames.files, filter);
@@ -150,7 +150,7 @@ describe('html', () => {
   test.each([
     ['small', '<p>päge</p>'],
     ['as long as it may be, of four bytes a character', `<p>${'𝄞'.repeat(1024 * 1024 - 3)}`],
-  ])('%s reaches the renderer of a background capture unharmed', async (_name, html) => {
+  ])('%s reaches the renderer of a background capture unchanged', async (_name, html) => {
     const holder = await openHolder(front);
     release = holdJobs(front.renderer);
     const { uuid, metadata } = await holder.queue({ url: undefined, html });
@@ -160,7 +160,7 @@ describe('html', () => {
     await holder.until(uuid, 'completed');
   });
 
-  test.each([true, false])('is kept to be captured again with persistence, background %s', async (background) => {
+  test.each([true, false])('of a persisted capture is kept for refreshes, background %s', async (background) => {
     const holder = await openHolder(front);
     const { uuid } = await holder.queue({
       url: undefined,
@@ -178,7 +178,7 @@ describe('html', () => {
     expect(ttl).toBeGreaterThan(horizonMs / 1000 - 60);
   });
 
-  test('of a capture that failed is for the leader to clear away, however long it was to be kept', async () => {
+  test('of a failed capture is left for the leader to delete, even with persistence', async () => {
     const holder = await openHolder(front);
     front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
     const { uuid } = await holder.queue({ url: undefined, html: '<p>left</p>', persistence: { enabled: true } });
@@ -193,7 +193,7 @@ describe('the response cache', () => {
   const cached = { responseCache: { enabled: true, ttl: 3600 } };
   const askNow = (holder: Holder, url: string) => holder.capture({ ...cached, url, background: false });
 
-  test('answers a background request at once, for nothing', async () => {
+  test('answers a background request at once, at no cost', async () => {
     const holder = await openHolder(front);
     const url = 'https://example.com/hit';
     const first = await askNow(holder, url);
@@ -212,7 +212,7 @@ describe('the response cache', () => {
     await until('a hit', async () => (await askNow(holder, url)).body.data?.['uuid'] === uuid);
   });
 
-  test('has nobody wait for the background, nor the background for anybody', async () => {
+  test('an interactive request does not wait for an equal background capture', async () => {
     const holder = await openHolder(front);
     const url = 'https://example.com/both';
     const hold = Promise.withResolvers<undefined>();
@@ -231,7 +231,7 @@ describe('the response cache', () => {
     expect(await holder.usage()).toMatchObject({ tokens: 2, captures: 2 });
   });
 
-  test('lets a background request be queued while an equal one is rendered for somebody', async () => {
+  test('a background request is queued while an equal interactive one is rendered', async () => {
     const holder = await openHolder(front);
     const url = 'https://example.com/led';
     const already = front.renderer.jobs.length;

@@ -13,7 +13,7 @@ let testFront: TestFront;
 let fronts: string[];
 let release = () => undefined as void;
 beforeAll(async () => {
-  // What many ask for at once may take a slow machine longer than a client is to wait for it.
+  // On a slow machine, checking many requests at once may take longer than the default timeout.
   testFront = await startBackgroundFront({ checkTimeoutMs: 30_000 });
   fronts = [testFront.url, await testFront.addFront(), await testFront.addFront(), await testFront.addFront()];
 });
@@ -26,11 +26,11 @@ afterEach(() => {
 const front = (index: number) => fronts[index % fronts.length] ?? testFront.url;
 const idle = (holder: Holder) => until('all to have ended', async () => (await holder.usage()).queued === 0);
 
-/** `count` background captures at once, spread over the four fronts. */
+/** Sends `count` background captures at once, spread over the four fronts. */
 const hammer = (holder: Holder, count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => holder.capture({}, front(index))));
 
-/** What the account has used, by the shards, by the records and by what its holder is told: all the same. */
+/** Returns an account's usage; shards, records and GET /usage must agree. */
 async function agreedUsage(holder: Holder) {
   const usage = await holder.ledger();
   expect(usage).toEqual(await holder.sumOfRecords());
@@ -38,8 +38,8 @@ async function agreedUsage(holder: Holder) {
   return chargesOf(usage);
 }
 
-describe('four fronts hammered at once let through exactly what is allowed', () => {
-  test('by the cap on what waits, and what has ended makes room', async () => {
+describe('four fronts that receive requests at once admit exactly what is allowed', () => {
+  test('by the limit of queued captures, and captures that end make room', async () => {
     const holder = await openHolder(testFront, { maxQueued: 12 });
     for (let round = 0; round < 2; round++) {
       release = holdJobs(testFront.renderer);
@@ -56,7 +56,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     }
   });
 
-  test('and a full background keeps nobody from being answered', async () => {
+  test('and a full background queue does not block interactive captures', async () => {
     const holder = await openHolder(testFront, { maxQueued: 1, maxInFlight: 1 });
     const hold = Promise.withResolvers<undefined>();
     release = () => hold.resolve(undefined);
@@ -69,7 +69,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     expect((await holder.capture({ background: false })).status).toBe(200);
   });
 
-  test('by the quota, of what clients wait for and what they do not', async () => {
+  test('by the quota, for interactive and background captures together', async () => {
     const holder = await openHolder(testFront, { tokenQuota: 25 });
     release = holdJobs(testFront.renderer);
     const refused: Answer[] = [];
@@ -82,7 +82,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     });
     await until('all others to be refused', () => refused.length === 55);
     expect(refused[0]?.body.error?.code).toBe('QUOTA_EXCEEDED');
-    // One may be in the ledger whose answer is on its way.
+    // The ledger may contain a capture whose answer is not received yet.
     await until('the usage to tell of all that wait', async () => {
       const { tokens, reserved } = await holder.usage();
       return tokens === 0 && reserved === queued.length;
@@ -95,7 +95,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
     expect(queued.length).toBeLessThan(25);
   });
 
-  test('by the quota, of refreshes', async () => {
+  test('by the quota, for refreshes', async () => {
     const holder = await openHolder(testFront, { tokenQuota: 9 });
     const captures = await Promise.all(Array.from({ length: 6 }, () => holder.queue()));
     await idle(holder);
@@ -109,7 +109,7 @@ describe('four fronts hammered at once let through exactly what is allowed', () 
   });
 });
 
-test('what was reserved is released by a cancellation and a failure, and charged by a completion', async () => {
+test('a cancellation or a failure releases reserved tokens, and a completion charges them', async () => {
   const holder = await openHolder(testFront, { tokenQuota: 3 });
   const hold = Promise.withResolvers<undefined>();
   const failing = new Set<string>();
@@ -131,7 +131,7 @@ test('what was reserved is released by a cancellation and a failure, and charged
   expect((await holder.capture({}, fronts[1])).status).toBe(200);
 });
 
-test('after captures, failures, cancellations and refreshes in a mess, the usage equals the records', async () => {
+test('after a mix of captures, failures, cancellations and refreshes, the usage equals the records', async () => {
   const holder = await openHolder(testFront);
   let count = 0;
   testFront.renderer.behaviour = (job, self) =>
@@ -153,7 +153,7 @@ test('after captures, failures, cancellations and refreshes in a mess, the usage
   expect(usage.captures).toBeGreaterThan(30);
 });
 
-test('a full queue says when to come back, by how long captures wait now', async () => {
+test('a refusal for a full queue has a Retry-After from the current waiting time', async () => {
   const live = new Entries(testFront.nats.session, 'live');
   const [full, asking] = [await openHolder(testFront, { maxQueued: 1 }), await openHolder(testFront)];
   release = holdJobs(testFront.renderer);
@@ -161,7 +161,7 @@ test('a full queue says when to come back, by how long captures wait now', async
   const said = { pod: 'busy', instance: 'one', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
   const say = () => publishHeartbeat(live, { ...said, browser: 'up', draining: false, jobs: [], at: Date.now() });
   await say();
-  // However long it takes, it lives.
+  // The heartbeat is repeated so that it stays fresh for the whole test.
   const timer = setInterval(() => void say().catch(() => undefined), 1000);
   try {
     await until('the fronts to have heard', async () => (await asking.queue())['estimatedWaitSeconds'] === 10);
@@ -174,7 +174,7 @@ test('a full queue says when to come back, by how long captures wait now', async
   }
 });
 
-test('what was queued on the last day of a month still waits in the next one', async () => {
+test('captures queued on the last day of a month still count as queued in the next one', async () => {
   let now = Date.now();
   await using later = await startBackgroundFront({ now: () => now });
   const holder = await openHolder(later, { maxQueued: 3, tokenQuota: 3 });
@@ -193,6 +193,6 @@ test('what was queued on the last day of a month still waits in the next one', a
   now = end + 3 * 86_400_000;
   const sum = await usage.read(holder.account, now, 'rough');
   letGo();
-  // The last one was accepted in this month, by the same clock.
+  // The last capture was accepted in this month, by the same clock.
   expect(sum).toMatchObject({ queued: 1 });
 });

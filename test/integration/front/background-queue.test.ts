@@ -41,7 +41,7 @@ async function completed(): Promise<CaptureRecord> {
 
 const nearly = (wanted: number) => (actual: number | null) => actual !== null && Math.abs(actual - wanted) < 10_000;
 
-test('the end of what was queued is watched, long after the job was', async () => {
+test('the leader checks the end of a queued refresh after its deadline', async () => {
   const record = await completed();
   const after = await queueOf().enqueueRefresh(record, 'us-east');
   expect(await queuedJobs(nats.session)).toMatchObject([{ uuid: record.uuid, revision: 1 }]);
@@ -49,7 +49,7 @@ test('the end of what was queued is watched, long after the job was', async () =
   await until('the task to be put off', async () => isWatched(await taskDueAt(nats.session, 'dispatch', record, 1)));
 });
 
-test('when the queue is away the leader queues the job soon', async () => {
+test('if the queue is unavailable, the leader queues the job soon', async () => {
   const record = await completed();
   const publish = async () => Promise.reject(new Error('away'));
   const after = await queueOf({ jobs: { publish } }).enqueueRefresh(record, 'us-east');
@@ -58,7 +58,7 @@ test('when the queue is away the leader queues the job soon', async () => {
   expect(isSoon(await taskDueAt(nats.session, 'dispatch', record, 1))).toBe(true);
 });
 
-test('a refresh that was asked for before another one ended starts none that nobody queues', async () => {
+test('a refresh requested before another one ended starts no refresh without a job', async () => {
   const record = await completed();
   const captures = new Captures(nats.session);
   await queueOf().enqueueRefresh(record, 'us-east');

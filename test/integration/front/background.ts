@@ -14,22 +14,22 @@ import { chargesOf, wideBytes } from '../../harness/limits.ts';
 
 export const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5, maxQueued: 1e5, ...wideBytes };
 
-/** One account on a stand, as its holder and as the usage ledger sees it. */
+/** One account on a test front, as its holder and as the usage ledger sees it. */
 export interface Holder {
   readonly account: string;
   readonly key: string;
-  /** POST /capture, in the background unless the body says otherwise. */
+  /** Sends POST /capture, in the background unless the body says otherwise. */
   capture(body?: object, front?: string): Promise<Answer>;
-  /** As `capture`, of one that must be accepted: its `data`. */
+  /** Like `capture`, but must be accepted; returns its `data`. */
   queue(body?: object): Promise<Record<string, unknown> & { readonly uuid: string }>;
   state(uuid: string): Promise<Record<string, unknown>>;
   until(uuid: string, status: string): Promise<Record<string, unknown>>;
   refresh(uuid: string, front?: string): Promise<Answer>;
   remove(uuid: string, front?: string): Promise<Answer>;
   record(uuid: string): Promise<CaptureRecord>;
-  /** What the usage shards of this month say of tokens and captures. */
+  /** Tokens and captures in this month's usage shards. */
   usage(): Promise<ReturnType<typeof chargesOf>>;
-  /** What all of the usage shards say, and what the records add up to: the two must agree. */
+  /** The sum of all usage shards, which must equal `sumOfRecords`. */
   ledger(): Promise<Usage>;
   sumOfRecords(): Promise<Usage>;
   tokensUsed(): Promise<number>;
@@ -38,7 +38,7 @@ export interface Holder {
 export const startBackgroundFront = (options: Parameters<typeof startTestFront>[1] = {}) =>
   startTestFront({ WEBCAPTURE_ADMIN_TOKEN: adminToken }, options);
 
-/** Opens an account with wide limits, but for those that are named. */
+/** Opens an account with wide limits, except the given ones. */
 export async function openHolder(front: TestFront, limits: object = {}): Promise<Holder> {
   const opened = await openAccount(front.url, { ...wide, ...limits });
   const account = opened.account.id;
@@ -78,7 +78,7 @@ export async function openHolder(front: TestFront, limits: object = {}): Promise
   return holder;
 }
 
-/** Lets jobs be pulled, but go on only when it is told to; with `begun`, it is told that they are rendered. */
+/** Holds pulled jobs until the returned function is called; with `begun`, reports them as rendering. */
 export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () => void {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -90,24 +90,24 @@ export function holdJobs(renderer: StandInRenderer, { begun = false } = {}): () 
   return release;
 }
 
-/** Has every job end at once. */
+/** Makes the renderer complete every job at once. */
 export function completeJobs(renderer: StandInRenderer): void {
   renderer.behaviour = (job, self) => self.complete(job);
 }
 
-/** The subjects of the tasks of a capture that wait, for their time or to be done. */
+/** Returns the subjects of a capture's scheduled and pending tasks. */
 export async function tasksOf(front: TestFront, uuid: string): Promise<string[]> {
   const { state } = await front.nats.session.jsm.streams.info(streamNames.tasks, { subjects_filter: '>' });
   return Object.keys(state.subjects ?? {}).filter((subject) => subject.includes(uuid));
 }
 
-/** How many answers there are of each code. */
+/** Counts the answers by error code or status. */
 export function tally(answers: readonly Answer[]): Record<string, number> {
   const groups = Map.groupBy(answers, ({ body }) => body.error?.code ?? String(body.data?.['status']));
   return Object.fromEntries([...groups].map(([code, group]) => [code, group.length]));
 }
 
-/** The file of a capture as it is served: its status. */
+/** Returns the HTTP status of a capture's file. */
 export async function fileStatus(front: TestFront, { fileUrl }: Record<string, unknown>): Promise<number> {
   const name = String(fileUrl).slice('https://cdn.test/'.length);
   const response = await fetch(`${front.url}/files/${name}`);

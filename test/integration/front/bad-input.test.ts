@@ -16,7 +16,7 @@ const url = 'https://example.com/';
 
 interface Case {
   readonly body: unknown;
-  /** What the message has to say. */
+  /** What the message must contain. */
   readonly says: RegExp;
   readonly code?: string;
 }
@@ -124,7 +124,7 @@ describe.for([
   ['type or value', types],
   ['combination', combinations],
   ['unknown field', unknown],
-] as const)('%s', ([, cases]) => {
+] as const)('requests are refused for their %s', ([, cases]) => {
   test.for(Object.entries(cases))('%s', async ([, { body, says, code = 'VALIDATION_ERROR' }]) => {
     const refusal = await api.refused(body);
     expect(refusal).toMatchObject({ status: 400, code });
@@ -139,7 +139,7 @@ test('an Idempotency-Key with a space is refused', async () => {
   expect(refusal.message).toMatch(/idempotency-key/i);
 });
 
-describe('bodies that are no request', () => {
+describe('bodies that are not a request are refused', () => {
   const bodies: Record<string, { raw: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> }> = {
     nothing: { raw: '' },
     'half a body': { raw: '{"url": "http://example.com/"' },
@@ -163,19 +163,19 @@ describe('bodies that are no request', () => {
     expect(refusal.message.length).toBeGreaterThan(10);
   });
 
-  test('a wrong content type is told what the right one is', async () => {
+  test('the refusal of a wrong content type names the right one', async () => {
     const refusal = await api.refused(undefined, { raw: 'x', headers: { 'content-type': 'text/plain' } });
     expect(refusal.message).toContain('application/json');
   });
 
-  test('a content type with a charset is the right one', async () => {
+  test('a content type with a charset is accepted', async () => {
     const headers = { 'content-type': 'Application/JSON; charset=UTF-8' };
     const refusal = await api.refused({ url, quality: 0 }, { headers });
     expect(refusal.message).toContain('quality');
   });
 });
 
-describe('the key', () => {
+describe('the API key', () => {
   test.for([
     ['no key', null, {}],
     ['a wrong key', 'wc_live_00000000000000000000000000000000000000', {}],
@@ -187,36 +187,36 @@ describe('the key', () => {
     ['a key of a megabyte’s tenth', 'x'.repeat(8000), {}],
     ['a key that looks like a subject', '>', {}],
     ['a key that looks like a path', '../account.demo', {}],
-  ] as const)('%s is a 401', async ([, key, headers]) => {
+  ] as const)('%s is refused with 401', async ([, key, headers]) => {
     const answer = await api.capture({ url }, { key, headers });
     expect(answer.status).toBe(401);
     expect(answer.body).toMatchObject({ success: false, error: { code: 'UNAUTHORIZED' }, data: null });
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer/);
   });
 
-  test('the scheme is written in any case', async () => {
+  test('the scheme is case-insensitive', async () => {
     const headers = { authorization: `bEARER ${presetKey}` };
     expect(await api.captured({ url }, { key: null, headers })).toMatchObject({ status: 'completed' });
   });
 
-  test('validation comes before the key', async () => {
+  test('the body is validated before the key', async () => {
     const refusal = await api.refused({ url, quality: 0 }, { key: 'wrong' });
     expect(refusal).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
   });
 
-  test('and the key before the region', async () => {
+  test('the key is checked before the region', async () => {
     const refusal = await api.refused({ url, region: 'asia-east' }, { key: 'wrong' });
     expect(refusal.status).toBe(401);
   });
 });
 
-test('many mistakes at once are told at once', async () => {
+test('one refusal reports all mistakes', async () => {
   const refusal = await api.refused({ url, quality: 0, delay: -1, colour: 'red' });
   for (const field of ['quality', 'delay', 'colour']) expect(refusal.message).toContain(field);
 });
 
 test.for(['127.0.0.1', 'localhost', 'LOCALHOST', 'localhost.', 'anything.localhost', '[::1]'])(
-  'an operator who opens nothing does not even open %s',
+  'a front without allowed internal addresses blocks %s',
   async (host) => {
     const visit = site().visit('/colour');
     const url = visit.url.replace('127.0.0.1', host);

@@ -19,9 +19,9 @@ afterEach(() => {
   front.renderer.bytes = Buffer.alloc(1000, 'x');
 });
 
-/** Has the renderer make files of that size. */
+/** Sets the size of the renderer's files. */
 function makeFilesOf(bytes: number): void {
-  // 33 bytes are the head of a png.
+  // The header of a PNG has 33 bytes.
   front.renderer.bytes = Buffer.alloc(bytes - 33, 'x');
 }
 
@@ -32,11 +32,11 @@ const idle = (holder: Holder) => until('all to have ended', async () => (await u
 const refusal = ({ status, body }: Answer) => ({ status, ...body.error });
 const agree = async (holder: Holder) => expect(await holder.ledger()).toEqual(await holder.sumOfRecords());
 
-/** HTML of that size, in bytes. */
+/** Returns HTML of the given size in bytes. */
 const htmlOf = (bytes: number) => '<p>'.padEnd(bytes, 'x');
 
-describe('HTML of background captures', () => {
-  test('is refused beyond the limit, while addresses are queued, until captures end or are deleted', async () => {
+describe('the HTML of background captures', () => {
+  test('is refused above the limit, while URLs are queued, until captures end or are deleted', async () => {
     const holder = await openHolder(front, { maxQueuedBytes: 3500 });
     const queue = () => holder.capture({ url: undefined, html: htmlOf(1000) });
     release = holdJobs(front.renderer);
@@ -66,7 +66,7 @@ describe('HTML of background captures', () => {
     await agree(holder);
   });
 
-  test('of a persisted capture counts as long as its file', async () => {
+  test('of a persisted capture counts until the capture is deleted', async () => {
     makeFilesOf(500);
     const holder = await openHolder(front, { maxPersistedBytes: 1700 });
     const body = { html: htmlOf(1000), url: undefined, persistence: { enabled: true } };
@@ -85,7 +85,7 @@ describe('HTML of background captures', () => {
 });
 
 describe('stored files', () => {
-  test('are refused before they are rendered once the account is full, until one is deleted', async () => {
+  test('are refused before rendering if the account is full, until one is deleted', async () => {
     makeFilesOf(1000);
     const holder = await openHolder(front, { maxStoredBytes: 2000 });
     const [first] = [await interactive(holder), await interactive(holder)].map((each) => dataOf<CaptureResult>(each));
@@ -134,7 +134,7 @@ describe('stored files', () => {
     expect((await interactive(holder)).status).toBe(200);
   });
 
-  test('are replaced by a refresh only where the new file fits', async () => {
+  test('are replaced by a refresh only if the new file fits', async () => {
     makeFilesOf(1000);
     const holder = await openHolder(front, { maxPersistedBytes: 1100 });
     const { uuid } = await holder.queue({ persistence: { enabled: true } });
@@ -154,7 +154,7 @@ describe('stored files', () => {
   });
 });
 
-test('an operator sets the limits of an account, and defaults stand in for those that are not set', async () => {
+test('an operator sets the limits of an account, and the defaults apply to the others', async () => {
   const holder = await openHolder(front, { maxStoredBytes: 1, maxQueuedBytes: 2 });
   const change = (body: object) =>
     send(`${front.url}/admin/accounts/${holder.account}`, adminToken, { method: 'PATCH', body });
@@ -174,7 +174,7 @@ test('no account stores more than its share of the embedded store, and others ca
   const other = await front.addFront();
   makeFilesOf(200_000);
   const [full, asking] = [await openHolder(front), await openHolder(front)];
-  // The first front does not know the maximum yet, and may settle what comes by the queue: so these are waited for.
+  // The first front does not know the maximum yet, and may settle queued results: these captures are interactive.
   expect((await interactive(full, {}, other)).status).toBe(200);
   expect(refusal(await interactive(full, {}, other))).toMatchObject({
     status: 402,

@@ -12,7 +12,7 @@ import { read } from './test-front.ts';
 
 const key = 'a-key-for-two-fronts';
 
-/** Of each test its own page, since the fronts remember those of the others. */
+/** Every test has its own page, since the fronts remember the pages of the others. */
 let body: { url: string; responseCache: { enabled: boolean } };
 let nats: TestNats;
 let renderer: StandInRenderer;
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 beforeEach(async ({ task }) => {
   body = { url: `https://example.com/${task.id}`, responseCache: { enabled: true } };
-  // What a test before has killed.
+  // A previous test may have killed the front.
   if (fronts[0]?.part.exit !== undefined) await fronts[0].part.start();
   renderer = new StandInRenderer(await nats.connect(), 'us-east');
   await renderer.start();
@@ -57,7 +57,7 @@ const ask = (front: number, { headers = {}, body: sent = body }: { headers?: obj
     signal: AbortSignal.timeout(30_000),
   });
 
-test('the front of the first request is killed: those who wait on another one get its capture', async () => {
+test('if the front of the first request is killed, requests on another front get its capture', async () => {
   let finish = () => {};
   const mayFinish = new Promise<void>((resolve) => (finish = resolve));
   renderer.behaviour = async (job, self) => {
@@ -69,7 +69,7 @@ test('the front of the first request is killed: those who wait on another one ge
   const second = ask(1);
   const [job] = renderer.jobs;
   const name = (job && ticketOf(job).draft?.cache?.name) ?? '';
-  // Its job is queued: it may take its time.
+  // The job is queued, so rendering may take a while.
   const claim = await until('its claim to be extended', async () => {
     const entry = await new Cache(nats.session).get('demo', name);
     return entry.claim !== null && entry.claim.until > Date.now() + 30_000 && entry.claim;
@@ -85,7 +85,7 @@ test('the front of the first request is killed: those who wait on another one ge
 });
 
 test.each([{}, { responseCache: { enabled: true } }])(
-  'the front is killed: the same Idempotency-Key brings its capture on another one, charged once: %j',
+  'if the front is killed, the same Idempotency-Key returns its capture on another front, charged once: %j',
   async (more) => {
     let finish = () => {};
     const mayFinish = new Promise<void>((resolve) => (finish = resolve));
@@ -108,7 +108,7 @@ test.each([{}, { responseCache: { enabled: true } }])(
   },
 );
 
-test('NATS is restarted under them: one capture answers all the same, and later ones are hits', async () => {
+test('if NATS restarts meanwhile, one capture answers both requests, and later requests are hits', async () => {
   let restarting: Promise<void> | undefined;
   renderer.behaviour = async (job, self) => {
     await (restarting ??= nats.restart());
@@ -121,6 +121,6 @@ test('NATS is restarted under them: one capture answers all the same, and later 
   expect(answers.map(({ status }) => status)).toEqual([200, 200]);
   expect(new Set(answers.map(({ body: { data } }) => data?.['uuid'])).size).toBe(1);
   expect((await read(await ask(1))).body.data).toMatchObject({ fromCache: true });
-  // A server that was killed may not know any more that it has handed a job over, and do so again.
+  // A killed server may forget that it has delivered a job, and deliver it again.
   expect(new Set(renderer.jobs.map(({ uuid }) => uuid)).size).toBe(1);
 });

@@ -27,12 +27,12 @@ const fileOfLast = () => {
   return job === undefined ? null : renderer.fileOf(job);
 };
 
-/** A page that no other test asks for. */
+/** Returns the URL of a page that no other test requests. */
 const newUrl = () => `https://example.com/${randomUUID()}`;
 
 const cached = (url: string, ttl = 3600) => ({ url, responseCache: { enabled: true, ttl } });
 
-/** The answer of one front; the preset key unless told otherwise. */
+/** Sends a capture to one front, with the preset key by default; returns the answer. */
 async function ask(body: object, options: { front?: 0 | 1; key?: string; signal?: AbortSignal } = {}) {
   return read(await fronts.capture(options.front ?? 0, body, options));
 }
@@ -47,7 +47,7 @@ async function metric(result: string): Promise<number> {
 }
 
 describe('a second request', () => {
-  test('is answered from the cache, on any front, at no cost', async () => {
+  test('is answered from the cache on any front, at no cost', async () => {
     const [url, before, hits] = [newUrl(), renders(), await metric('hit')];
     const first = await ask(cached(url));
     expect(first.body.data).toMatchObject({ fromCache: false, tokenCost: 1, status: 'completed' });
@@ -62,7 +62,7 @@ describe('a second request', () => {
     expect((await metric('hit')) - hits).toBe(2);
   });
 
-  test('without responseCache is rendered, and one before without it is not kept', async () => {
+  test('without responseCache is rendered, and does not fill the cache', async () => {
     const [url, before] = [newUrl(), renders()];
     await ask({ url });
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
@@ -70,7 +70,7 @@ describe('a second request', () => {
     expect(renders() - before).toBe(3);
   });
 
-  test('meets the first one whatever responseType, cdnTtl and ttl they have, and not with other options', async () => {
+  test('is a hit with another responseType, cdnTtl or ttl, and a miss with other options', async () => {
     const [url, before] = [newUrl(), renders()];
     await ask(cached(url));
     const same = [{ cdnTtl: 100 }, { responseCache: { enabled: true, ttl: 100 } }, { quality: 5 }];
@@ -85,7 +85,7 @@ describe('a second request', () => {
     expect(renders() - before).toBe(5);
   });
 
-  test('for html is answered for the same html, in whatever form it was sent', async () => {
+  test('for HTML is a hit for the same HTML, raw or in base64', async () => {
     const html = `<p>${randomUUID()}</p>`;
     await ask({ html, responseCache: { enabled: true } });
     const again = { html: Buffer.from(html).toString('base64'), responseCache: { enabled: true } };
@@ -101,7 +101,7 @@ describe('a second request', () => {
     expect(renders() - before).toBe(2);
   });
 
-  test('as a file is answered with its bytes', async () => {
+  test('for a file is answered with the cached bytes', async () => {
     const url = newUrl();
     const { data } = (await ask(cached(url))).body;
     const response = await fronts.capture(1, { ...cached(url), responseType: 'file' });
@@ -110,7 +110,7 @@ describe('a second request', () => {
     expect(await bytesOf(response)).toEqual(fileOfLast());
   });
 
-  test('as a file is rendered when the file is gone, and then answers for all', async () => {
+  test('for a file is rendered if the file is gone, and its capture fills the cache', async () => {
     const [url, before] = [newUrl(), renders()];
     const { data } = (await ask(cached(url))).body;
     await fronts.front.renderer.store.remove(String(data?.['fileUrl']).split('/').at(-1) ?? '');
@@ -123,22 +123,22 @@ describe('a second request', () => {
   });
 });
 
-describe('an answer', () => {
-  test('goes with its file', async () => {
+describe('a cached answer', () => {
+  test('ends with its file', async () => {
     const url = newUrl();
     const { data } = (await ask(cached(url))).body;
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: true });
-    // The shortest life of a file is a minute.
+    // The minimum lifetime of a file is a minute.
     await fronts.endIn(String(data?.['uuid']), 3000);
     await until('a miss', async () => (await ask(cached(url), { front: 1 })).body.data?.['fromCache'] === false, {
       deadlineMs: 6000,
     });
   });
 
-  test('that is older than the ttl of a request is none for it, but still one for others', async () => {
+  test('older than the ttl of a request is a miss for that request, and a hit for others', async () => {
     const url = newUrl();
     const { data } = (await ask(cached(url, 3600))).body;
-    // As time would make it.
+    // Simulates the passage of time.
     await fronts.age(String(data?.['uuid']), 100_000);
     expect((await ask(cached(url, 101), { front: 1 })).body.data).toMatchObject({ uuid: data?.['uuid'] });
     const renewed = (await ask(cached(url, 99), { front: 1 })).body.data;
@@ -146,14 +146,14 @@ describe('an answer', () => {
     expect((await ask(cached(url, 3600), { front: 1 })).body.data).toMatchObject({ uuid: renewed?.['uuid'] });
   });
 
-  test('is kept no longer than the ttl that it was asked for with', async () => {
+  test('is kept no longer than the ttl of its request', async () => {
     const url = newUrl();
     await ask(cached(url, 60));
     const [entry] = await fronts.entriesOf(url);
     expect(entry?.done?.until).toBe((entry?.done?.record.outcome?.capturedAt ?? 0) + 60_000);
   });
 
-  test('that was replaced or removed is not served from memory for long', async () => {
+  test('that was replaced or removed leaves the memory of the fronts soon', async () => {
     const url = newUrl();
     const { data } = (await ask(cached(url))).body;
     for (const front of [0, 1] as const) await ask(cached(url), { front });
@@ -201,7 +201,7 @@ describe('a key', () => {
     expect(refusal.headers.get('x-capture-uuid')).toBeNull();
   });
 
-  test('that nobody knows gets no hit', async () => {
+  test('that is unknown gets no hit', async () => {
     const url = newUrl();
     await ask(cached(url));
     expect(await ask(cached(url), { key: 'nobody-knows-this-key' })).toMatchObject({
@@ -211,18 +211,18 @@ describe('a key', () => {
   });
 });
 
-describe('equal captures at once', () => {
-  /** Twenty requests, ten to each front. */
+describe('concurrent equal captures', () => {
+  /** Sends twenty requests, ten to each front. */
   const twenty = (body: object) =>
     Promise.all(Array.from({ length: 20 }, (_, n) => ask(body, { front: n % 2 === 0 ? 0 : 1 })));
   const slowly = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-  /** Until all twenty have come, and have had time to find out who renders for them. */
+  /** Waits until all twenty requests have arrived and have had time to find the one that renders. */
   const allAreThere = async (requestsBefore: number) => {
     await until('all requests', () => fronts.requests() - requestsBefore >= 20);
     await slowly(200);
   };
 
-  test('over two fronts are rendered once', async () => {
+  test('on two fronts are rendered once', async () => {
     const [url, before] = [newUrl(), renders()];
     fronts.front.renderer.behaviour = async (job, self) => {
       await slowly(300);
@@ -235,11 +235,11 @@ describe('equal captures at once', () => {
     expect(answers.reduce((sum, { body }) => sum + Number(body.data?.['tokenCost']), 0)).toBe(1);
   });
 
-  test('are followed by their record when nobody fills the cache', async () => {
+  test('are answered from the record if the cache is not filled', async () => {
     const [url, before] = [newUrl(), renders()];
     fronts.front.renderer.behaviour = async (job, self) => {
       await slowly(300);
-      // Settled, as by a front that dies before it has filled the cache.
+      // Settles the capture like a front that dies before it fills the cache.
       const upload = await self.upload(job);
       const outcome = newOutcome({ object: upload.object, fileSizeBytes: upload.size });
       await self.captures.end(ticketOf(job), complete(0, outcome, upload.expiresAt));
@@ -249,7 +249,7 @@ describe('equal captures at once', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true);
   });
 
-  test('have one of them take over when the first fails', async () => {
+  test('are rendered once more if the first fails', async () => {
     const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
     fronts.front.renderer.behaviour = async (job, self) => {
       await allAreThere(requests);
@@ -264,7 +264,7 @@ describe('equal captures at once', () => {
     expect(good.filter(({ body }) => body.data?.['fromCache'] === false)).toHaveLength(1);
   });
 
-  test('all fail when the second one fails too', async () => {
+  test('all fail if the second one fails too', async () => {
     const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
     fronts.front.renderer.behaviour = async (job, self) => {
       await allAreThere(requests);
@@ -273,7 +273,7 @@ describe('equal captures at once', () => {
     const answers = await twenty(cached(url));
     expect(renders() - before).toBe(2);
     expect(answers.every(({ body }) => body.error?.code === 'NAVIGATION_FAILED')).toBe(true);
-    // And nothing is left in the way of the next one.
+    // No lease blocks the next request.
     fronts.front.renderer.behaviour = (job, self) => self.complete(job);
     expect((await ask(cached(url))).body.data).toMatchObject({ fromCache: false });
   });
@@ -290,7 +290,7 @@ describe('equal captures at once', () => {
     expect(renders() - before).toBe(2);
   });
 
-  test('are not held up by a first client that goes away', async () => {
+  test('complete even if the first client disconnects', async () => {
     const [url, before] = [newUrl(), renders()];
     const hold = Promise.withResolvers<undefined>();
     fronts.front.renderer.behaviour = async (job, self) => {
@@ -310,14 +310,14 @@ describe('equal captures at once', () => {
   });
 });
 
-test('a claim whose front died before its capture was accepted does not last', async () => {
+test('the lease of a front that died before its capture was accepted expires', async () => {
   const url = newUrl();
   const first = (await ask(cached(url))).body.data;
   const name = (await fronts.entriesOf(url))[0]?.done?.record.cache?.name ?? '';
-  // A UUIDv7 of 20 seconds ago, without a record.
+  // A UUIDv7 from 20 seconds ago, without a record.
   const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
   const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;
-  // As a front leaves it that has not queued its capture yet.
+  // The lease that a front leaves if it has not queued its capture yet.
   const claim = { uuid, until: Date.now() + 2000 };
   await new Entries(fronts.front.nats.session, 'cache').put(`demo.${name}`, { done: null, claim });
   const second = (await ask(cached(url), { front: 1 })).body.data;

@@ -41,7 +41,7 @@ async function messages(stream: string, filter: string): Promise<number> {
 }
 
 describe('a capture that completes', () => {
-  test('is answered with both shapes of its data', async () => {
+  test('is answered with data that matches the schema', async () => {
     const { status, headers, body } = await read(await front.capture({ url, cdnTtl: 100 }));
     expect(status).toBe(200);
     expect(body).toMatchObject({ success: true, error: null });
@@ -98,7 +98,7 @@ describe('a capture that completes', () => {
     expect((await read(await front.capture({ url, antiBot: true }))).body.data).toMatchObject({ tokenCost: 2 });
   });
 
-  test('is answered as a file, with the bytes that came along', async () => {
+  test('is answered as a file with the bytes of the reply', async () => {
     const reading = vi.spyOn(EmbeddedStore.prototype, 'read');
     onTestFinished(() => reading.mockRestore());
     const response = await front.capture({ url, responseType: 'file', format: 'webp' });
@@ -115,7 +115,7 @@ describe('a capture that completes', () => {
     expect(reading).not.toHaveBeenCalled();
   });
 
-  test('is answered as it is stored when other bytes of the same length and type came along', async () => {
+  test('is answered with the stored bytes if the reply has other bytes of the same length and type', async () => {
     let stored: Buffer | undefined;
     front.renderer.behaviour = async (job, renderer) => {
       const outcome = completedBy(await renderer.upload(job));
@@ -129,23 +129,23 @@ describe('a capture that completes', () => {
     expect(stored).not.toEqual(fileOfLast());
   });
 
-  test('is answered as a file from the store when the bytes were too large to come along', async () => {
+  test('is answered from the store if the file is too large for the reply', async () => {
     front.renderer.bytes = Buffer.alloc((front.nats.session.nc.info?.max_payload ?? 0) + 1, 'ab');
     const response = await front.capture({ url, responseType: 'file' });
     expect(response.headers.get('content-length')).toBe(String(fileOfLast()?.length));
     expect(fileOfLast()?.equals(await bytesOf(response))).toBe(true);
   });
 
-  test('of which the reply is lost is answered a little later', async () => {
+  test('is answered a little later if the reply is lost', async () => {
     front.renderer.behaviour = (job, renderer) => renderer.complete(job, { silently: true });
     const start = performance.now();
     const response = await front.capture({ url, responseType: 'file' });
     expect([response.status, await bytesOf(response)]).toEqual([200, fileOfLast()]);
-    // The result is there after half a second, and looked for every two.
+    // The result is stored after half a second, and the record is read every two seconds.
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test('and of which replies come that make no sense is answered all the same', async () => {
+  test('is answered even if invalid replies arrive', async () => {
     front.renderer.behaviour = async (job, renderer) => {
       const say = (words: string) => renderer.session.nc.publish(job.reply?.subject ?? '', words);
       say('nonsense');
@@ -160,7 +160,7 @@ describe('a capture that completes', () => {
     expect((await read(await front.capture({ url }))).body).toMatchObject({ error: null, success: true });
   });
 
-  test('beside many others is not mixed up with them', async () => {
+  test('is not confused with concurrent captures', async () => {
     const urls = Array.from({ length: 40 }, (_, index) => `https://example.com/${index}`);
     const answers = await Promise.all(urls.map(async (each) => read(await front.capture({ url: each }))));
     const metadata = answers.map(({ body }) => body.data?.['metadata'] as { url: string });
@@ -169,7 +169,7 @@ describe('a capture that completes', () => {
   });
 });
 
-describe('a capture that its client follows', () => {
+describe('a capture with an event stream', () => {
   const accept = { accept: 'text/event-stream', 'content-type': 'application/json' };
   const follow = async (body: object) => {
     const init = { method: 'POST', headers: accept, body: JSON.stringify(body) };
@@ -180,7 +180,7 @@ describe('a capture that its client follows', () => {
   const steps = (events: readonly unknown[][]) =>
     events.filter(([name]) => name === 'progress').map(([, data]) => (data as { step: string }).step);
 
-  test('is told of each step, also when its job is handed back, and then of its result', async () => {
+  test('reports each step, also after its job is returned, and then the result', async () => {
     front.renderer.behaviour = async (job, renderer) => {
       renderer.begin(job);
       const isFirst = front.renderer.jobs.length === 1;
@@ -202,7 +202,7 @@ describe('a capture that its client follows', () => {
     expect(events.at(-1)).toMatchObject(['result', { success: true, data: { uuid, status: 'completed' } }]);
   });
 
-  test('and that fails is told so by an event; what fails before it is queued has its status', async () => {
+  test('reports a failure as an event, and a failure before queueing as a status', async () => {
     front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { response, events } = await follow({ url });
     expect([response.status, steps(events)]).toEqual([200, ['queued']]);
@@ -212,7 +212,7 @@ describe('a capture that its client follows', () => {
     expect((await read(refused.response)).body.error?.code).toBe('VALIDATION_ERROR');
   });
 
-  test('is not told of steps that nobody knows: from the cache comes the result alone', async () => {
+  test('reports only the result if it comes from the cache', async () => {
     const body = { url, responseCache: { enabled: true }, delay: 3 };
     const first = await follow(body);
     const second = await follow(body);
@@ -220,14 +220,14 @@ describe('a capture that its client follows', () => {
     expect(second.events).toMatchObject([['result', { data: { fromCache: true } }]]);
   });
 
-  test('has no say in the job when its client does not follow it', async () => {
+  test('the job of a capture without an event stream requests no progress', async () => {
     await front.capture({ url });
     expect(lastJob()?.reply).not.toHaveProperty('progress');
   });
 });
 
 describe('a capture that fails', () => {
-  test('is answered with its code and message, and with its uuid', async () => {
+  test('is answered with its code, its message and its uuid', async () => {
     front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
     const { status, headers, body } = await read(await front.capture({ url, responseType: 'file' }));
     expect(status).toBe(500);
@@ -242,8 +242,8 @@ describe('a capture that fails', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  test('before the capture has begun cancels it, pays nothing, and has its place in flight back at once', async () => {
+describe('a client that disconnects', () => {
+  test('before rendering begins cancels its capture, pays nothing and releases its reservation at once', async () => {
     const queued = () => messages(streamNames.captures, 'captures.us-west.>');
     const usage = async () => (await read(await front.call('/usage'))).body.data;
     const before = await usage();
@@ -258,7 +258,7 @@ describe('a client that goes away', () => {
     expect(await usage()).toMatchObject({ tokensUsed: before?.['tokensUsed'], tokensReserved: 0 });
   });
 
-  test('later lets it end', async () => {
+  test('after rendering has begun lets its capture end', async () => {
     const aborter = new AbortController();
     let release = () => undefined as void;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -270,7 +270,7 @@ describe('a client that goes away', () => {
     const job = await until('the job to be pulled', lastJob);
     aborter.abort();
     await expect(answer).rejects.toThrow();
-    // It has a record when it has ended.
+    // A capture gets a record when it ends.
     expect((await state(job.uuid)).status).toBe(404);
     const metrics = () => front.metrics.metrics();
     await until('the front to have noticed', async () =>
@@ -291,7 +291,7 @@ describe('a client that goes away', () => {
 });
 
 describe('html', () => {
-  test('goes with the job when it fits', async () => {
+  test('is part of the job if it fits', async () => {
     const html = Buffer.from('<h1>Grüße</h1>').toString('base64');
     const { body } = await read(await front.capture({ html }));
     expect(lastJob()?.source).toEqual({ kind: 'html', html: '<h1>Grüße</h1>' });
@@ -302,7 +302,7 @@ describe('html', () => {
     ['more than a message holds', 'a', 1_048_575],
     ['characters that take six bytes in JSON', '\u0001', 300_000],
     ['the longest there is', '\u{1F600}', 1_048_575],
-  ])('of %s arrives, and what carried it is removed', async (_name, character, count) => {
+  ])('of %s arrives, and the stored copy is removed', async (_name, character, count) => {
     const html = `<${character.repeat(count)}`;
     let arrived: string | undefined;
     front.renderer.behaviour = async (job, renderer) => {
@@ -319,13 +319,13 @@ describe('html', () => {
 });
 
 describe('regions', () => {
-  test('one that is not installed is refused at once', async () => {
+  test('a region that is not installed is refused at once', async () => {
     const { status, body } = await read(await front.capture({ url, region: 'asia-east' }));
     expect([status, body.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
     expect(body.error?.message).toContain('us-east, eu-west');
   });
 
-  test('a named one is where it is rendered', async () => {
+  test('a named region renders the capture', async () => {
     const renderer = await front.addRenderer('eu-west');
     await renderer.start();
     const { body } = await whenHeard(() => front.capture({ url, region: 'eu-west' }));
@@ -333,18 +333,18 @@ describe('regions', () => {
     await renderer.stop();
   });
 
-  test('one without renderers is refused at once', async () => {
+  test('a region without renderers is refused at once', async () => {
     const refused = async () => {
       const { body } = await read(
         await front.capture({ url, region: 'eu-west' }, { signal: AbortSignal.timeout(1000) }),
       );
       return body.error?.code === 'REGION_UNAVAILABLE';
     };
-    // Until the goodbye has been heard, captures are still queued there.
+    // Until the front learns that the renderer is withdrawn, captures are still queued there.
     await until('eu-west to be refused', refused);
   });
 
-  test('one whose queues are not there yet is refused, and accepted as soon as they are', async () => {
+  test('a region whose queues do not exist yet is refused, and accepted as soon as they exist', async () => {
     const { jsm } = front.nats.session;
     const inBackground = async () => {
       const answer = await front.capture({ url, region: 'us-west', background: true });
@@ -374,7 +374,7 @@ describe('GET /captures/{uuid}', () => {
     },
   );
 
-  test('answers as POST did, and only to the account', async () => {
+  test('returns what POST returned, to the same account only', async () => {
     const answer = await read(await front.capture({ url }));
     const uuid = answer.body.data?.['uuid'];
     const found = await state(uuid);

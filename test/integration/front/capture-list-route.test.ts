@@ -19,7 +19,7 @@ afterAll(() => front[Symbol.asyncDispose]());
 
 const dayMs = 86_400_000;
 
-/** The answer of a list that succeeds, held against the OpenAPI document. */
+/** Returns the data of a successful list, which must match the OpenAPI document. */
 async function list(key: string, query = ''): Promise<{ items: readonly CaptureState[]; nextCursor: string | null }> {
   const { status, headers, body } = await read(await front.call(`/captures${query}`, { key }));
   expect([status, headers.get('cache-control')], JSON.stringify(body)).toEqual([200, 'no-store']);
@@ -29,7 +29,7 @@ async function list(key: string, query = ''): Promise<{ items: readonly CaptureS
 
 const uuidsOf = ({ items }: { items: readonly CaptureState[] }) => items.map(({ uuid }) => uuid);
 
-/** A key, and captures of its account that are so many days old; newest first. */
+/** Returns a key, and captures of its account with the given ages in days, newest first. */
 async function filledAccount(days: readonly number[], changes: (index: number) => Partial<CaptureRecord> = () => ({})) {
   const account = `account-${randomUUID()}`;
   const key = await front.makeKey({ account, createdAt: Date.now() - 200 * dayMs });
@@ -43,7 +43,7 @@ async function filledAccount(days: readonly number[], changes: (index: number) =
   return { key, uuids: records.map(({ uuid }) => uuid) };
 }
 
-test('what was captured stands first, in every state', async () => {
+test('the list contains captures in every state, newest first', async () => {
   const key = await front.makeKey();
   expect(await list(key)).toEqual({ items: [], nextCursor: null });
   const first = await read(await front.capture({ url: 'https://example.com/1' }, { key }));
@@ -64,7 +64,7 @@ test('what was captured stands first, in every state', async () => {
   expect(single.body.data).toEqual(items[1]);
 });
 
-test('in parts, over months; and never those of another account', async () => {
+test('the list returns captures of months in pages, and none of another account', async () => {
   const days = [0, 0.5, 1, 1.01, 2, 3, 40, 41, 80, 150];
   const { key, uuids } = await filledAccount(days);
   const other = await filledAccount(days);
@@ -78,11 +78,11 @@ test('in parts, over months; and never those of another account', async () => {
   }
   expect(seen).toEqual(uuids);
   expect(uuidsOf(await list(other.key))).toEqual(other.uuids);
-  // Not even by a cursor of that account.
+  // A cursor of the other account makes no difference.
   expect(uuidsOf(await list(other.key, `?cursor=${uuids[5]}`))).toEqual(other.uuids.slice(6));
 });
 
-test('by status, as it is shown', async () => {
+test('the list filters by the status that is shown', async () => {
   const outcome = newOutcome();
   const states: readonly Partial<CaptureRecord>[] = [
     { status: 'queued' },
@@ -106,7 +106,7 @@ test('by status, as it is shown', async () => {
   expect(await found('deleted')).toEqual([5]);
 });
 
-describe('what is refused', () => {
+describe('the list refuses', () => {
   test.each([
     ['?limit=0', 'limit must be an integer from 1 to 100, not 0'],
     ['?limit=101', 'limit must be an integer from 1 to 100, not 101'],
@@ -118,13 +118,13 @@ describe('what is refused', () => {
     ['?status=failed&status=queued', 'status must be one of'],
     ['?limits=5', 'limits is not a field of the request; did you mean limit?'],
     ['?state=failed', 'state is not a field of the request; did you mean status?'],
-  ])('%s', async (query, message) => {
+  ])('the query %s', async (query, message) => {
     const { status, body } = await read(await front.call(`/captures${query}`));
     expect([status, body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
     expect(body.error?.message).toContain(message);
   });
 
-  test('no key, and one without the scope, whatever the query', async () => {
+  test('a missing key, and a key without the scope, before an invalid query', async () => {
     const codeOf = async (key: string | null) => {
       const { status, body } = await read(await front.call('/captures?limit=0', { key }));
       return [status, body.error?.code];
@@ -134,14 +134,14 @@ describe('what is refused', () => {
   });
 });
 
-test('while NATS is away it fails within seconds, and works again afterwards', { tags: 'long' }, async () => {
+test('while NATS is down the list fails within seconds, and works again afterwards', { tags: 'long' }, async () => {
   const { key, uuids } = await filledAccount([0, 1]);
-  // The key is remembered for a moment: so it is the list itself that fails.
+  // The key is cached for a moment, so the list itself fails.
   await list(key);
   await front.nats.kill();
   const start = performance.now();
   const { status, body } = await read(await front.call('/captures', { key }));
-  // Key and list are asked for for 3 s each.
+  // Key and list are retried for 3 s each.
   expect(performance.now() - start).toBeLessThan(8000);
   expect([status, body.error?.code]).toEqual([500, 'INTERNAL_ERROR']);
   expect(body.error?.message).toMatch(/cannot be (listed|checked) right now. Send the request again/);

@@ -22,7 +22,7 @@ const since = Date.parse('2025-11-01T00:00:00Z');
 
 const uuidAt = (time: number) => firstUuidOf(time).slice(0, 13) + randomUUIDv7().slice(13);
 
-/** A completed capture of each of these times, all kept until `now` and a day; the uuids, newest first. */
+/** Stores a completed capture for each time, expiring a day after `now`; returns the uuids, newest first. */
 async function fill(account: string, times: readonly number[], changes: Partial<CaptureRecord> = {}) {
   const records = times.map((acceptedAt) =>
     newRecord({
@@ -35,9 +35,9 @@ async function fill(account: string, times: readonly number[], changes: Partial<
       ...changes,
     }),
   );
-  // Past the books, which are another matter.
+  // Writes the records without the usage ledger, which is tested elsewhere.
   const db = new Entries(nats.session, 'db');
-  // Not all at once: what waits behind thousands may be given up for lost on a slow machine.
+  // In batches: on a slow machine, a request behind thousands may time out.
   for (let start = 0; start < records.length; start += 200) {
     const some = records.slice(start, start + 200);
     await Promise.all(some.map((record) => db.put(captureKey(account, record.uuid), record)));
@@ -53,7 +53,7 @@ async function part(account: string, ask: Partial<CaptureListAsk> = {}, bounds?:
   return { uuids: records.map(({ uuid }) => uuid), nextCursor };
 }
 
-/** All parts, each no bigger than its limit. */
+/** Reads all pages, each no larger than its limit. */
 async function walk(account: string, ask: Partial<CaptureListAsk> = {}, bounds?: ScanBounds) {
   const { limit = 10 } = ask;
   const seen: string[] = [];
@@ -72,7 +72,7 @@ const hours = (count: number, step: number, start = now) =>
   Array.from({ length: count }, (_, index) => start - index * step * 3_600_000);
 
 describe('all captures, newest first and each once', () => {
-  test.each([1, 3, 7, 100])('over days and months, %d at a time', async (limit) => {
+  test.each([1, 3, 7, 100])('over days and months, in pages of %d', async (limit) => {
     const account = `months-${limit}`;
     const uuids = await fill(account, hours(60, 13));
     expect((await walk(account, { limit })).uuids).toEqual(uuids);
@@ -87,8 +87,8 @@ describe('all captures, newest first and each once', () => {
     });
   });
 
-  test('of a day with many, also when more come in between', async () => {
-    // Its clock goes from noon on: just after midnight most of these would be of the day before, which is settled.
+  test('of a day with many, even if more are added meanwhile', async () => {
+    // This clock starts at noon: just after midnight most captures would belong to the previous day, which is final.
     const ahead = Math.floor(Date.now() / dayMs) * dayMs + dayMs / 2 - Date.now();
     const clock = () => Date.now() + ahead;
     const start = clock() - 3_600_000;
@@ -114,10 +114,10 @@ describe('all captures, newest first and each once', () => {
     expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);
     expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 98)]);
     expect((await page(first.nextCursor ?? '')).uuids).toEqual(uuids.slice(100, 200));
-    // One whose front was slow to write it.
+    // A capture whose front wrote it late.
     const [between = ''] = await fill('many', [(timeOfUuid(uuids[2] ?? '') ?? 0) + 1]);
     expect((await page()).uuids).toEqual([...later, ...uuids.slice(0, 2), between, ...uuids.slice(2, 97)]);
-    // More than is read one by one.
+    // More captures than are read one by one.
     const burst = await fill(
       'many',
       Array.from({ length: 5000 }, (_, index) => clock() + 10 + index),
@@ -125,14 +125,14 @@ describe('all captures, newest first and each once', () => {
     expect((await page(firstUuidOf(clock() + 60_000))).uuids).toEqual(burst.slice(0, 100));
   });
 
-  test('none, and none of another account', async () => {
+  test('none if there are none, and none of another account', async () => {
     const [own] = [await fill('mine', hours(5, 20)), await fill('mine-2', hours(5, 20))];
     expect(await part('mine')).toEqual({ uuids: own, nextCursor: null });
     expect(await part('nobody', { since: now - 3 * dayMs })).toEqual({ uuids: [], nextCursor: null });
     expect(await part('nobody', { since: now + dayMs })).toEqual({ uuids: [], nextCursor: null });
   });
 
-  test('without those that were removed', async () => {
+  test('without removed captures', async () => {
     const uuids = await fill('removed', hours(12, 5));
     const db = new Entries(nats.session, 'db');
     for (const uuid of uuids.slice(0, 6)) await db.delete(captureKey('removed', uuid));
@@ -140,8 +140,8 @@ describe('all captures, newest first and each once', () => {
   });
 });
 
-describe('the end', () => {
-  test('there is a next part only when there is one more', async () => {
+describe('the end of the list', () => {
+  test('a page has a cursor only if another capture follows', async () => {
     const uuids = await fill('exact', hours(11, 30));
     const recent = { since: now - 20 * dayMs };
     expect(await part('exact', { ...recent, limit: 11 })).toEqual({ uuids, nextCursor: null });
@@ -152,7 +152,7 @@ describe('the end', () => {
     });
   });
 
-  test('clocks of fronts may differ by a minute, also around midnight', async () => {
+  test('clocks of fronts may differ by a minute, even around midnight', async () => {
     const midnight = Date.parse('2026-02-01T00:00:00Z');
     const ahead = await fill('ahead', [midnight + 30_000]);
     expect((await part('ahead', { now: midnight - 10_000 })).uuids).toEqual(ahead);
@@ -161,8 +161,8 @@ describe('the end', () => {
   });
 });
 
-describe('bounds of one request', () => {
-  test('days: it says where to go on, with what it has found', async () => {
+describe('limits of one request', () => {
+  test('by days: the page contains what was found, and the cursor continues the scan', async () => {
     const [near, far] = [await fill('bounds', [now]), await fill('bounds', [now - 50 * dayMs])];
     const bounds = { days: 20, records: 2000 };
     const first = await part('bounds', {}, bounds);
@@ -173,7 +173,7 @@ describe('bounds of one request', () => {
     expect((await walk('bounds', { since: now - 100 * dayMs }, bounds)).uuids).toEqual([...near, ...far]);
   });
 
-  test('records: a filter that lets little through is no long wait', async () => {
+  test('by records: a filter with few matches returns early', async () => {
     const uuids = await fill('rare', hours(90, 7));
     const [last] = await fill('rare', [now - 40 * dayMs], { status: 'failed' });
     const bounds = { days: 400, records: 25 };
@@ -183,7 +183,7 @@ describe('bounds of one request', () => {
     expect((await walk('rare', { status: 'completed', since: now - 60 * dayMs }, bounds)).uuids).toEqual(uuids);
   });
 
-  test('records, within a day: the rest of it is not passed over', async () => {
+  test('by records within a day: the rest of the day is not skipped', async () => {
     const [last] = await fill('dense', [now - 7_200_000], { status: 'failed' });
     const uuids = await fill('dense', hours(30, 0.01));
     const bounds = { days: 400, records: 10 };
@@ -192,14 +192,14 @@ describe('bounds of one request', () => {
     expect((await walk('dense', { status: 'failed', since: now - dayMs }, bounds)).uuids).toEqual([last]);
   });
 
-  test('it ends also with the smallest of bounds', async () => {
+  test('the scan ends even with the smallest limits', async () => {
     const uuids = await fill('small', hours(5, 30));
     expect((await walk('small', { since: now - 9 * dayMs }, { days: 1, records: 1 })).uuids).toEqual(uuids);
   });
 });
 
 describe('by status', () => {
-  test('a capture is found under the status that it is shown with', async () => {
+  test('a capture is listed under the status that it is shown with', async () => {
     const statuses = ['queued', 'rendering', 'failed', 'deleted', 'expired'] as const;
     const by: Record<string, string[]> = {};
     for (const status of statuses) by[status] = await fill('status', hours(3, 31), { status });

@@ -21,7 +21,7 @@ let app: Awaited<ReturnType<typeof buildAppAlone>>;
 let registry: Registry;
 afterEach(() => app.close());
 
-/** Knows one key. A request that is valid, with that key, gets as far as its dispatch, and is answered QUEUE_FULL. */
+/** Starts an app that knows one key; a valid request with that key reaches its dispatch, and gets QUEUE_FULL. */
 async function start(options: Parameters<typeof buildAppAlone>[0] = {}) {
   registry = new Registry();
   app = await buildAppAlone({
@@ -56,7 +56,7 @@ async function ask(payload: string, options: AskOptions = {}) {
   return { code: error.code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
 }
 
-/** The codes of so many requests, one after the other. */
+/** Sends `count` requests in sequence; returns their codes. */
 async function codes(count: number, payload = body, options: AskOptions = {}) {
   const found: string[] = [];
   for (let index = 0; index < count; index++) found.push((await ask(payload, options)).code);
@@ -68,8 +68,8 @@ async function shedBy(reason: string): Promise<number | undefined> {
   return metric?.values.find(({ labels }) => labels['reason'] === reason)?.value;
 }
 
-describe('an address that fails to authenticate too often', () => {
-  test('is told to wait, after a while, and who holds a key there is served', async () => {
+describe('the limit of failed authentications of an address', () => {
+  test('delays and refuses further failures, while a valid key from the address is accepted', async () => {
     await start({ clientLimits: { failures, penaltyMs: 100 } });
     expect(await codes(10)).toEqual(Array.from({ length: 10 }, () => 'UNAUTHORIZED'));
     const since = performance.now();
@@ -77,7 +77,7 @@ describe('an address that fails to authenticate too often', () => {
     expect(code).toBe('RATE_LIMIT_EXCEEDED');
     expect(retryAfter).toBeGreaterThan(900);
     expect(performance.now() - since).toBeGreaterThan(90);
-    // What is wrong with its body is not looked at any more.
+    // The body is not parsed any more.
     expect(await codes(1, '{"url":1}')).toEqual(['RATE_LIMIT_EXCEEDED']);
     expect(await codes(1, '', { path: '/usage' })).toEqual(['RATE_LIMIT_EXCEEDED']);
     expect(await shedBy('authentication')).toBe(3);
@@ -86,7 +86,7 @@ describe('an address that fails to authenticate too often', () => {
     expect(await codes(1, body, { address: '192.0.2.2' })).toEqual(['UNAUTHORIZED']);
   });
 
-  test('is one for the whole /64 of IPv6, and for an IPv4 address in both notations', async () => {
+  test('covers a whole IPv6 /64, and an IPv4 address in both notations', async () => {
     await start({ clientLimits: { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 } });
     expect(await codes(1, body, { address: '2001:db8:0:1::1' })).toEqual(['UNAUTHORIZED']);
     expect(await codes(1, body, { address: '2001:db8:0:1:ffff::2' })).toEqual(['RATE_LIMIT_EXCEEDED']);
@@ -95,7 +95,7 @@ describe('an address that fails to authenticate too often', () => {
     expect(await codes(1, body, { address: '192.0.2.7' })).toEqual(['RATE_LIMIT_EXCEEDED']);
   });
 
-  test('is what trusted proxies say, and not what the client says itself', async () => {
+  test('uses the address from trusted proxies, not one from the client', async () => {
     const clientLimits = { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 };
     await start({ trustProxy: true, proxyHops: 2, clientLimits });
     const via = (client: string) => ({ forwardedFor: `198.51.100.9, ${client}, 203.0.113.1` });
@@ -105,10 +105,10 @@ describe('an address that fails to authenticate too often', () => {
   });
 });
 
-describe('who sends too much that is not valid', () => {
-  test('is asked for a key first, and without one for nothing else', async () => {
+describe('the limit of invalid input', () => {
+  test('makes an address authenticate before its body is parsed', async () => {
     await start({ clientLimits: { bytes, penaltyMs: 0 } });
-    // Each counts as 4,096 bytes more than it has.
+    // Each body counts as 4,096 bytes more than its length.
     expect(await codes(6, '{"url":1}')).toEqual([
       ...Array.from({ length: 5 }, () => 'VALIDATION_ERROR'),
       'RATE_LIMIT_EXCEEDED',
@@ -118,7 +118,7 @@ describe('who sends too much that is not valid', () => {
     expect(await codes(1, body, { token: holds })).toEqual(['QUEUE_FULL']);
   });
 
-  test('has no more of it looked at, when it is an account, until it waits', async () => {
+  test('refuses further bodies of an account until it has waited', async () => {
     await start({ clientLimits: { bytes, accountBytes: bytes, penaltyMs: 0 } });
     await codes(5, '{"url":1}');
     expect(await codes(6, '{"url":1}', { token: holds })).toEqual([
@@ -141,7 +141,7 @@ describe('POST /mcp', () => {
       payload,
     });
 
-  test('counts for the account as what is not valid when no capture is asked for, however the body comes', async () => {
+  test('counts for the account as invalid input if no capture is requested, for bodies of any encoding', async () => {
     const accountBytes = { capacity: 2 * invalid.length, perSecond: 0.001 };
     const open = await listen({ clientLimits: { accountBytes } });
     const statuses: number[] = [];
@@ -157,7 +157,7 @@ describe('POST /mcp', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 429 /);
   });
 
-  test('takes large messages for calls of tools only, and calls that the account pays for are not counted', async () => {
+  test('accepts large messages only as tool calls, and does not count paid calls', async () => {
     await start({ clientLimits: { accountBytes: { capacity: 100_000, perSecond: 0.001 } } });
     const html = `<${'a'.repeat(70_000)}`;
     for (let index = 0; index < 3; index++) {
@@ -172,7 +172,7 @@ describe('POST /mcp', () => {
   });
 });
 
-/** Over real connections. */
+/** Starts the app on a real port; returns a function that opens connections. */
 async function listen(options: Parameters<typeof buildAppAlone>[0] = {}) {
   await start(options);
   const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
@@ -196,7 +196,7 @@ const connections = () =>
     app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
   });
 
-test('beyond its share an address sends large bodies with a key that holds, and is closed without one', async () => {
+test('an address over its limit may send large bodies with a valid key, and is disconnected without one', async () => {
   const open = await listen({ clientLimits: { failures: { capacity: 1, perSecond: 0.001 }, penaltyMs: 0 } });
   const send = async (token: string, sent: string) => {
     const socket = open().on('error', () => undefined);
@@ -215,7 +215,7 @@ test('beyond its share an address sends large bodies with a key that holds, and 
   expect(await shedBy('authentication')).toBe(1);
 });
 
-test('a body in many small chunks costs its sender more than its bytes', async () => {
+test('a body in many small chunks costs more than its bytes', async () => {
   const open = await listen({ clientLimits: { bytes: { capacity: 200_000, perSecond: 0.001 }, penaltyMs: 0 } });
   const socket = open();
   const head = request('wrong', 'Transfer-Encoding: chunked', 'Connection: close').replace(
@@ -227,8 +227,8 @@ test('a body in many small chunks costs its sender more than its bytes', async (
   expect((await ask(body, { address: '127.0.0.1' })).code).toBe('RATE_LIMIT_EXCEEDED');
 });
 
-describe('connections', () => {
-  test('of an address are bounded: the oldest without a key are closed, and no new one is refused', async () => {
+describe('the connections of an address', () => {
+  test('are limited: the oldest without a valid key are closed, and no new one is refused', async () => {
     const open = await listen({ maxConnectionsPerAddress: 5 });
     const answered = async (socket: Socket, token: string) => {
       socket.write(request(token));
@@ -242,7 +242,7 @@ describe('connections', () => {
     for (let index = 0; index < 20; index++) {
       const socket = open().on('error', () => undefined);
       strangers.push(socket);
-      // Half a request, so that it is neither idle nor answered.
+      // Half a request, so that the connection is neither idle nor answered.
       await new Promise<void>((resolve) => socket.write('POST /capture HTTP/1.1\r\n', () => resolve()));
     }
     await until('the oldest to be closed', async () => (await connections()) === 6);
@@ -252,7 +252,7 @@ describe('connections', () => {
     for (const socket of [holder, ...strangers]) socket.destroy();
   });
 
-  test('that have opened a signed link are those of strangers: whoever reads a mail has it', async () => {
+  test('do not count as authenticated after opening a signed link, since anyone may have the link', async () => {
     const account = { id: 'a', name: 'a', createdAt: 0, ...demoLimits };
     const options: VerifiedLink['options'] = [['url', 'https://example.com/']];
     const link = { caller: { account, key: record }, expiresAt: Date.now() + 60_000, options };
@@ -267,7 +267,7 @@ describe('connections', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  test('of an address that come all at once, each with its request, are all answered', async () => {
+  test('are all answered if they arrive at once with their requests', async () => {
     const open = await listen({ maxConnectionsPerAddress: 5 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => {
@@ -283,7 +283,7 @@ describe('connections', () => {
     ['headers', 'POST /capture HTTP/1.1\r\n'],
     ['a body', request('wrong').slice(0, -5)],
     ['what is no HTTP', 'nonsense\r\n\r\n'],
-  ])('of clients that send %s, are given up and never close, come back', async (_name, sent) => {
+  ])('that send %s, time out and are never closed by the client are released', async (_name, sent) => {
     await start();
     Object.assign(app.server, { headersTimeout: 300, requestTimeout: 300, connectionsCheckingInterval: 50 });
     const { port } = new URL(await app.listen({ host: '127.0.0.1', port: 0 }));
@@ -292,14 +292,14 @@ describe('connections', () => {
     );
     for (const socket of sockets) socket.write(sent);
     await until('all to be there', async () => (await connections()) === 40);
-    // What is still sent keeps nothing open.
+    // Data that is still sent does not keep a connection open.
     const dripping = setInterval(() => sockets.forEach((socket) => socket.write('x')), 50);
     await until('all to be closed', async () => (await connections()) === 0, { deadlineMs: 8000 });
     clearInterval(dripping);
     for (const socket of sockets) socket.destroy();
   });
 
-  test('carry requests that do not wait for answers, up to a number', async () => {
+  test('carry pipelined requests up to a limit', async () => {
     const looked = Promise.withResolvers<null>();
     const open = await listen({ lookUp: () => looked.promise });
     const few = open();

@@ -7,7 +7,7 @@ import { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;
-/** Warnings and errors. */
+/** Logged warnings and errors. */
 const logged: string[] = [];
 beforeAll(async () => {
   const log = pino({ level: 'warn' }, { write: (line) => void logged.push(line) });
@@ -17,13 +17,13 @@ afterAll(() => app.close());
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers });
 
-/** The files that the page loads at once. */
+/** Returns the paths of the files that the page loads first. */
 async function assetsOf(): Promise<string[]> {
   const { body } = await get('/dashboard/');
   return [...body.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, path]) => `/dashboard/${path}`);
 }
 
-test('the page is sent fresh, its assets for ever, under a policy that lets it load nothing else', async () => {
+test('the page is revalidated, its assets are immutable, and its policy blocks other sources', async () => {
   const page = await get('/dashboard/');
   expect(page.statusCode).toBe(200);
   expect(page.headers).toMatchObject({
@@ -47,17 +47,17 @@ test('the page is sent fresh, its assets for ever, under a policy that lets it l
   }
 });
 
-test('without the slash it leads there by a relative address, so that a proxy may add a path', async () => {
+test('/dashboard redirects to a relative URL, so that a proxy may add a path prefix', async () => {
   const { statusCode, headers } = await get('/dashboard');
   expect([statusCode, headers.location]).toEqual([302, 'dashboard/']);
 });
 
-test('an asset that is not there is not remembered: the next version may bring it', async () => {
+test('a missing asset is not cached, since the next version may contain it', async () => {
   const { statusCode, headers } = await get('/dashboard/assets/index-of-another-version.js');
   expect([statusCode, String(headers['cache-control'])]).toEqual([404, expect.not.stringContaining('immutable')]);
 });
 
-test('what is not there is not found, outside of the folder as inside', async () => {
+test('paths without a file are not found, inside and outside the folder', async () => {
   for (const path of [
     '/dashboard/nothing.js',
     '/dashboard/assets/',
@@ -71,7 +71,7 @@ test('what is not there is not found, outside of the folder as inside', async ()
 });
 
 test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%5c'])(
-  '%s is a 404, and no error in the log',
+  '%s is a 404, without an error in the log',
   async (path) => {
     const before = logged.length;
     expect((await get(path)).statusCode).toBe(404);
@@ -79,14 +79,14 @@ test.each(['/dashboard/..%2f', '/dashboard/assets%2f..%2f..%2f', '/dashboard/..%
   },
 );
 
-test('all that the first page loads has less than 150 KB compressed', async () => {
+test('the first page loads less than 150 KB compressed', async () => {
   const files = await Promise.all(['/dashboard/', ...(await assetsOf())].map((path) => get(path)));
   expect(files.map(({ statusCode }) => statusCode)).toEqual(files.map(() => 200));
   const bytes = files.reduce((sum, { rawPayload }) => sum + gzipSync(rawPayload).length, 0);
   expect(bytes).toBeLessThan(150_000);
 });
 
-test('where nobody has built it, a page says how', async () => {
+test('without a built dashboard, a page explains how to build it', async () => {
   await using empty = await buildAppAlone();
   const { statusCode, headers, body } = await empty.inject('/dashboard/');
   expect([statusCode, headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
@@ -103,11 +103,11 @@ describe('the code of a sign-in link', () => {
       url: '/dashboard/sign-in-code',
       payload: { code: given },
       remoteAddress,
-      // Nobody's word counts for where a connection comes from.
+      // A forwarded address must not count: only the connection's address does.
       headers: { 'x-forwarded-for': '127.0.0.1' },
     });
 
-  test('is good once, and a wrong one does not use it up', async () => {
+  test('works once, and a wrong code does not use it up', async () => {
     await using front = await start();
     expect((await redeem(front, 'another-code-of-the-tests')).statusCode).toBe(401);
     const answer = await redeem(front, code, '::ffff:127.0.0.1');
@@ -118,7 +118,7 @@ describe('the code of a sign-in link', () => {
     expect(again.body).not.toContain('the-key');
   });
 
-  test('is good on this machine only, and for ten minutes', async () => {
+  test('works on the local machine only, for ten minutes', async () => {
     await using front = await start();
     for (const address of ['192.168.1.7', '203.0.113.9', '2001:db8::1']) {
       expect((await redeem(front, code, address)).statusCode).toBe(401);
@@ -127,14 +127,14 @@ describe('the code of a sign-in link', () => {
     expect((await redeem(front, code)).statusCode).toBe(401);
   });
 
-  test('is none where none was configured, and must be a text', async () => {
+  test('is not accepted if none is configured, and must be a string', async () => {
     expect((await redeem(app, code)).statusCode).toBe(405);
     await using front = await start();
     const answer = await front.inject({ method: 'POST', url: '/dashboard/sign-in-code', payload: { code: 5 } });
     expect([answer.statusCode, answer.json().error.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  test('comes in a body of at most 1 KiB, since nobody needs a key to send one', async () => {
+  test('comes in a body of at most 1 KiB, since the route needs no key', async () => {
     await using front = await start();
     const answer = await redeem(front, 'x'.repeat(1024));
     expect([answer.statusCode, answer.json().error.message]).toEqual([400, 'the body is larger than 1024 bytes']);

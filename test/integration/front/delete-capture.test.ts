@@ -38,21 +38,21 @@ async function completed(holder: Holder, body: object = {}) {
   return { uuid, state: await holder.until(uuid, 'completed') };
 }
 
-/** Fills both slots, so that what comes later stays in the queue. */
+/** Fills both slots, so that later captures stay in the queue. */
 async function fillSlots(holder: Holder): Promise<void> {
   release = holdJobs(front.renderer);
   const taken = [await holder.queue(), await holder.queue()];
   await until('both slots to be taken', () => taken.every(({ uuid }) => isPulled(uuid)));
 }
 
-/** How long the server keeps the record as it stands. */
+/** Returns the TTL of the capture's record. */
 async function recordTtl(holder: Holder, uuid: string): Promise<string | undefined> {
   const subject = `$KV.db.${captureKey(holder.account, uuid)}`;
   const message = await front.nats.session.jsm.streams.getMessage(streamNames.db, { last_by_subj: subject });
   return message?.header?.get('Nats-TTL');
 }
 
-describe('a capture that waits', () => {
+describe('a waiting capture', () => {
   test('is cancelled: it is never rendered and costs nothing', async () => {
     const filler = await openHolder(front);
     const holder = await openHolder(front);
@@ -73,7 +73,7 @@ describe('a capture that waits', () => {
     expect(await fileStatus(front, { fileUrl: `https://cdn.test/${(await holder.record(uuid)).fileName}` })).toBe(404);
   });
 
-  test('with a client that waits for it is not there to be deleted before it ends', async () => {
+  test('that a client waits for cannot be deleted before it ends', async () => {
     const filler = await openHolder(front);
     const holder = await openHolder(front);
     await fillSlots(filler);
@@ -91,7 +91,7 @@ describe('a capture that waits', () => {
   });
 });
 
-test('a capture that is being rendered is not deleted, and the answer says when it can be', async () => {
+test('deleting a capture in rendering is a conflict, and the message says when it is possible', async () => {
   const holder = await openHolder(front);
   release = holdJobs(front.renderer, { begun: true });
   const { uuid } = await holder.queue();
@@ -104,12 +104,12 @@ test('a capture that is being rendered is not deleted, and the answer says when 
   expect((await holder.remove(uuid)).status).toBe(200);
 });
 
-describe('a completed capture', () => {
-  test('is gone at once, on every front, but stays charged and told of', async () => {
+describe('a completed capture that is deleted', () => {
+  test('is gone at once on every front, but stays charged and listed', async () => {
     const holder = await openHolder(front);
     const body = { ...cached, url: 'https://example.com/gone' };
     await completed(holder, body);
-    // A capture completes a moment before it can be found: a request in between is one of its own.
+    // A capture completes shortly before it is cached, so an earlier request gets its own capture.
     const uuid = await until('hits on both fronts', async () => {
       const hits = [await holder.capture(body), await holder.capture(body, other)].map(({ body: { data } }) => data);
       const [first, second] = hits.map((hit) => (hit?.['fromCache'] === true ? hit['uuid'] : undefined));
@@ -127,7 +127,7 @@ describe('a completed capture', () => {
     expect(await holder.state(uuid)).toMatchObject({ status: 'deleted', tokenCost: 1 });
     expect((await holder.usage()).tokens).toBeGreaterThanOrEqual(1);
     expect(await recordTtl(holder, uuid)).toBe('7776000s');
-    // For the leader, and at once. It looks once more soon, in case this front had died; not at the end of its time.
+    // The leader acts at once, and checks again soon in case this front has died, not at the expiry of the capture.
     const tasks = (await tasksOf(front, uuid)).filter((task) => task.includes('expiry'));
     const name = `expiry.${holder.account}.${uuid}.0`;
     expect(tasks.toSorted()).toEqual([`later.${name}`, `tasks.${name}`]);
@@ -135,7 +135,7 @@ describe('a completed capture', () => {
     expect(dueAt - Date.now()).toBeLessThanOrEqual(20_000);
   });
 
-  test('is refreshed no more, and a refresh that waits gives back what it set aside', async () => {
+  test('is not refreshed any more, and a waiting refresh releases its reservation', async () => {
     const holder = await openHolder(front);
     const { uuid, state } = await completed(holder);
     release = holdJobs(front.renderer);
@@ -154,7 +154,7 @@ describe('a completed capture', () => {
   });
 });
 
-test('a failed capture is deleted too', async () => {
+test('a failed capture can be deleted', async () => {
   const holder = await openHolder(front);
   front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'No.');
   const { uuid } = await holder.queue();
@@ -162,7 +162,7 @@ test('a failed capture is deleted too', async () => {
   expect((await holder.remove(uuid)).body.data).toMatchObject({ status: 'deleted', tokenCost: 0 });
 });
 
-test('twice is answered twice in the same way, also on another front and at once', async () => {
+test('repeated deletions get equal answers, also concurrently and on another front', async () => {
   const holder = await openHolder(front);
   const { uuid } = await completed(holder);
   const answers = await Promise.all([holder.remove(uuid), holder.remove(uuid, other), holder.remove(uuid)]);
@@ -172,8 +172,8 @@ test('twice is answered twice in the same way, also on another front and at once
   expect(await holder.usage()).toMatchObject({ tokens: 1, captures: 1 });
 });
 
-describe('is refused', () => {
-  test.each(['remove', 'refresh'] as const)("%s of another account's capture, and of none", async (action) => {
+describe('the front refuses', () => {
+  test.each(['remove', 'refresh'] as const)("%s of another account's capture, and of a missing one", async (action) => {
     const [holder, stranger] = [await openHolder(front), await openHolder(front)];
     const { uuid } = await completed(holder);
     const nobodys = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
@@ -200,7 +200,7 @@ describe('is refused', () => {
 test.each([
   ['DELETE', ''],
   ['POST', '/refresh'],
-])('%s%s needs no body, whatever type a client says that it has', async (method, path) => {
+])('%s%s needs no body, for any content type', async (method, path) => {
   const holder = await openHolder(front);
   const { uuid } = await completed(holder);
   const headers = { authorization: `Bearer ${holder.key}`, 'content-type': 'application/json' };

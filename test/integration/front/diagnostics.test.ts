@@ -28,7 +28,7 @@ afterEach(() => {
 const store = () => front.renderer.store;
 const get = (uuid: string, path = '', key = holder.key) => front.call(`/captures/${uuid}/diagnostics${path}`, { key });
 
-/** The uuid of a capture that fails for a client that waits, with these diagnostics. */
+/** Lets an interactive capture fail with the given diagnostics; returns its uuid. */
 async function failed(stored: StoredDiagnostics | null = ofFailure, body: object = {}): Promise<string> {
   front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
   front.renderer.diagnostics = stored;
@@ -38,7 +38,7 @@ async function failed(stored: StoredDiagnostics | null = ofFailure, body: object
   return answer.headers.get('x-capture-uuid') ?? '';
 }
 
-test('a failed capture has them under the uuid of its answer, with its last picture, for its account alone', async () => {
+test('a failed capture has diagnostics and a last picture under its uuid, for its account only', async () => {
   const uuid = await failed();
   const answer = await get(uuid);
   expect(answer.status).toBe(200);
@@ -53,13 +53,13 @@ test('a failed capture has them under the uuid of its answer, with its last pict
   const other = await openHolder(front);
   expect((await get(uuid, '', other.key)).status).toBe(404);
   expect((await get(uuid, '/picture', other.key)).status).toBe(404);
-  // Whoever has the address of the file does not have theirs.
+  // The name of the file does not reveal the name of its diagnostics.
   const { diagnostics: file, fileName } = await holder.record(uuid);
   expect(file?.name.slice(fileName.length)).toMatch(/^\.diagnostics-[0-9a-f]{32}$/);
   expect((await front.call(`/files/${file?.name}`)).status).toBe(404);
 });
 
-test('a parser of HAR viewers reads the requests', async () => {
+test('a HAR parser reads the requests', async () => {
   const answer = await get(await failed(), '?format=har');
   expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename="capture-[0-9a-f-]{36}\.har"$/);
   const [page] = pagexray.convert(await answer.json(), { includeAssets: true });
@@ -73,7 +73,7 @@ test('a parser of HAR viewers reads the requests', async () => {
   expect((await get(await failed(), '?format=xml')).status).toBe(400);
 });
 
-test('a capture that completes has them where it asked, and is another one for the cache', async () => {
+test('a completed capture has diagnostics if requested, and its own cache entry', async () => {
   front.renderer.diagnostics = ofSuccess;
   const cached = { url: `https://example.com/${randomUUID()}`, background: false, responseCache: { enabled: true } };
   const capture = async (body: object) => (await holder.capture({ ...cached, ...body })).body.data ?? {};
@@ -88,7 +88,7 @@ test('a capture that completes has them where it asked, and is another one for t
   expect(await capture({ diagnostics: false })).toMatchObject({ fromCache: true, uuid: without['uuid'] });
 });
 
-test('they count as stored bytes until the capture is deleted, and go with it', async () => {
+test('diagnostics count as stored bytes until the capture is deleted, and are removed with it', async () => {
   const before = await holder.ledger();
   const uuid = await failed();
   const { diagnostics: file } = await holder.record(uuid);
@@ -101,7 +101,7 @@ test('they count as stored bytes until the capture is deleted, and go with it', 
   expect(await holder.ledger()).toEqual(await holder.sumOfRecords());
 });
 
-test('an account without room for them has its failure without', async () => {
+test('if the account has no room for diagnostics, the failure is stored without them', async () => {
   const small = await openHolder(front, { maxStoredBytes: 1 });
   front.renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'it fails');
   front.renderer.diagnostics = ofFailure;
@@ -110,7 +110,7 @@ test('an account without room for them has its failure without', async () => {
   expect(await small.record(uuid)).not.toHaveProperty('diagnostics');
 });
 
-test('a refresh that fails replaces those of the capture, and one that completes without them removes them', async () => {
+test('a failed refresh replaces diagnostics, and a completed one without diagnostics removes them', async () => {
   const { uuid } = await holder.queue({ persistence: { enabled: true } });
   await holder.until(uuid, 'completed');
   front.renderer.diagnostics = ofFailure;
@@ -130,7 +130,7 @@ test('a refresh that fails replaces those of the capture, and one that completes
   expect(await holder.ledger()).toEqual(await holder.sumOfRecords());
 });
 
-describe('what a renderer has stored in another form is not answered', () => {
+describe('stored diagnostics in an invalid form are not returned', () => {
   const packed = (value: unknown) => async () => gzipSync(JSON.stringify(value));
   test.each<[string, () => Promise<Buffer>]>([
     [

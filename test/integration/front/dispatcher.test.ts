@@ -24,7 +24,7 @@ const request = (source: AcceptedRequest['source']): AcceptedRequest => ({
 });
 const urlRequest = request({ kind: 'url', url: 'https://example.com/' });
 
-/** A dispatcher whose queue does what `publish` does; everything that happens is told in order. */
+/** A dispatcher whose queue runs `publish`; `events` lists all calls in order. */
 function dispatcher(
   publish: (job: UnsignedJob, mailbox: PendingReplies) => Promise<void>,
   { maxPayload = 1_000_000, readsUploads = false } = {},
@@ -124,7 +124,7 @@ const complete = async (_job: UnsignedJob, mailbox: PendingReplies) => {
   mailbox.deliver({ result, bytes: null, region: 'us-east', at: Date.now() });
 };
 
-test('a reply that comes before the job is known to be queued is not missed', async () => {
+test('a reply that arrives before the queue confirms the job is not lost', async () => {
   const { capture, events, mailboxes, inFlight } = dispatcher(complete);
   expect((await capture(urlRequest)).record.status).toBe('completed');
   expect(events).toEqual(['publish']);
@@ -132,13 +132,13 @@ test('a reply that comes before the job is known to be queued is not missed', as
   expect(inFlight.of('us-east')).toBe(0);
 });
 
-test('the file is not sent along where the store reads it anyway', async () => {
+test('the reply contains no file if the store reads uploads anyway', async () => {
   const { capture, jobs } = dispatcher(complete, { readsUploads: true });
   await capture(urlRequest, { wantsBytes: true });
   expect(jobs[0]?.reply?.wants).toBe('result');
 });
 
-test('the job says where the front listens, and carries the record that the capture will have', async () => {
+test("the job contains the front's reply subject and the draft record", async () => {
   const { capture, jobs } = dispatcher(complete);
   const accepted: CaptureRecord[] = [];
   await capture(urlRequest, { wantsBytes: true, onAccepted: (record) => accepted.push(record) });
@@ -152,7 +152,7 @@ test('the job says where the front listens, and carries the record that the capt
   expect(accepted[0]).toMatchObject({ status: 'queued', priority: 'interactive', fileName: job?.file.object });
 });
 
-test('what is to be done right before it is queued comes first, and what it throws ends the capture', async () => {
+test("the caller's step before queueing runs first, and its error ends the capture", async () => {
   const { capture, events, failures, mailboxes, inFlight } = dispatcher(complete);
   await capture(urlRequest, { beforeQueued: async () => events.push('before') });
   expect(events).toEqual(['before', 'publish']);
@@ -165,7 +165,7 @@ test('what is to be done right before it is queued comes first, and what it thro
   expect([failures, accepted, mailboxes.size, inFlight.of('us-east')]).toEqual([[], [], 0, 0]);
 });
 
-describe('html', () => {
+describe('HTML', () => {
   test.each([
     ['as it is when it fits', `<${'a'.repeat(900_000)}`, 'html', ['publish']],
     [
@@ -182,7 +182,7 @@ describe('html', () => {
     expect(events).toEqual(expected);
   });
 
-  test('is stored separately when the options take its room', async () => {
+  test('is stored separately if the options fill the job', async () => {
     const { capture, jobs } = dispatcher(complete);
     const { options, ...rest } = request({ kind: 'html', html: `<${'a'.repeat(900_000)}` });
     const pdf = { ...options.pdf, headerTemplate: '"'.repeat(65_536) };
@@ -191,7 +191,7 @@ describe('html', () => {
   });
 });
 
-describe('what cannot be queued', () => {
+describe('jobs that cannot be queued', () => {
   const apiError = (code: number, status: number) =>
     new JetStreamApiError({ code: status, err_code: code, description: 'no' });
 

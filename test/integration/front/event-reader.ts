@@ -1,15 +1,15 @@
-/** One event of a stream. */
+/** One server-sent event. */
 export interface ReceivedEvent {
   readonly event: string;
   readonly data: unknown;
 }
 
-/** Reads server-sent events as they come. */
+/** Reads server-sent events as they arrive. */
 export class EventReader implements AsyncDisposable {
   readonly response: Response;
   readonly received: ReceivedEvent[] = [];
   comments = 0;
-  /** Resolves when the server has ended the stream, or the connection was closed. */
+  /** Resolves when the server ends the stream, or the connection is closed. */
   readonly ended: Promise<void>;
   readonly #aborter: AbortController;
 

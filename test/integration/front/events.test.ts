@@ -34,7 +34,7 @@ async function metric(name: string, labels: Record<string, string>): Promise<num
 }
 
 describe('GET /events', () => {
-  test('tells of each change of a capture of the account, on whichever front it was made, and of no other', async () => {
+  test("reports changes of the account's captures on any front or process, and of no other account", async () => {
     const account = `account-${randomUUID()}`;
     const key = await front.makeKey({ account });
     const other = await front.makeKey();
@@ -65,7 +65,7 @@ describe('GET /events', () => {
     );
     expect(events.of('capture')).toContainEqual({ uuid, status: 'completed', refresh: 'queued' });
 
-    // Of another process.
+    // A record from another process.
     const record = newRecord({ account });
     await new Captures(await front.nats.connect()).create(record);
     await until('a record of another process', () =>
@@ -74,7 +74,7 @@ describe('GET /events', () => {
     expect(others.of('capture')).toEqual([]);
   });
 
-  test('a key has five streams at a time, and a place is free again when one ends', async () => {
+  test('a key may have five streams, and a new one after one ends', async () => {
     const key = await front.makeKey();
     const before = await metric('webcapture_front_event_streams', { kind: 'captures' });
     const streams = await Promise.all(Array.from({ length: 5 }, () => follow(key)));
@@ -95,7 +95,7 @@ describe('GET /events', () => {
     for (const each of streams) await each[Symbol.asyncDispose]();
   });
 
-  test('an account has 20 streams at a time, whatever its keys', async () => {
+  test('an account may have 20 streams over all of its keys', async () => {
     const account = `account-${randomUUID()}`;
     const keys = await Promise.all(Array.from({ length: 5 }, () => front.makeKey({ account })));
     const streams = await Promise.all(keys.slice(1).flatMap((key) => Array.from({ length: 5 }, () => follow(key))));
@@ -110,7 +110,7 @@ describe('GET /events', () => {
     );
   });
 
-  test('a stream that comes back uses the watch of the last one', async () => {
+  test('a reopened stream reuses the watch of the last one', async () => {
     const account = `account-${randomUUID()}`;
     const key = await front.makeKey({ account });
     const filter = `capture.${account}.>`;
@@ -131,7 +131,7 @@ describe('GET /events', () => {
     expect(await watches()).toEqual(used);
   });
 
-  test('ends with an error soon after its key was revoked, or its account suspended', async () => {
+  test('a stream ends with an error soon after its key is revoked, or its account suspended', async () => {
     const { account, first } = await openAccount(front.url);
     const body = { accountId: account.id, name: 'second' };
     const second = dataOf<{ id: string; key: string }>(await send(`${front.url}/admin/keys`, adminToken, { body }));
@@ -150,7 +150,7 @@ describe('GET /events', () => {
     ]);
   });
 
-  test('needs the scope read, and a method that it has', async () => {
+  test('needs the read scope, and refuses HEAD', async () => {
     const key = await front.makeKey({ scopes: ['capture'] });
     for (const [token, code] of [
       [key, 'FORBIDDEN'],
@@ -162,7 +162,7 @@ describe('GET /events', () => {
   });
 });
 
-describe('the overview of the operator', () => {
+describe('the operator overview', () => {
   const cluster = {
     name: 'asia',
     namespace: 'webcapture',
@@ -207,7 +207,7 @@ describe('the overview of the operator', () => {
     clusters: [{ ...cluster, silentForMs: 6000 }],
   });
 
-  test('has regions, queues and pods, by a request and every two seconds by a stream', async () => {
+  test('contains regions, queues and pods, as an answer and as an event every two seconds', async () => {
     await new Entries(front.nats.session, 'live').put('status', { ...report, at: Date.now() });
     const ask = () => send(`${front.url}/admin/overview`, adminToken);
     await until('the status to be heard', async () => dataOf<Overview>(await ask()).status === 'partial_outage');
@@ -221,11 +221,11 @@ describe('the overview of the operator', () => {
       const line = /^webcapture_front_request_seconds_sum\{.*route="\/admin\/events",status="2xx".*\} (.*)$/m;
       return line.exec(await front.metrics.metrics())?.[1];
     });
-    // However long the stream was open.
+    // The metric does not include the time that the stream is open.
     expect(Number(seconds)).toBeLessThan(1);
   });
 
-  test('is for the admin token only', async () => {
+  test('needs the admin token', async () => {
     const key = await front.makeKey();
     for (const path of ['/admin/overview', '/admin/events']) {
       expect((await send(front.url + path, key)).body.error?.code).toBe('UNAUTHORIZED');
@@ -233,7 +233,7 @@ describe('the overview of the operator', () => {
   });
 });
 
-test('a client that does not read is disconnected, and costs no more memory than a bound', async () => {
+test('a client that does not read is disconnected before it uses much memory', async () => {
   const ends: StreamEnd[] = [];
   const metrics = {
     streamOpened: () => undefined,
@@ -265,13 +265,13 @@ test('a client that does not read is disconnected, and costs no more memory than
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
   await until('the stream to end', () => ends.length === 1);
   expect(ends).toEqual(['slow']);
-  // A megabyte each: what the sockets of both sides hold, and no more.
+  // A megabyte each: no more than the socket buffers of both sides.
   expect(sent).toBeLessThan(30);
   socket.destroy();
   await app.close();
 });
 
-test('an account that opens too many streams is told to wait, and no other is', async () => {
+test('an account that opens too many streams gets 429 with Retry-After, and other accounts do not', async () => {
   const app = fastify();
   app.addHook('onRequest', async (request) => {
     request.facts = new RequestFacts();
@@ -307,7 +307,7 @@ test('an account that opens too many streams is told to wait, and no other is', 
   }
 });
 
-test('clients who have all the streams of a front leave operators theirs', async () => {
+test('clients that use all streams of a front leave the operators their streams', async () => {
   const metrics = { streamOpened: () => undefined, streamEnded: () => undefined };
   const streams = new EventStreams({ leaving: new AbortController().signal, metrics });
   const app = fastify();
@@ -322,7 +322,7 @@ test('clients who have all the streams of a front leave operators theirs', async
 });
 
 test(
-  'streams end with an error when NATS goes away, and at once when the front shuts down',
+  'streams end with an error when NATS disconnects, and at once when the front shuts down',
   { tags: 'long' },
   async () => {
     await using small = await startTestFront();

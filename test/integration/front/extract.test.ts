@@ -39,7 +39,7 @@ async function captured(more: object = {}): Promise<Record<string, unknown> & { 
   return answer.data as Record<string, unknown> & { readonly uuid: string };
 }
 
-test('POST /capture and GET /captures/{uuid} have it, lists and answers about other things do not', async () => {
+test('POST /capture and GET /captures/{uuid} contain the extracted parts, lists and other answers do not', async () => {
   const data = await captured({ persistence: { enabled: true } });
   expect(data['extracted']).toEqual(first);
   expect((await holder.state(data.uuid))['extracted']).toEqual(first);
@@ -48,7 +48,7 @@ test('POST /capture and GET /captures/{uuid} have it, lists and answers about ot
   expect((await holder.refresh(data.uuid)).body.data).not.toHaveProperty('extracted');
 });
 
-test('a file as the answer leaves it to GET /captures/{uuid}; so does the background', async () => {
+test('GET /captures/{uuid} contains the extracted parts of a capture answered as a file or queued', async () => {
   front.renderer.extracted = first;
   const file = await front.capture({ url: 'https://example.com/', ...body, responseType: 'file' }, { key: holder.key });
   expect(file.headers.get('content-type')).toBe('image/png');
@@ -59,14 +59,14 @@ test('a file as the answer leaves it to GET /captures/{uuid}; so does the backgr
   expect((await holder.until(queued.uuid, 'completed'))['extracted']).toEqual(first);
 });
 
-test('captures that do not ask for it have none', async () => {
+test('captures without extract have no extracted parts', async () => {
   const data = await captured({ extract: undefined });
   expect(data).not.toHaveProperty('extracted');
   expect(await holder.state(data.uuid)).not.toHaveProperty('extracted');
   expect(await store().stat(extractedName((await holder.record(data.uuid)).fileName))).toBeNull();
 });
 
-test('an answer from the cache has it, in whatever order it was asked for; other parts are another capture', async () => {
+test('a cached answer contains extracted parts for the same parts in any order; other parts are a miss', async () => {
   const cached = { url: `https://example.com/${randomUUID()}`, responseCache: { enabled: true } };
   const data = await captured(cached);
   const hit = await captured({ ...cached, extract: ['links', 'text'] });
@@ -75,7 +75,7 @@ test('an answer from the cache has it, in whatever order it was asked for; other
   expect(await captured({ ...cached, background: true })).toMatchObject({ fromCache: true, extracted: first });
 });
 
-test('the answer to an Idempotency-Key has it again, and is kept without it', async () => {
+test('a replayed answer contains the extracted parts, which are not stored with the Idempotency-Key', async () => {
   front.renderer.extracted = first;
   const key = randomUUID();
   const ask = async () => {
@@ -97,14 +97,14 @@ test('the answer to an Idempotency-Key has it again, and is kept without it', as
   expect(JSON.stringify(kept?.value)).not.toContain('What it says');
 });
 
-test('a refresh replaces it', async () => {
+test('a refresh replaces the extracted parts', async () => {
   const { uuid } = await captured({ persistence: { enabled: true } });
   front.renderer.extracted = second;
   await holder.refresh(uuid);
   await expect.poll(async () => (await holder.state(uuid))['extracted'], { timeout: 10_000 }).toEqual(second);
 });
 
-test('it goes with the file when the capture is deleted', async () => {
+test('the extracted parts are removed when the capture is deleted', async () => {
   const { uuid } = await captured();
   const { fileName } = await holder.record(uuid);
   await holder.remove(uuid);
@@ -113,14 +113,14 @@ test('it goes with the file when the capture is deleted', async () => {
   expect(lines).toEqual([]);
 });
 
-test('the page did not answer: it is null, and the capture is as good as ever', async () => {
+test('if the page cannot be read, the extracted parts are null and the capture completes', async () => {
   front.renderer.extracted = null;
   const { body: answer } = await holder.capture(body);
   expect(answer.data).toMatchObject({ status: 'completed', extracted: null });
   expect(lines).toEqual([]);
 });
 
-describe('what cannot be read is null, with the rest intact, and logged', () => {
+describe('extracted parts that cannot be read are null, and logged', () => {
   const bomb = () => gzipSync(`${JSON.stringify(first)}${' '.repeat(64 * 1024 * 1024)}`);
   const packed = (value: unknown) => () => gzipSync(JSON.stringify(value));
   test.each<[string, () => Buffer]>([
@@ -130,7 +130,7 @@ describe('what cannot be read is null, with the rest intact, and logged', () => 
     ['has a part that is larger than it may be', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
     ['is nothing', packed(null)],
     ['is a bomb', bomb],
-  ])('it %s', async (_what, bytes) => {
+  ])('if the object %s', async (_what, bytes) => {
     front.renderer.pack = async () => bytes();
     const data = await captured();
     expect(data).toMatchObject({ status: 'completed', extracted: null, tokenCost: 1 });
@@ -138,13 +138,13 @@ describe('what cannot be read is null, with the rest intact, and logged', () => 
     expect(lines.filter((line) => line.includes('extracted parts of a page could not be read'))).toHaveLength(2);
   });
 
-  test('what nobody knows is left out', async () => {
+  test('unknown fields are left out', async () => {
     const more = { ...first, links: [{ url: 'https://example.com/', text: 'Home', more: 1 }], more: 'x'.repeat(1000) };
     front.renderer.pack = async () => packed(more)();
     expect((await captured())['extracted']).toEqual(first);
   });
 
-  test('it is no longer there', async () => {
+  test('if the object no longer exists', async () => {
     const { uuid } = await captured();
     await store().remove(extractedName((await holder.record(uuid)).fileName));
     expect(await holder.state(uuid)).toMatchObject({ status: 'completed', extracted: null });

@@ -34,7 +34,7 @@ const get = (name: string, headers: Record<string, string> = {}, method = 'GET')
   front.call(`/files/${name}`, { key: null, headers, method });
 const bodyOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
 
-test('a file comes whole, to anybody, with all that a browser and a cache need', async () => {
+test('a file is public, and has the headers that browsers and caches need', async () => {
   const response = await get(file.name);
   expect(response.status).toBe(200);
   expect((await bodyOf(response)).equals(bytes)).toBe(true);
@@ -69,7 +69,7 @@ test.each([
   ['bytes=999990-', 999_990, 999_999],
   ['bytes=-5', 999_995, 999_999],
   ['bytes=1000-5000000', 1000, 999_999],
-])('%s', async (range, start, end) => {
+])('the range %s is a 206', async (range, start, end) => {
   const response = await get(file.name, { range });
   expect(response.status).toBe(206);
   expect(response.headers.get('content-range')).toBe(`bytes ${start}-${end}/1000000`);
@@ -77,7 +77,7 @@ test.each([
   expect((await bodyOf(response)).equals(bytes.subarray(start, end + 1))).toBe(true);
 });
 
-test('a range that lies outside is 416', async () => {
+test('a range outside the file is a 416', async () => {
   const response = await get(file.name, { range: 'bytes=1000000-' });
   expect([response.status, response.headers.get('content-range')]).toEqual([416, 'bytes */1000000']);
 });
@@ -86,12 +86,12 @@ test.each([
   ['several ranges', { range: 'bytes=0-1,3-4' }],
   ['nonsense', { range: 'bytes=x' }],
   ['a range that was meant for another file', { range: 'bytes=0-1', 'if-range': '"other"' }],
-])('%s: the whole file', async (_name, headers) => {
+])('for %s the whole file is sent', async (_name, headers) => {
   const response = await get(file.name, headers);
   expect([response.status, (await bodyOf(response)).length]).toEqual([200, bytes.length]);
 });
 
-test('what the client has already is 304, without a body', async () => {
+test('a matching If-None-Match is a 304 without a body', async () => {
   const known = { 'if-none-match': `"${file.etag}"` };
   for (const method of ['GET', 'HEAD']) {
     const response = await get(file.name, known, method);
@@ -105,7 +105,7 @@ describe('a file that may be replaced', () => {
   test.each([
     [3600, 300],
     [200, 200],
-  ])('of %i seconds is kept by caches for %i, then asked for again', async (seconds, maxAge) => {
+  ])('with %i seconds left is cached for %i, then revalidated', async (seconds, maxAge) => {
     const replaceable = await store.create({ ...fileOf(randomBytes(10), seconds), cacheSeconds: 300 });
     for (const method of ['GET', 'HEAD']) {
       const header = (await get(replaceable.name, {}, method)).headers.get('cache-control') ?? '';
@@ -115,7 +115,7 @@ describe('a file that may be replaced', () => {
     }
   });
 
-  test('is 304 to who has it until it is another, and then whole', async () => {
+  test('is a 304 for its ETag until it is replaced, and then sent whole', async () => {
     const old = { ...fileOf(pngLike(100, { width: 3, height: 4 }), 3600), cacheSeconds: 300 };
     const stored = await store.create(old);
     const known = { 'if-none-match': `"${stored.etag}"` };
@@ -130,13 +130,13 @@ describe('a file that may be replaced', () => {
     expect(response.status).toBe(200);
     expect(response.headers.get('etag')).not.toBe(`"${stored.etag}"`);
     expect((await bodyOf(response)).equals(bytesNow)).toBe(true);
-    // A range that was meant for the old file is not cut out of the new one.
+    // A range of the old file must not be served from the new one.
     const ranged = await get(old.name, { range: 'bytes=0-4', 'if-range': `"${stored.etag}"` });
     expect([ranged.status, (await bodyOf(ranged)).length]).toEqual([200, bytesNow.length]);
   });
 });
 
-describe('404 for', () => {
+describe('not found', () => {
   test.each([
     ['a name that is none of ours', 'picture.png'],
     ['a path', '..%2f..%2fetc%2fpasswd'],
@@ -157,7 +157,7 @@ describe('404 for', () => {
   });
 });
 
-test('a reading ends with its client, also one that is gone before it has begun', async () => {
+test('a read ends with its client, even if the client has left before it begins', async () => {
   let open = 0;
   async function* read() {
     open += 1;
@@ -177,7 +177,7 @@ test('a reading ends with its client, also one that is gone before it has begun'
   await until('the reading to end', () => Promise.resolve(open === 0));
 });
 
-test('a client that stops reading does not have the file read ahead of it, and leaves nothing when it goes', async () => {
+test('if a client stops reading, the front does not buffer the file, and recovers when the client leaves', async () => {
   const large = await put(randomBytes(40_000_000), 60);
   const before = process.memoryUsage().arrayBuffers;
   const { port } = new URL(front.url);
@@ -188,6 +188,6 @@ test('a client that stops reading does not have the file read ahead of it, and l
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(25_000_000);
   socket.destroy();
-  // The server is well, and serves the next one.
+  // The server still serves the next request.
   expect((await get(file.name)).status).toBe(200);
 });

@@ -40,7 +40,7 @@ const request: AcceptedRequest = {
   webhookUrl: undefined,
 };
 
-/** The queue of a front of its own, but for what is to go wrong. */
+/** Returns the queue of a separate front, with some parts replaced by broken ones. */
 function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): BackgroundQueue {
   return new BackgroundQueue({
     captures: new Captures(session),
@@ -57,10 +57,10 @@ function queueOf(session: NatsSession, broken: Partial<BackgroundQueueDeps>): Ba
   });
 }
 
-/** What becomes of the call of a front that dies under it: it may end with an error, which nobody hears any more. */
+/** Ignores the error of a call whose front dies. */
 const unheard = (call: Promise<unknown>) => void call.catch(() => undefined);
 
-/** The guard of a capture as it waits for its time, which is some seconds away. */
+/** Returns a capture's guard task, which must be due in some seconds. */
 async function guardOf(account: string, uuid: string, revision = 0) {
   const subject = laterSubject('dispatch', `${account}.${uuid}.${revision}`);
   const message = await front.nats.session.jsm.streams.getMessage(streamNames.tasks, { last_by_subj: subject });
@@ -73,14 +73,14 @@ async function guardOf(account: string, uuid: string, revision = 0) {
   return task;
 }
 
-/** What the leader does with a guard, and does twice when it dies under way. */
+/** Runs a guard task twice, as a leader that dies in between would. */
 async function dispatch(task: Parameters<typeof recoverLostJob>[0]): Promise<void> {
   const { session } = front.nats;
   for (let run = 0; run < 2; run++) {
     await recoverLostJob(task, {
       captures: new Captures(session),
       jobs: new Jobs(session, new Tickets(session)),
-      // The guard stays as it is, so that a test can look at it again.
+      // The guard is not postponed, so that a test can read it again.
       tasks: { schedule: async () => undefined },
       failCapture: () => Promise.reject(new Error('nothing is overdue')),
       followUps: { schedule: async () => undefined },
@@ -93,7 +93,7 @@ const once = { tokens: 1, captures: 1, reserved: 0, queued: 0 };
 const recordOf = (holder: Holder, uuid: string) => until('its record', () => holder.record(uuid));
 
 describe('a front that dies', () => {
-  test('between the record and the job: the capture is rendered once and charged once', async () => {
+  test('between record and job: the capture is rendered once and charged once', async () => {
     const holder = await openHolder(front);
     const session = await front.nats.connect();
     const uuid = randomUUIDv7();
@@ -108,7 +108,7 @@ describe('a front that dies', () => {
     expect(rendered(uuid)).toEqual([0]);
   });
 
-  test('between the job and putting off its guard: likewise', async () => {
+  test('between queueing the job and postponing its guard: the capture is rendered once', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const tasks = new Tasks(front.nats.session);
@@ -120,7 +120,7 @@ describe('a front that dies', () => {
     await dispatch(await guardOf(holder.account, uuid));
     await holder.until(uuid, 'completed');
     await dispatch({ account: holder.account, uuid, revision: 0 });
-    // Both priorities have been looked at again when a later capture has ended.
+    // Both queues were read again when a later capture has ended.
     await holder.until((await holder.queue()).uuid, 'completed');
     expect(rendered(uuid)).toEqual([0]);
     expect(await holder.usage()).toMatchObject({ tokens: 2, queued: 0 });
@@ -140,7 +140,7 @@ describe('a front that dies', () => {
     expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
   });
 
-  test('between the guard and the record: nothing comes of it', async () => {
+  test('between guard and record: nothing is rendered or charged', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const captures = { create: never, change: never, fail: never };
@@ -151,7 +151,7 @@ describe('a front that dies', () => {
   });
 });
 
-describe('the place of a front that has died', () => {
+describe('the reservation of a front that has died', () => {
   const admit = async (holder: Holder, id: string, until: number, limits: object) => {
     const usage = new AccountUsage(front.nats.session);
     const limiter = new Limiter(front.nats.session, usage);
@@ -159,7 +159,7 @@ describe('the place of a front that has died', () => {
     expect((await limiter.admit(holder.account, { ...wide, ...limits }, place)).refused).toBeNull();
   };
 
-  test('before the record lapses by itself, and does not block any longer', async () => {
+  test('before it wrote the record expires, and then does not block captures', async () => {
     const limits = { maxQueued: 1, tokenQuota: 1 };
     const holder = await openHolder(front, limits);
     const lapses = Date.now() + 1500;
@@ -174,7 +174,7 @@ describe('the place of a front that has died', () => {
     for (const status of refusals) expect([402, 429]).toContain(status);
   });
 
-  test('after the record is not counted beside it', async () => {
+  test('after it wrote the record is not counted twice', async () => {
     const limits = { maxQueued: 2, tokenQuota: 2 };
     const holder = await openHolder(front, limits);
     front.renderer.behaviour = async () => undefined;
@@ -185,11 +185,11 @@ describe('the place of a front that has died', () => {
   });
 });
 
-describe('what a client was told is so', () => {
+describe('the answer to the client matches the outcome', () => {
   const enqueue = (holder: Holder, uuid: string, broken: Partial<BackgroundQueueDeps>, more: object = {}) =>
     queueOf(front.nats.session, broken).enqueue({ ...request, ...more }, { uuid, account: holder.account });
 
-  test('a full queue: refused, and nothing stays reserved', async () => {
+  test('if the queue is full, the capture is refused and no reservation remains', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const full = new JetStreamApiError({ code: 503, err_code: 10_077, description: 'maximum bytes exceeded' });
@@ -205,7 +205,7 @@ describe('what a client was told is so', () => {
     expect(await holder.usage()).toMatchObject({ tokens: 0, reserved: 0, queued: 0 });
   });
 
-  test('a queue that cannot be reached: accepted, and left to the leader', async () => {
+  test('if the queue is unreachable, the capture is accepted and left to the leader', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const record = await enqueue(holder, uuid, { jobs: { publish: () => Promise.reject(new TimeoutError()) } });
@@ -214,7 +214,7 @@ describe('what a client was told is so', () => {
     await holder.until(uuid, 'completed');
   });
 
-  test('a record whose writing was not confirmed: refused, settled, and its html is gone', async () => {
+  test('if the record is not confirmed, the capture is refused and failed, and its HTML is removed', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const captures = new Captures(front.nats.session);

@@ -11,13 +11,13 @@ import { presetKey, startTestFront, type TestFront } from './test-front.ts';
 export interface Fronts extends AsyncDisposable {
   readonly front: TestFront;
   capture(front: 0 | 1, body: object, options?: { key?: string; signal?: AbortSignal }): Promise<Response>;
-  /** How many requests have come to both. */
+  /** Number of requests that both fronts have received. */
   requests(): number;
-  /** The cache's entries about captures of this address. */
+  /** Returns the cache entries of captures of this URL. */
   entriesOf(url: string): Promise<CacheEntry[]>;
-  /** Lets the file of the cached capture, as its entry knows it, end so soon. */
+  /** Makes the cache entry of the capture expire in `ms` milliseconds. */
   endIn(uuid: string, ms: number): Promise<void>;
-  /** Makes the cached capture so much older. */
+  /** Makes the cached capture `ms` milliseconds older. */
   age(uuid: string, ms: number): Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export async function startFronts(): Promise<Fronts> {
     },
     async [Symbol.asyncDispose]() {
       stop.abort();
-      // The client keeps spare connections that never carried a request, which no server takes for idle.
+      // The client keeps spare connections without a request, which servers do not treat as idle.
       for (const app of [front.app, second]) app.server.closeAllConnections();
       await second.close();
       await front[Symbol.asyncDispose]();

@@ -16,14 +16,14 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-/** Sends bytes as they are; what comes back until the server closes. */
+/** Sends raw bytes; returns the answer when the server closes the connection. */
 function raw(request: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.end(request);
   return text(socket);
 }
 
-describe('what is no HTTP is answered in the envelope', () => {
+describe('invalid HTTP is answered with the JSON envelope', () => {
   test.each([
     ['nonsense', 'nonsense\r\n\r\n'],
     ['a method that nobody knows', 'BREW /capture HTTP/1.1\r\nHost: x\r\n\r\n'],
@@ -50,7 +50,7 @@ test.each([
   expect(await response.json()).toMatchObject({ error: { message: 'the body is larger than 8 MiB' } });
 });
 
-test('a client that reads only when it has sent all of what is refused can read why', async () => {
+test('a client that reads only after sending its whole refused body can read why', async () => {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const length = maxBodyBytes + 2_000_000;
   socket.write(
@@ -66,15 +66,15 @@ test('a client that reads only when it has sent all of what is refused can read 
   expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-describe('the id of a request', () => {
-  test('is new for each, whatever the client says', async () => {
+describe('the request id', () => {
+  test('is new for every request, and ignores the header of the client', async () => {
     const ask = () => fetch(`${url}/nothing`, { headers: { 'x-request-id': 'mine' } });
     const [first, second] = await Promise.all([ask(), ask()]);
     const ids = [first, second].map(({ headers }) => headers.get('x-request-id'));
     expect(new Set([...ids, 'mine']).size).toBe(3);
   });
 
-  test('is that of a proxy that is trusted, if it is harmless', async () => {
+  test('is taken from a trusted proxy if it is harmless', async () => {
     const trusting = await buildAppAlone({ trustProxy: true });
     const ask = async (id: string) =>
       (await trusting.inject({ url: '/nothing', headers: { 'x-request-id': id } })).headers['x-request-id'];
@@ -83,7 +83,7 @@ describe('the id of a request', () => {
   });
 });
 
-test('a full queue is 429, and says when to try again', async () => {
+test('a full queue is a 429 with Retry-After', async () => {
   const full = await buildAppAlone({
     key: { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 },
     dispatch: () => Promise.reject(new ServiceError('QUEUE_FULL', undefined, { causedBy: 'service' })),
@@ -99,7 +99,7 @@ test('a full queue is 429, and says when to try again', async () => {
   expect(response.json()).toMatchObject({ success: false, error: { code: 'QUEUE_FULL' }, data: null });
 });
 
-test('an error that nobody foresaw tells the client its request id, and nothing else', async () => {
+test('an unexpected error returns the request id and no details', async () => {
   const response = await app.inject('/status');
   expect(response.statusCode).toBe(500);
   const { error } = response.json<{ error: { code: string; message: string } }>();
@@ -108,8 +108,8 @@ test('an error that nobody foresaw tells the client its request id, and nothing 
   expect(error.message).not.toContain('further');
 });
 
-describe('the docs', () => {
-  test('hold all that they show', async () => {
+describe('the API docs', () => {
+  test('load only their own files', async () => {
     const page = await app.inject('/docs');
     expect(page.statusCode).toBe(200);
     const policy = String(page.headers['content-security-policy']);
@@ -121,17 +121,17 @@ describe('the docs', () => {
       expect(asset).toMatch(/^\/docs\/static\//);
       expect((await app.inject(asset)).statusCode).toBe(200);
     }
-    // Scripts in the page itself would be refused by the policy.
+    // The policy would block inline scripts.
     expect(page.body).not.toMatch(/<script(?![^>]*\ssrc=)/);
   });
 
-  test('are where / leads', async () => {
+  test('are the target of a redirect from /', async () => {
     const response = await app.inject('/');
     expect([response.statusCode, response.headers.location]).toEqual([302, 'docs']);
   });
 });
 
-test('on closing, open connections that are idle are closed, and no new ones are taken', async () => {
+test('closing closes idle connections and accepts no new ones', async () => {
   const agent = new Agent({ keepAlive: true });
   const get = () =>
     new Promise<number>((resolve, reject) => {
@@ -145,7 +145,7 @@ test('on closing, open connections that are idle are closed, and no new ones are
   expect(await get()).toBe(404);
   const start = performance.now();
   await app.close();
-  // What is idle is kept for longer otherwise.
+  // Without a close, an idle connection stays open for longer.
   expect(performance.now() - start).toBeLessThan(3000);
   await expect(get()).rejects.toThrow(/ECONNREFUSED|ECONNRESET|socket hang up/);
   agent.destroy();

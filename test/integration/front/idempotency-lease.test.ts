@@ -17,7 +17,7 @@ const newClaim = () => ({ uuid: randomUUIDv7(), until: Date.now() + 15_000 });
 const wanted = (bodyHash = 'hash') => ({ bodyHash, claim: newClaim() });
 const holders = (entries: readonly IdempotencyEntry[]) => new Set(entries.map(({ claim }) => claim.uuid));
 
-test('of many who claim a key at once one gets it, and of many who take it over one', async () => {
+test('of many concurrent requests for a key one gets the lease, and one takes it over', async () => {
   const key = randomUUID();
   const claimed = await Promise.all(Array.from({ length: 8 }, () => keys.acquire('a', key, wanted())));
   expect(holders(claimed).size).toBe(1);
@@ -27,23 +27,23 @@ test('of many who claim a key at once one gets it, and of many who take it over 
   expect(taken[0]?.claim.uuid).not.toBe(lost);
 });
 
-test('another body takes nothing over', async () => {
+test('a request with another body cannot take a lease over', async () => {
   const [key, first] = [randomUUID(), wanted()];
   await keys.acquire('a', key, first);
   expect(await keys.acquire('a', key, wanted('another'), first.claim.uuid)).toMatchObject({ bodyHash: 'hash' });
 });
 
-test('a claim is put off and named anew by who holds it, and by nobody else', async () => {
+test('only its holder can extend a lease or give it another uuid', async () => {
   const [key, first, next] = [randomUUID(), wanted(), newClaim()];
   await keys.acquire('a', key, first);
   expect(await keys.renew('a', key, randomUUIDv7(), newClaim())).toBe(false);
   expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
-  // As when the word that it was written got lost.
+  // A retry, as if the acknowledgement had been lost.
   expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
   expect((await keys.acquire('a', key, wanted())).claim).toEqual(next);
 });
 
-test('an answer stays: it is neither replaced nor released nor taken over', async () => {
+test('a stored answer is neither replaced nor released nor taken over', async () => {
   const [key, first] = [randomUUID(), wanted()];
   const { uuid } = first.claim;
   const answer = {
@@ -59,7 +59,7 @@ test('an answer stays: it is neither replaced nor released nor taken over', asyn
   expect(await keys.acquire('a', key, wanted(), uuid)).toEqual({ ...first, answer });
 });
 
-test('a released key is free for any body, and another account has keys of its own', async () => {
+test('a released key accepts any body, and accounts do not share keys', async () => {
   const [key, first, second, others] = [randomUUID(), wanted(), wanted('another'), wanted()];
   await keys.acquire('a', key, first);
   await keys.release('a', key, randomUUIDv7());

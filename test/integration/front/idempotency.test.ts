@@ -55,7 +55,7 @@ async function metric(result: string): Promise<number> {
   return found?.values.find(({ labels }) => labels['result'] === result)?.value ?? -1;
 }
 
-describe('the same key and body again', () => {
+describe('a repeated key and body', () => {
   test.each([{}, { responseCache: { enabled: true } }])('is answered byte for byte, on any front: %j', async (more) => {
     const [key, body] = [randomUUID(), { url: `${url}${randomUUID()}`, ...more }];
     const [before, tokens, replays] = [renders(), await charged(), await metric('replayed')];
@@ -72,7 +72,7 @@ describe('the same key and body again', () => {
     expect([renders() - before, (await charged()) - tokens, (await metric('replayed')) - replays]).toEqual([1, 1, 1]);
   });
 
-  test('is answered with the same file, and with a clear error when that is gone', async () => {
+  test('is answered with the same file, and with a clear error if the file is gone', async () => {
     const [key, before] = [randomUUID(), renders()];
     const body = { url, responseType: 'file' };
     const first = await post(key, body);
@@ -90,7 +90,7 @@ describe('the same key and body again', () => {
     expect(renders() - before).toBe(1);
   });
 
-  test('waits for the first one, and is charged once, from whichever front', async () => {
+  test('waits for the first request, and is charged once, on any front', async () => {
     const [key, before, tokens] = [randomUUID(), renders(), await charged()];
     const release = holdJobs(testFront.renderer);
     const asked = [0, 1, 0, 1, 0, 1].map((front) => ask(key, { url }, { front }));
@@ -103,7 +103,7 @@ describe('the same key and body again', () => {
     expect([renders() - before, (await charged()) - tokens]).toEqual([1, 1]);
   });
 
-  test('is kept for 24 hours', async () => {
+  test('is stored for 24 hours', async () => {
     const key = randomUUID();
     await ask(key);
     const subject = db.subject(idempotencyKey(account, key));
@@ -112,7 +112,7 @@ describe('the same key and body again', () => {
   });
 });
 
-test('another body under the same key is refused; the order of its fields makes no other body', async () => {
+test('another body under the same key is refused, but the order of fields does not matter', async () => {
   const [key, mismatches] = [randomUUID(), await metric('mismatch')];
   await ask(key, { url, format: 'jpeg' });
   expect((await ask(key, { format: 'jpeg', url })).status).toBe(200);
@@ -122,14 +122,14 @@ test('another body under the same key is refused; the order of its fields makes 
   expect((await metric('mismatch')) - mismatches).toBe(1);
 });
 
-test('another account with the same key is another request', async () => {
+test('another account may use the same key for another request', async () => {
   const key = randomUUID();
   const [mine, others] = [await ask(key), await ask(key, { url }, { token: await testFront.makeKey() })];
   expect(others.status).toBe(200);
   expect(others.body.data?.['uuid']).not.toBe(mine.body.data?.['uuid']);
 });
 
-test('a failed capture is not kept: the next one renders anew, under another uuid', async () => {
+test('a failed capture is not stored: the next request renders again, under another uuid', async () => {
   const [key, before] = [randomUUID(), renders()];
   testFront.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is away.');
   expect((await ask(key)).status).toBe(500);
@@ -140,7 +140,7 @@ test('a failed capture is not kept: the next one renders anew, under another uui
   expect(failed?.uuid).not.toBe(completed?.uuid);
 });
 
-test('one that waits for a capture that fails renders in its place', async () => {
+test('a request that waits for a capture that fails renders instead', async () => {
   const [key, before] = [randomUUID(), renders()];
   let fail = () => {};
   const mayFail = new Promise<void>((resolve) => (fail = resolve));
@@ -168,7 +168,7 @@ test.each([
   await until('the limit to be wider', async () => (await ask(key, { url }, { token: first.key })).status === 200);
 });
 
-test('a waiting client that goes away leaves the first one alone', async () => {
+test('a waiting client that disconnects does not affect the first request', async () => {
   const [key, before] = [randomUUID(), renders()];
   const release = holdJobs(testFront.renderer);
   const first = ask(key);
@@ -183,13 +183,13 @@ test('a waiting client that goes away leaves the first one alone', async () => {
 });
 
 describe('the front of the first request dies', () => {
-  /** What it leaves behind: the entry with its claim open, in the state that `change` makes. */
+  /** Writes the entry that the front leaves behind: an open lease without an answer. */
   async function leaveBehind(key: string, claim: { uuid: string; until: number }) {
     const entry = await entryOf(key);
     await db.put(idempotencyKey(account, key), { ...entry, claim, answer: null });
   }
 
-  test('after its capture has completed: that is the answer, at no further cost', async () => {
+  test('after its capture has completed: a repeated request gets it, at no further cost', async () => {
     const [key, before] = [randomUUID(), renders()];
     const first = await ask(key);
     const tokens = await charged();
@@ -201,7 +201,7 @@ describe('the front of the first request dies', () => {
     expect((await entryOf(key))?.answer).toMatchObject({ uuid: first.body.data?.['uuid'] });
   });
 
-  test('while its capture is rendered: that is waited for', async () => {
+  test('while its capture is rendered: a repeated request waits for it', async () => {
     const [key, before] = [randomUUID(), renders()];
     const release = holdJobs(testFront.renderer);
     const leaving = new AbortController();
@@ -211,7 +211,7 @@ describe('the front of the first request dies', () => {
     expect((await entryOf(key))?.claim.uuid).toBe(job.uuid);
     leaving.abort();
     expect(await first).toBe('gone');
-    // The claim stands for as long as the capture may take: it has no record before it ends.
+    // The lease lasts until the deadline of the capture, which has no record before it ends.
     const { claim } = (await entryOf(key)) ?? { claim: { uuid: '', until: 0 } };
     expect(claim.uuid).toBe(job.uuid);
     expect(claim.until).toBeGreaterThanOrEqual(job.deadline);
@@ -222,13 +222,13 @@ describe('the front of the first request dies', () => {
     expect(renders() - before).toBe(1);
   });
 
-  test('before anything was accepted: it is taken over once its claim has lapsed, by one', async () => {
+  test('before a capture was accepted: one request takes over when the lease has expired', async () => {
     const [key, before] = [randomUUID(), renders()];
     await ask(key);
     const lost = randomUUIDv7();
     const lapses = Date.now() + 1000;
     await leaveBehind(key, { uuid: lost, until: lapses });
-    // One that comes late finds the answer.
+    // A request that arrives late gets the stored answer.
     const others = async () => (await metric('waited')) + (await metric('replayed'));
     const [taken, answered] = [await metric('taken_over'), await others()];
     const answers = await Promise.all([1, 2, 3, 4].map(() => ask(key)));
@@ -238,7 +238,7 @@ describe('the front of the first request dies', () => {
     expect([renders() - before, (await metric('taken_over')) - taken, (await others()) - answered]).toEqual([2, 1, 3]);
   });
 
-  test('with the cache, its capture has the name that the claim tells', async () => {
+  test('with the cache, the capture has the uuid of the lease', async () => {
     const [key, before] = [randomUUID(), renders()];
     const release = holdJobs(testFront.renderer);
     const first = ask(key, { url: `${url}${key}`, responseCache: { enabled: true } });
@@ -251,14 +251,14 @@ describe('the front of the first request dies', () => {
   });
 });
 
-describe('a header that is refused', () => {
+describe('the Idempotency-Key header', () => {
   test.each([
     ['empty', ['']],
     ['too long', ['k'.repeat(256)]],
     ['with a space', ['a b']],
     ['beyond ASCII', ['caf\xe9']],
     ['sent twice', ['a', 'a']],
-  ])('%s', async (_, values) => {
+  ])('that is %s is refused', async (_, values) => {
     const status = await new Promise<{ status: number; text: string }>((resolve, reject) => {
       const sent = httpRequest(
         `${testFront.url}/capture`,
@@ -282,12 +282,12 @@ describe('a header that is refused', () => {
     expect(status.text).toMatch(/VALIDATION_ERROR.*Idempotency-Key header (must be 1 to 255|may be sent only once)/);
   });
 
-  test('none of 255 characters', async () => {
+  test('of 255 characters is accepted', async () => {
     expect((await ask(`~!/.*>${'k'.repeat(249)}`)).status).toBe(200);
   });
 });
 
-test('while NATS is away nothing is let through', { tags: 'long' }, async () => {
+test('requests with a key are refused while NATS is down', { tags: 'long' }, async () => {
   const key = randomUUID();
   await ask(key);
   await testFront.nats.kill();

@@ -13,10 +13,10 @@ const key = { id: 'k', account: 'a', name: 'n', scopes, createdAt: 0 };
 let app: Awaited<ReturnType<typeof buildAppAlone>>;
 let url: URL;
 let lookUp: () => Promise<typeof key | null>;
-/** The server's ends of all connections. */
+/** The server side of all connections. */
 const accepted = new Set<Socket>();
 
-/** A request that is valid, and whose key holds, gets as far as its dispatch, and is answered 429. */
+/** A valid request with a valid key reaches its dispatch, and is answered with 429. */
 beforeAll(async () => {
   app = await buildAppAlone({
     lookUp: () => lookUp(),
@@ -40,7 +40,7 @@ function open(): Socket {
 
 const head = (...headers: string[]) =>
   ['POST /capture HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...headers, '', ''].join('\r\n');
-/** A key that was not looked up before. */
+/** An API key that was not looked up before. */
 let bearer: string;
 const closing = 'Connection: close';
 
@@ -48,7 +48,7 @@ const statusOf = (answer: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(answer)?.[1
 const messageOf = (answer: string) =>
   (JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as { error: { message: string } }).error.message;
 
-/** What is answered to a whole request, over a connection of its own. */
+/** Sends a whole request on a new connection; returns the answer. */
 async function send(body: string, ...headers: string[]): Promise<string> {
   const socket = open();
   socket.write(head(closing, `Content-Length: ${Buffer.byteLength(body)}`, ...headers));
@@ -59,14 +59,14 @@ async function send(body: string, ...headers: string[]): Promise<string> {
 const html = (length: number) => JSON.stringify({ html: `<${'a'.repeat(length)}` });
 const chunk = (bytes: string) => `${Buffer.byteLength(bytes).toString(16)}\r\n${bytes}\r\n`;
 
-describe('without an API key that holds', () => {
-  test('a small body is validated before the key is looked at, a large one is not', async () => {
+describe('without a valid API key', () => {
+  test('a small body is validated before the key is checked, a large one is not', async () => {
     expect(statusOf(await send('{"url":1}'))).toBe(400);
     expect(statusOf(await send(JSON.stringify({ url: 1, html: 'a'.repeat(maxOpenBytes - 30) })))).toBe(400);
     expect(statusOf(await send(JSON.stringify({ url: 1, html: 'a'.repeat(maxOpenBytes) })))).toBe(401);
   });
 
-  test('what is too large for anything is told so', async () => {
+  test('a Content-Length over the maximum is a 400', async () => {
     const socket = open();
     socket.end(head(`Content-Length: ${maxBodyBytes + 1}`));
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
@@ -75,7 +75,7 @@ describe('without an API key that holds', () => {
   test.each([
     ['announced', head(`Content-Length: ${maxBodyBytes}`), ' '.repeat(maxOpenBytes + 1)],
     ['in chunks', head('Transfer-Encoding: chunked'), chunk(' '.repeat(maxOpenBytes + 1))],
-  ])('a large body, %s, is refused before the rest comes, and its connection closed', async (_name, headers, body) => {
+  ])('a large body, %s, is refused and disconnected before the rest arrives', async (_name, headers, body) => {
     const socket = open();
     socket.write(headers + body);
     let answer = '';
@@ -87,7 +87,7 @@ describe('without an API key that holds', () => {
     await until('the connection to be closed', () => socket.destroyed);
   });
 
-  test('a small refusal keeps the connection', async () => {
+  test('the refusal of a small body keeps the connection open', async () => {
     const socket = open();
     const body = '{"url":"https://example.com/"}';
     socket.write(head(`Content-Length: ${body.length}`) + body);
@@ -97,7 +97,7 @@ describe('without an API key that holds', () => {
 });
 
 describe('the API key of a large body', () => {
-  test('is looked up while the body arrives, of which no more is read meanwhile than of anybody', async () => {
+  test('is looked up while the body arrives, and the front does not read on meanwhile', async () => {
     const looked = Promise.withResolvers<typeof key>();
     const asked = Promise.withResolvers<void>();
     lookUp = () => (asked.resolve(), looked.promise);
@@ -112,7 +112,7 @@ describe('the API key of a large body', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return before > maxOpenBytes && before === bytesRead() && before;
     });
-    // What Node and the sockets hold comes on top.
+    // Buffers of Node and of the sockets add to the limit.
     expect(received).toBeLessThan(500_000);
     looked.resolve(key);
     expect(statusOf(await answer)).toBe(429);
@@ -120,13 +120,13 @@ describe('the API key of a large body', () => {
 
   const bytesRead = () => [...accepted].reduce((sum, socket) => sum + socket.bytesRead, 0);
 
-  test('cannot be looked up: nobody gets in', async () => {
+  test('that cannot be looked up is not accepted', async () => {
     lookUp = () => Promise.reject(new Error('unavailable'));
     expect(statusOf(await send(html(100_000), bearer))).toBe(500);
     expect(statusOf(await send(html(100_000)))).toBe(401);
   });
 
-  test('is still being looked up when the client goes away: others are served', async () => {
+  test('may still be looked up when the client disconnects, without harm to others', async () => {
     const looked = Promise.withResolvers<typeof key>();
     lookUp = () => looked.promise;
     const socket = open();
@@ -138,7 +138,7 @@ describe('the API key of a large body', () => {
     expect(statusOf(await send(html(100_000), bearer))).toBe(429);
   });
 
-  test('holds: the body is validated like a small one', async () => {
+  test('if valid, has the body validated like a small one', async () => {
     lookUp = async () => key;
     expect(statusOf(await send(html(1_000_000), bearer))).toBe(429);
     const padding = `"html":"${'a'.repeat(maxOpenBytes)}"`;
@@ -152,7 +152,7 @@ describe('the API key of a large body', () => {
     expect(quality).toContain('quality must be an integer');
   });
 
-  test('holds: a body in chunks is read to its end', async () => {
+  test('if valid, has a chunked body read to its end', async () => {
     lookUp = async () => key;
     const body = html(1_000_000);
     const socket = open();
@@ -166,19 +166,19 @@ describe('the API key of a large body', () => {
 describe('a client that waits for "100 Continue"', () => {
   const expecting = 'Expect: 100-continue';
 
-  test('is refused without having sent its large body', async () => {
+  test('is refused before it sends its large body', async () => {
     const socket = open();
     socket.write(head(expecting, 'Content-Length: 1000000'));
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  test('is refused by another route, and its connection closed: nobody knows whether a body follows', async () => {
+  test('is refused and disconnected by other routes, since a body may follow', async () => {
     const socket = open();
     socket.write(`POST /keys HTTP/1.1\r\nHost: x\r\n${expecting}\r\nContent-Length: 10\r\n\r\n`);
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 .*connection: close/is);
   });
 
-  test('is asked for a small body, and for a large one when its key holds', async () => {
+  test('gets a 100 for a small body, and for a large one with a valid key', async () => {
     lookUp = async () => key;
     for (const body of ['{"url":"https://example.com/"}', html(1_000_000)]) {
       const socket = open();
@@ -192,7 +192,7 @@ describe('a client that waits for "100 Continue"', () => {
   });
 });
 
-test('a body that is compressed is refused, and told why', async () => {
+test('a compressed body is refused, and the message says why', async () => {
   const answer = await send('{"url":"https://example.com/"}', 'Content-Encoding: gzip');
   expect([statusOf(answer), messageOf(answer)]).toEqual([
     400,
@@ -200,7 +200,7 @@ test('a body that is compressed is refused, and told why', async () => {
   ]);
 });
 
-test('of two Authorization headers the first counts, for large and small bodies alike', async () => {
+test('of two Authorization headers the first counts, for large and small bodies', async () => {
   lookUp = async () => key;
   for (const body of ['{"url":"https://example.com/"}', html(100_000)]) {
     expect(statusOf(await send(body, bearer, 'Authorization: nonsense'))).toBe(429);

@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 beforeEach(() => {
-  // Whoever holds a job here ends it by hand, or lets it be.
+  // Each test ends its jobs itself, or leaves them open.
   const released = new Promise<void>((resolve) => (release = resolve));
   front.renderer.behaviour = () => released;
 });
@@ -55,13 +55,13 @@ async function counted(outcome: SettlementOutcome): Promise<number> {
   return found?.values.find(({ labels }) => labels['outcome'] === outcome)?.value ?? -1;
 }
 
-/** A job that the renderer holds, of a background capture: nobody waits for it. */
+/** Returns the pulled job of a background capture, for which no client waits. */
 async function givenJob(holder: Holder): Promise<CaptureJob> {
   const { uuid } = await holder.queue();
   return until('the job to be pulled', () => front.renderer.jobs.find((job) => job.uuid === uuid));
 }
 
-/** Publishes anything as a result, as any renderer of the region may. */
+/** Publishes any data as a result, as any renderer of the region could. */
 const publish = (data: unknown, uuid: string, region: Region = 'us-east') =>
   front.renderer.session.js.publish(
     resultSubject(region, uuid),
@@ -71,7 +71,7 @@ const publish = (data: unknown, uuid: string, region: Region = 'us-east') =>
     },
   );
 
-/** Lies, and waits until a front has seen through it. */
+/** Sends a false result, and waits until a front has counted and removed it. */
 async function lie(outcome: SettlementOutcome, lying: () => Promise<unknown> | void): Promise<void> {
   const before = await counted(outcome);
   await lying();
@@ -82,7 +82,7 @@ async function lie(outcome: SettlementOutcome, lying: () => Promise<unknown> | v
   });
 }
 
-/** That the capture still waits for its result, that nothing was charged, and that the honest result brings it to its end. */
+/** Checks that the capture is open and uncharged, and that the honest result completes it. */
 async function expectUnharmed(holder: Holder, job: CaptureJob): Promise<void> {
   expect(['queued', 'rendering']).toContain((await holder.record(job.uuid)).status);
   expect(await holder.usage()).toMatchObject({ tokens: 0, captures: 0, reserved: 1, queued: 1 });
@@ -95,8 +95,8 @@ async function expectUnharmed(holder: Holder, job: CaptureJob): Promise<void> {
 const forgedWarning = 'a renderer sent a result with an invalid ticket';
 const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
-describe('a result of a job that the renderer was not given', () => {
-  test('with a forged ticket', async () => {
+describe('a result for a job that the renderer did not get', () => {
+  test('is refused with a forged ticket', async () => {
     const holder = await openHolder(front);
     const job = await givenJob(holder);
     const [body = ''] = job.ticket.split('.');
@@ -106,14 +106,14 @@ describe('a result of a job that the renderer was not given', () => {
     await expectUnharmed(holder, job);
   });
 
-  test('with the ticket of another region, published under its own', async () => {
+  test('is refused with a ticket of another region', async () => {
     const holder = await openHolder(front);
     const job = await givenJob(holder);
     await lie('forged', () => publish(resultOf(job, failed), job.uuid, 'eu-west'));
     await expectUnharmed(holder, job);
   });
 
-  test('with the account and uuid of somebody else in its own ticket', async () => {
+  test('is refused with another account and uuid inside its own ticket', async () => {
     const [liar, victim] = [await openHolder(front), await openHolder(front)];
     const [own, others] = [await givenJob(liar), await givenJob(victim)];
     const ticket = ticketOf(own);
@@ -124,7 +124,7 @@ describe('a result of a job that the renderer was not given', () => {
     await expectUnharmed(victim, others);
   });
 
-  test('under the uuid of somebody else, with its own ticket: it ends its own', async () => {
+  test('ends the capture of its ticket, not the one of its subject', async () => {
     const [liar, victim] = [await openHolder(front), await openHolder(front)];
     const [own, others] = [await givenJob(liar), await givenJob(victim)];
     await lie('failed', () => publish(resultOf(own, failed), others.uuid));
@@ -132,7 +132,7 @@ describe('a result of a job that the renderer was not given', () => {
     await expectUnharmed(victim, others);
   });
 
-  test('of a capture that nobody asked for', async () => {
+  test('is refused for a capture that does not exist', async () => {
     const holder = await openHolder(front);
     const uuid = randomUUIDv7();
     const ticket = { account: holder.account, uuid, revision: 0, region: 'us-east', object: `${uuid}.png` };
@@ -152,7 +152,7 @@ describe('a result of a job that the renderer was not given', () => {
   });
 });
 
-test('the same result twice, and again under another message id, is charged once', async () => {
+test('a repeated result, also with another message id, is charged once', async () => {
   const holder = await openHolder(front);
   const job = await givenJob(holder);
   const result = resultOf(job, completedBy(await front.renderer.upload(job)));
@@ -162,7 +162,7 @@ test('the same result twice, and again under another message id, is charged once
   expect(await fileStatus(front, await holder.state(job.uuid))).toBe(200);
 });
 
-describe('a description that no file can have is no result', () => {
+describe('a result with an impossible description of its file is malformed', () => {
   const upload = {
     object: 'any',
     contentType: 'image/png',
@@ -190,7 +190,7 @@ describe('a description that no file can have is no result', () => {
   });
 });
 
-describe('a file that is not what the job asked for fails the capture, uncharged, and goes', () => {
+describe('a file that does not match its job fails the capture without a charge, and is removed', () => {
   const changed = (changes: Partial<Upload>) => async (job: CaptureJob) => ({
     ...(await front.renderer.upload(job)),
     ...changes,
@@ -204,7 +204,7 @@ describe('a file that is not what the job asked for fails the capture, uncharged
     ['that does not exist', nowhere],
     ['that is no picture', async (job) => new Page(front.renderer).upload(job)],
     ['of somebody else', async () => front.renderer.upload(await givenJob(await openHolder(front)))],
-  ])('%s', async (_, make) => {
+  ])('a file %s', async (_, make) => {
     const holder = await openHolder(front);
     const job = await givenJob(holder);
     const upload = await make(job);
@@ -216,7 +216,7 @@ describe('a file that is not what the job asked for fails the capture, uncharged
     expect(await holder.usage()).toEqual({ tokens: 0, captures: 0, reserved: 0, queued: 0 });
   });
 
-  /** As the stand-in says it of a file that it has uploaded, but for the bytes, which are nowhere. */
+  /** Describes an upload like the stand-in, but with an object that does not exist. */
   async function nowhere(job: CaptureJob): Promise<Upload> {
     const upload = await front.renderer.upload(job);
     const [region, object, , parts] = upload.object.split('/');
@@ -224,7 +224,7 @@ describe('a file that is not what the job asked for fails the capture, uncharged
   }
 });
 
-/** Makes a page in place of a picture. */
+/** Uploads an HTML page instead of a picture. */
 class Page extends StandInRenderer {
   constructor({ session, region }: StandInRenderer) {
     super(session, region);
@@ -235,11 +235,11 @@ class Page extends StandInRenderer {
   }
 }
 
-describe('a reply', () => {
+describe('a false reply', () => {
   const told = (subject: string, ticket: string, outcome: JobOutcome) =>
     front.renderer.session.nc.publish(subject, encodeReply(resultOf({ ticket }, outcome), null, 1e6));
 
-  test('that somebody else’s capture has begun begins its own', async () => {
+  test('with the ticket of its own capture starts that one, not the capture of the subject', async () => {
     const [liar, victim] = [await openHolder(front), await openHolder(front)];
     const [own, others] = [await givenJob(liar), await givenJob(victim)];
     told(replySubject('us-east', sharedInbox, others.uuid), own.ticket, { kind: 'started' });
@@ -250,7 +250,7 @@ describe('a reply', () => {
     await expectUnharmed(victim, others);
   });
 
-  test('to whoever waits for another capture does not end that one', async () => {
+  test('to a client of another capture does not end that capture', async () => {
     const holder = await openHolder(front);
     const answer = holder.capture({ background: false });
     const job = await until('the job', () => front.renderer.jobs.find(({ account }) => account === holder.account));
@@ -264,12 +264,12 @@ describe('a reply', () => {
     await front.renderer.complete(job);
     const { status, body } = await answer;
     expect([status, body.data?.['uuid']]).toEqual([200, job.uuid]);
-    // What was returned was the job of another one.
+    // The returned job belongs to another capture.
     expect(front.renderer.jobs.filter(({ uuid }) => uuid === job.uuid)).toHaveLength(1);
     expect(await holder.usage()).toMatchObject({ tokens: 1, captures: 1 });
   });
 
-  test('with other bytes than the file is not shown', async () => {
+  test('with bytes that differ from the file is not served', async () => {
     const key = await front.makeKey();
     const answer = front.capture({ url: 'https://example.com/other-bytes', responseType: 'file' }, { key });
     const job = await until('the job', () =>
@@ -285,7 +285,7 @@ describe('a reply', () => {
   });
 });
 
-test('a failure with a message of a megabyte is refused by the server or is no result', async () => {
+test('a failure with a message of a megabyte is refused by the server or malformed', async () => {
   const holder = await openHolder(front);
   const job = await givenJob(holder);
   const wordy = (length: number) => publish(resultOf(job, { ...failed, message: 'x'.repeat(length) }), job.uuid);
@@ -294,7 +294,7 @@ test('a failure with a message of a megabyte is refused by the server or is no r
   await expectUnharmed(holder, job);
 });
 
-test('a report of a megabyte of text is no result', async () => {
+test('a report with 100,000 characters of text is malformed', async () => {
   const holder = await openHolder(front);
   const job = await givenJob(holder);
   const outcome = completedBy(await front.renderer.upload(job));

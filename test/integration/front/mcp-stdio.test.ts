@@ -22,11 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 
-/** The desktop client's side of the pipes. */
+/** The client side of the pipes. */
 class Pipes implements Transport {
   readonly input = new PassThrough();
   readonly output = new PassThrough();
-  /** All that came, which must be messages and nothing else. */
+  /** All received text, which must consist of messages. */
   received = '';
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
@@ -69,7 +69,7 @@ async function desktop(options: { url: string; apiKey?: string; mode?: 'auto' | 
     },
     stop,
     running,
-    /** All that was said on stderr. */
+    /** Ends the client; returns all text of stderr. */
     end: async () => {
       await client.close();
       await running;
@@ -92,7 +92,7 @@ test.each(['auto', 'legacy'] as const)('a desktop client (%s) uses the tools of 
   expect(await end()).toBe('');
 });
 
-test('a service that is away has its tools listed, and a call says so; it is used when it is back', async () => {
+test('while the service is down, tools are listed and calls report it; they work when it is back', async () => {
   const port = await freePort();
   const { client, call, end } = await desktop({ url: `http://127.0.0.1:${port}` });
   expect((await client.listTools()).tools.length).toBe(mcpTools.length);
@@ -115,7 +115,7 @@ test('a service that is away has its tools listed, and a call says so; it is use
   expect(await end()).toContain('is unavailable');
 });
 
-test('a key that is not accepted is told by each call; the signal ends it', async () => {
+test('each call reports an invalid key, and the signal stops the process', async () => {
   const { call, stop, running } = await desktop({ url: `${front.url}/`, apiKey: 'unknown' });
   expect(await call('list_regions')).toMatchObject({
     isError: true,

@@ -16,8 +16,8 @@ afterAll(() => front[Symbol.asyncDispose]());
 
 const url = 'https://example.com/';
 
-test('a capture under way survives a restart of NATS, also when its announcement is lost in it', async () => {
-  // A server that was killed may not know any more that it has handed the job over, and do so again.
+test('a capture in progress survives a restart of NATS, even if its reply is lost', async () => {
+  // A killed server may forget that it has delivered the job, and deliver it again.
   let restarting: Promise<void> | undefined;
   front.renderer.behaviour = async (job, renderer) => {
     await (restarting ??= front.nats.restart());
@@ -28,13 +28,13 @@ test('a capture under way survives a restart of NATS, also when its announcement
   expect([status, body.data?.['status']]).toEqual([200, 'completed']);
 });
 
-test('after a restart captures are taken as soon as the renderers are heard again', async () => {
+test('after a restart, captures are accepted as soon as the front hears the renderers', async () => {
   front.renderer.behaviour = (job, renderer) => renderer.complete(job);
   await front.nats.restart();
   await until('the front to be connected again', async () => (await front.capture({ url })).status === 200);
 });
 
-test('the status is the word of the controller', async () => {
+test('the status is the report of the controller', async () => {
   const now = Date.now();
   const lastCheckedAt = new Date(now).toISOString();
   const component = (name: string) => ({ name, status: 'operational', lastCheckedAt }) as const;
@@ -49,7 +49,7 @@ test('the status is the word of the controller', async () => {
   expect([engine.status, await engine.json()]).toEqual([200, component('engine')]);
 });
 
-test('the history is that of the controller, also where another region is forgotten', async () => {
+test('the history is that of the controller, without deleted and unknown entries', async () => {
   const db = new Entries(front.nats.session, 'db');
   const now = Date.now();
   const days = [{ date: new Date(now).toISOString().slice(0, 10), ms: [1000, 0, 0, 0] }];
@@ -62,7 +62,7 @@ test('the history is that of the controller, also where another region is forgot
     incidents: [],
   });
   for (const name of ['queue', 'engine.us-east']) await db.put(historyKey(name), entry(name));
-  // Of a later version, perhaps.
+  // As a later version may write it.
   await db.put(historyKey('engine'), { ...entry('engine'), format: 2 });
   await until('both to be served', async () => String(await recorded()) === 'queue,engine.us-east');
   await db.delete(historyKey('engine.us-east'));
@@ -74,14 +74,14 @@ const recorded = async () => {
   return ((await response.json()) as StatusHistory).components.map(({ name }) => name);
 };
 
-test('while NATS is away requests are refused within seconds, and the status says so', async () => {
+test('while NATS is down, requests are refused within seconds, and the status reports it', async () => {
   await front.nats.kill();
   const start = performance.now();
   const [capture, state] = await Promise.all([
     front.capture({ url }).then(read),
     front.call('/captures/01a1fd8a-28f4-7407-b5a7-118e86daadce').then(read),
   ]);
-  // Key and limits are asked for for 3 s each.
+  // Key and limits are retried for 3 s each.
   expect(performance.now() - start).toBeLessThan(8000);
   for (const { status, body } of [capture, state]) {
     expect([status, body.error?.code]).toEqual([500, 'INTERNAL_ERROR']);
@@ -94,10 +94,10 @@ test('while NATS is away requests are refused within seconds, and the status say
     return status.status === 503 && found?.status === 'major_outage' ? found : undefined;
   });
   expect(queue).toMatchObject({ message: expect.stringContaining('Unavailable for') });
-  // A load balancer leaves it where it is: the other fronts have no NATS either, and somebody must say so.
+  // The front stays healthy for load balancers: no other front has NATS, and one must report the outage.
   const health = await front.call('/healthz', { key: null });
   expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
-  // The page comes all the same, with what is known and what was known last.
+  // The status page still works, with current and last known states.
   const page = await (await front.call('/status.html', { key: null })).text();
   expect(page).toMatch(/<h1>Major outage<\/h1><p>Affected: API, Queue/);
   expect(page).toContain('Unavailable for');

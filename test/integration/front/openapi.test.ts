@@ -43,7 +43,7 @@ beforeAll(async () => {
 const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
 (addFormats as unknown as typeof addFormats.default)(ajv);
 
-/** What a schema of the document says; references in it are to the document. */
+/** Compiles a schema of the document, whose references point into the document. */
 const validatorOf = (schema: object) =>
   ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/')) as object);
 
@@ -52,27 +52,27 @@ const operations = () =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
-test('it is valid OpenAPI 3.1 of version 1.0.0', async () => {
+test('the document is valid OpenAPI 3.1 of version 1.0.0', async () => {
   expect(await new Validator().validate(document as unknown as Record<string, unknown>)).toEqual({ valid: true });
   expect(document.openapi).toMatch(/^3\.1\./);
   expect(document.info).toMatchObject({ title: 'webcapture', version: '1.0.0' });
   expect(document.servers).toEqual([{ url: 'https://capture.test/api' }]);
 });
 
-test('it keeps all rules of Spectral', { tags: 'long' }, async () => {
+test('the document follows all rules of Spectral', { tags: 'long' }, async () => {
   const linter = new spectral.Spectral();
   const ruleset = {
     extends: [[rulesets.oas, 'all']],
-    // The tags stand in the order in which people need them, and an operator has no address of mail that we know.
+    // Tags are in the order of use, and no mail address of an operator is known.
     rules: { 'openapi-tags-alphabetical': 'off', 'contact-properties': 'off' },
   };
-  // Its types know no ruleset with a mode.
+  // The types of Spectral lack rulesets with a mode.
   linter.setRuleset(ruleset as unknown as Parameters<typeof linter.setRuleset>[0]);
   const problems = await linter.run(JSON.stringify(await openApiDocument()));
   expect(problems.map(({ code, path, message }) => `${path.join('.')}: ${message} (${code})`)).toEqual([]);
 });
 
-test('it has every route', () => {
+test('the document contains every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
     'get /capture',
@@ -123,7 +123,7 @@ test('it has every route', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test('only what needs a key, or the admin token, asks for one', () => {
+test('only routes that need a key or the admin token have a security scheme', () => {
   const open = operations().filter(({ operation }) => operation.security === undefined);
   const isOpen = ({ path }: { path: string }) => /^\/(files|status|devices|openapi|healthz|llms)/.test(path);
   expect(open.map(({ path }) => path)).toEqual(
@@ -138,7 +138,7 @@ test('only what needs a key, or the admin token, asks for one', () => {
   }
 });
 
-test('llms.txt names the address of MCP, its tools and every endpoint but those of operators', async () => {
+test('llms.txt names the MCP URL, its tools and every endpoint except those of operators', async () => {
   const { payload, headers } = await app.inject('/llms.txt');
   expect(headers['content-type']).toBe('text/plain; charset=utf-8');
   expect(payload).toContain('https://capture.test/api/mcp');
@@ -148,7 +148,7 @@ test('llms.txt names the address of MCP, its tools and every endpoint but those 
   }
 });
 
-test('each error code is described by the answers of some route', () => {
+test('every error code has an example in some response', () => {
   const shown = operations().flatMap(({ operation }) =>
     Object.values(operation.responses).flatMap(({ content }) =>
       Object.keys(content?.['application/json']?.examples ?? {}),
@@ -157,7 +157,7 @@ test('each error code is described by the answers of some route', () => {
   expect(errorCodes.filter((code) => !shown.includes(code))).toEqual([]);
 });
 
-test('POST /capture answers with the statuses of the interface and no others', () => {
+test('POST /capture has the documented statuses only', () => {
   const { responses } = document.paths['/capture']?.['post'] ?? { responses: {} };
   expect(Object.keys(responses)).toEqual(['200', '400', '401', '402', '429', '500']);
 });
@@ -165,7 +165,7 @@ test('POST /capture answers with the statuses of the interface and no others', (
 describe('POST /capture', () => {
   const body = () => document.paths['/capture']?.['post']?.requestBody;
 
-  test('needs a body of which every field may be left out', () => {
+  test('requires a body whose fields are all optional', () => {
     expect(body()?.required).toBe(true);
     expect(body()?.content['application/json']?.schema).toEqual({ $ref: '#/components/schemas/CaptureRequest' });
     const schema = document.components.schemas['CaptureRequest'] as { properties: object; required?: unknown };
@@ -174,7 +174,7 @@ describe('POST /capture', () => {
     expect(validatorOf(schema)({ url: 'https://example.com/' })).toBe(true);
   });
 
-  test('shows requests that the service itself takes', async () => {
+  test('has examples of requests that the service accepts', async () => {
     const { examples = {} } = body()?.content['application/json'] ?? {};
     expect(Object.keys(examples).length).toBeGreaterThan(2);
     for (const { value } of Object.values(examples)) {
@@ -184,7 +184,7 @@ describe('POST /capture', () => {
   });
 });
 
-test('every JSON answer has examples, and all of them fit', () => {
+test('every JSON response has examples that match its schema', () => {
   for (const { path, method, operation } of operations()) {
     for (const [status, { content }] of Object.entries(operation.responses)) {
       const media = content?.['application/json'];
@@ -199,7 +199,7 @@ test('every JSON answer has examples, and all of them fit', () => {
   }
 });
 
-test('schemas have the names of types, and nothing refers to one that is not there', () => {
+test('schemas have the names of types, and every reference has a target', () => {
   const { schemas } = document.components;
   const refs = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]*)"/g)].map(([, ref]) => ref));
   expect(refs).toEqual(new Set(Object.keys(schemas).map((name) => `#/components/schemas/${name}`)));
@@ -210,7 +210,7 @@ test('schemas have the names of types, and nothing refers to one that is not the
   }
 });
 
-test('a failure allows the codes of its response only', () => {
+test('a failure allows only the error codes of its response', () => {
   const { content } = document.paths['/capture']?.['post']?.responses['402'] ?? {};
   const validate = validatorOf(content?.['application/json']?.schema ?? {});
   const failure = (code: string) => ({ success: false, error: { code, message: 'A reason.' }, data: null });
@@ -220,7 +220,7 @@ test('a failure allows the codes of its response only', () => {
   expect(document.components.schemas['Error']).toMatchObject({ properties: { code: { enum: errorCodes } } });
 });
 
-test('it tells what is sent to webhooks, and how to know that it is from here', () => {
+test('the document describes webhook events and the headers that verify them', () => {
   const { post } = document.webhooks['capture'] ?? {};
   const media = post?.requestBody?.content['application/json'];
   expect(Object.values(media?.examples ?? {}).map(({ value }) => (value as { type: string }).type)).toEqual(
@@ -230,7 +230,7 @@ test('it tells what is sent to webhooks, and how to know that it is from here', 
   expect(names).toEqual(['webhook-id', 'webhook-timestamp', 'webhook-signature']);
 });
 
-test('every body has examples, and all of them fit', () => {
+test('every request body has examples that match its schema', () => {
   const notices = Object.entries(document.webhooks).map(([path, { post }]) => ({
     path,
     method: 'post',
@@ -248,13 +248,13 @@ test('every body has examples, and all of them fit', () => {
   }
 });
 
-test('the Idempotency-Key header and that of a replayed answer are documented', () => {
+test('the Idempotency-Key header and the header of a replayed answer are documented', () => {
   const operation = document.paths['/capture']?.['post'] as Operation & { readonly parameters?: readonly object[] };
   expect(operation.parameters).toContainEqual(expect.objectContaining({ in: 'header', name: 'idempotency-key' }));
   expect(operation.responses['200']).toHaveProperty(['headers', 'idempotent-replayed']);
 });
 
-test('a link has a parameter for each option, by its dotted name, but for those that cannot be in one', () => {
+test('a link has a parameter for each option, by its dotted name, except for options that links exclude', () => {
   const { parameters = [] } = document.paths['/capture']?.['get'] ?? {};
   const names = parameters.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['key', 'expires', 'url', 'viewport.width', 'hide', 'waitFor.state']));
@@ -277,7 +277,7 @@ test('a link has a parameter for each option, by its dotted name, but for those 
   expect(tops).toEqual(new Set([...options, 'key', 'expires']));
 });
 
-test('the list of devices needs no key, may be kept by caches, and is what the document says', async () => {
+test('the list of devices needs no key, is cacheable, and matches its schema', async () => {
   const response = await app.inject('/devices');
   expect(response.statusCode).toBe(200);
   expect(response.headers).toMatchObject({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openHolder, startBackgroundFront } from './background.ts';
 import { read, startTestFront } from './test-front.ts';
 
-test('a stored capture is kept for the days that the operator chose, whatever its cdnTtl', async () => {
+test('a stored capture is kept for the days that the operator configured, for any cdnTtl', async () => {
   await using front = await startTestFront({ WEBCAPTURE_PERSISTENCE_DAYS: '7' });
   const before = Date.now();
   const { body } = await read(
@@ -17,7 +17,7 @@ test('a stored capture is kept for the days that the operator chose, whatever it
   expect(file?.expiresAt).toBe(Date.parse(expiresAt));
 });
 
-test('with persistence a capture is promised for as long as the operator keeps files', async () => {
+test('a capture with persistence has the lifetime that the operator configured', async () => {
   await using front = await startBackgroundFront();
   const holder = await openHolder(front);
   const refreshInterval = 86_400;

@@ -56,11 +56,11 @@ const logLines = () =>
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as LogLine);
 
-test('every request has its line in the log, and no line has what is secret', async () => {
+test('every request is logged, and no line contains a secret', async () => {
   const response = await capture({ url: 'https://example.com/path?token=abc123' });
   expect(response.status).toBe(200);
   await capture({ url: 'https://user:hunter2@example.com/', html: '<p>confidential</p>' });
-  // Those of load balancers, which come every few seconds, have none.
+  // Requests to /healthz, which load balancers send every few seconds, are not logged.
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
   await fetch(`${url}/nothing?token=abc123`, { headers: { authorization: 'Bearer wrong-token' } });
   const lines = await until('three lines', () => {
@@ -88,7 +88,7 @@ test('every request has its line in the log, and no line has what is secret', as
   expect(await front.metrics()).toMatch(/webcapture_front_captures_total\{[^}]*outcome="completed"[^}]*\} 1/);
 });
 
-test('SIGTERM: says so, sends clients away, takes no new connections, lets what is under way end, and exits with 0', async () => {
+test('on SIGTERM the front drains, refuses connections, completes requests in progress and exits with 0', async () => {
   let release = () => undefined as void;
   const released = new Promise<void>((resolve) => (release = resolve));
   renderer.behaviour = async (job, self) => {

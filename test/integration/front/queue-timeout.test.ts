@@ -5,7 +5,7 @@ import { until } from '../../harness/until.ts';
 import { read, startTestFront, whenHeard, type TestFront } from './test-front.ts';
 
 let front: TestFront;
-/** One on which what is to be rendered has time to begin, also on a slow machine. */
+/** A front whose queue timeout lets rendering begin even on a slow machine. */
 let patient: TestFront;
 beforeAll(async () => {
   const regions = { WEBCAPTURE_REGIONS: 'us-east:1,eu-west:1,us-west:0' };
@@ -21,7 +21,7 @@ const waiting = async (region: string, { nats } = front) => {
   return Object.keys(state.subjects ?? {}).length;
 };
 
-test('a capture waits no longer than it may when no renderer is free, and leaves no job behind', async () => {
+test('a capture without a free renderer fails after the queue timeout, and its job is removed', async () => {
   const busy = await front.addRenderer('eu-west');
   await busy.say({ busy: 2 });
   const { status, body, headers } = await whenHeard(() => front.capture({ url, region: 'eu-west' }));
@@ -32,12 +32,12 @@ test('a capture waits no longer than it may when no renderer is free, and leaves
   await until('the job to leave the queue', async () => (await waiting('eu-west')) === 0);
 });
 
-test('a region that may be empty queues for as long', async () => {
+test('a region without renderers queues captures for the queue timeout', async () => {
   const { body } = await read(await front.capture({ url, region: 'us-west' }));
   expect(body.error).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
 });
 
-test('a renderer that comes to an empty region takes what waits there', async () => {
+test('a renderer that starts in an empty region renders the waiting capture', async () => {
   const answer = patient.capture({ url, region: 'us-west' });
   await until('the job to be queued', async () => (await waiting('us-west', patient)) === 1);
   const renderer = await patient.addRenderer('us-west');
@@ -45,9 +45,9 @@ test('a renderer that comes to an empty region takes what waits there', async ()
   expect((await read(await answer)).body.data).toMatchObject({ region: 'us-west' });
 });
 
-test('rendering that has begun is given its own time', async () => {
+test('rendering that has begun may continue after the queue timeout', async () => {
   patient.renderer.behaviour = async (job, renderer) => {
-    // Past the time when the front looks whether it has begun.
+    // Later than the time at which the front checks whether rendering has begun.
     await sleep(job.startBy - Date.now() + 1000);
     await renderer.complete(job);
   };

@@ -25,7 +25,7 @@ afterEach(() => {
   completeJobs(front.renderer);
 });
 
-/** What the queue of a front needs beside the records. */
+/** What a BackgroundQueue needs apart from the records. */
 const fakes = {
   now: Date.now,
   jobs: { publish: async () => ({ sequence: 1 }) },
@@ -48,7 +48,7 @@ const untilRefresh = (holder: Holder, uuid: string, state: string) =>
     return (capture['refresh'] as { state: string }).state === state ? capture : null;
   });
 
-test('a refresh is queued, rendered and charged beside the capture, which stays completed', async () => {
+test('a refresh is queued, rendered and charged, while the capture stays completed', async () => {
   const holder = await openHolder(front);
   const { uuid, state } = await completed(holder, { antiBot: true });
   expect(state['refresh']).toBeUndefined();
@@ -66,7 +66,7 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
   const job = await until('its job', () =>
     front.renderer.jobs.find((each) => each.uuid === uuid && each.revision === 1),
   );
-  // A file of its own, which is then put in the place of the one that is there.
+  // The refresh has a new object, which then replaces the current file.
   expect(job).toMatchObject({ priority: 'background', uuid });
   expect(job.file.object).not.toBe((await holder.record(uuid)).fileName);
   front.renderer.begin(job);
@@ -83,7 +83,7 @@ test('a refresh is queued, rendered and charged beside the capture, which stays 
   expect(await refreshOf(holder, uuid)).toMatchObject({ state: 'completed', tokensCharged: 4 });
 });
 
-test('asked for by many at once, it is done once and charged once', async () => {
+test('concurrent requests for a refresh start one refresh, charged once', async () => {
   const holder = await openHolder(front);
   const { uuid } = await completed(holder);
   release = holdJobs(front.renderer);
@@ -98,7 +98,7 @@ test('asked for by many at once, it is done once and charged once', async () => 
   expect(front.renderer.jobs.filter((job) => job.uuid === uuid).map(({ revision }) => revision)).toEqual([0, 1]);
 });
 
-test('another one that began and ended meanwhile is not followed by one whose job nobody has', async () => {
+test('a request based on a stale record starts no refresh after another one has ended', async () => {
   const holder = await openHolder(front);
   const { uuid } = await completed(holder);
   const stale = await holder.record(uuid);
@@ -116,7 +116,7 @@ test('another one that began and ended meanwhile is not followed by one whose jo
   expect(published).toEqual([2]);
 });
 
-test('one whose record cannot be reached is refused within seconds', { tags: 'long' }, async () => {
+test('a refresh is refused within seconds if its record is unreachable', { tags: 'long' }, async () => {
   const change = () => new Promise<never>(() => undefined);
   const queue = new BackgroundQueue({ ...fakes, captures: { create: async () => undefined, change, fail: change } });
   const start = performance.now();
@@ -125,7 +125,7 @@ test('one whose record cannot be reached is refused within seconds', { tags: 'lo
   expect(performance.now() - start).toBeLessThan(acceptTimeoutMs + 10_000);
 });
 
-test('one that fails leaves the file as it was, costs nothing and says why', async () => {
+test('a failed refresh keeps the file, costs nothing and reports the error', async () => {
   const holder = await openHolder(front);
   const { uuid, state } = await completed(holder);
   front.renderer.behaviour = (job, self) => self.fail(job, 'NAVIGATION_FAILED', 'There is no such host.');
@@ -143,9 +143,9 @@ test('one that fails leaves the file as it was, costs nothing and says why', asy
   expect(await untilRefresh(holder, uuid, 'completed')).toMatchObject({ refresh: { error: null, tokensCharged: 1 } });
 });
 
-describe('there is nothing to refresh', () => {
+describe('a refresh is refused', () => {
   test.each(['queued', 'rendering', 'failed', 'expired', 'deleted'] as const)(
-    'of a capture that is %s',
+    'for a capture that is %s',
     async (status) => {
       const holder = await openHolder(front);
       const record = newRecord({
@@ -160,7 +160,7 @@ describe('there is nothing to refresh', () => {
     },
   );
 
-  test('of one whose file has expired before anybody has said so', async () => {
+  test('for a capture whose file has expired, although its record is still completed', async () => {
     const holder = await openHolder(front);
     const record = newRecord({
       account: holder.account,
@@ -172,7 +172,7 @@ describe('there is nothing to refresh', () => {
     expect((await holder.refresh(record.uuid)).body.error?.message).toMatch(/this one is expired/);
   });
 
-  test.each([true, false])('of html that is not kept, background %s', async (background) => {
+  test.each([true, false])('for HTML that is not stored, background %s', async (background) => {
     const holder = await openHolder(front);
     const { uuid } = await completed(holder, { url: undefined, html: '<p>x</p>', background });
     const { status, body } = await holder.refresh(uuid);
@@ -180,7 +180,7 @@ describe('there is nothing to refresh', () => {
     expect(body.error?.message).toMatch(/html.*not stored.*persistence/i);
   });
 
-  test('but html that is kept can be', async () => {
+  test('but not for stored HTML', async () => {
     const holder = await openHolder(front);
     const { uuid } = await completed(holder, { url: undefined, html: '<p>x</p>', persistence: { enabled: true } });
     expect((await holder.refresh(uuid)).status).toBe(200);
@@ -190,8 +190,8 @@ describe('there is nothing to refresh', () => {
   });
 });
 
-describe('the limits', () => {
-  test('of the quota: 402, and nothing is queued', async () => {
+describe('the limits of a refresh', () => {
+  test('a used-up quota is a 402, and nothing is queued', async () => {
     const holder = await openHolder(front, { tokenQuota: 1 });
     const { uuid } = await completed(holder);
     const { status, body } = await holder.refresh(uuid);
@@ -200,7 +200,7 @@ describe('the limits', () => {
     expect(await holder.usage()).toMatchObject({ tokens: 1, reserved: 0, queued: 0 });
   });
 
-  test('of the rate: 429 with headers', async () => {
+  test('a used-up rate is a 429 with headers', async () => {
     const holder = await openHolder(front, { ratePerMinute: 1, burst: 1 });
     const { uuid } = await completed(holder);
     const { status, body, headers } = await holder.refresh(uuid);
@@ -210,7 +210,7 @@ describe('the limits', () => {
     expect(headers.get('x-ratelimit-remaining')).toBe('0');
   });
 
-  test('of the queue: 429', async () => {
+  test('a full queue is a 429', async () => {
     const holder = await openHolder(front, { maxQueued: 1 });
     const [first, second] = [await completed(holder), await completed(holder)];
     release = holdJobs(front.renderer);
@@ -222,7 +222,7 @@ describe('the limits', () => {
   });
 });
 
-test('a refresh is charged to the month in which it was asked for', async () => {
+test('a refresh is charged to the month of its request', async () => {
   const holder = await openHolder(front);
   const captures = new Captures(front.nats.session);
   const lastMonth = periodOf(Date.now()).start - 86_400_000;
@@ -240,7 +240,7 @@ test('a refresh is charged to the month in which it was asked for', async () => 
   expect((await holder.record(uuid)).refreshCharges).toEqual({ [monthOf(Date.now())]: { tokens: 1, captures: 1 } });
 });
 
-test('only the next number is queued', () => {
+test('a refresh starts with the next revision only', () => {
   const order = { by: 'request', region: 'us-east', acceptedAt: 1, startBy: 2, deadline: 3 } as const;
   const record = newRecord({ status: 'completed', outcome: newOutcome() });
   expect(startRefresh({ ...order, revision: 2 })(record, 0)).toBeNull();

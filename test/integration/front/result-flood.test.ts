@@ -16,7 +16,7 @@ import { wide } from './background.ts';
 const forgedWarning = 'a renderer sent a result with an invalid ticket';
 const failed = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
 
-test('ten thousand results a second for two seconds: honest captures complete, and the front stays small', async () => {
+test('during ten thousand false results a second, captures complete and memory stays bounded', async () => {
   await using parts = new AsyncDisposableStack();
   const nats = parts.use(await startTestNats(['us-east']));
   const port = await freePort();
@@ -34,7 +34,7 @@ test('ten thousand results a second for two seconds: honest captures complete, a
   await renderer.start(4);
   parts.defer(() => renderer.stop());
   const { account, first } = await openAccount(`http://127.0.0.1:${port}`, wide);
-  /** As a client does that was told to send the request again. */
+  /** Retries a capture until it succeeds, like a client that was asked to send it again. */
   const capture = async () => {
     const idempotencyKey = randomUUID();
     const answer = await until(
@@ -67,7 +67,7 @@ test('ten thousand results a second for two seconds: honest captures complete, a
   let worst = 0;
   const honest: Promise<boolean>[] = [];
   const start = performance.now();
-  // Two hundred turns of a hundred each, at least 10 ms apart.
+  // Two hundred rounds of a hundred messages, at least 10 ms apart.
   for (let turn = 0; turn < 200; turn++) {
     for (let count = 0; count < perTurn; count++)
       nc.publish(`results.us-east.${++sent}`, count % 2 === 0 ? forged : 'nonsense');
@@ -78,7 +78,7 @@ test('ten thousand results a second for two seconds: honest captures complete, a
     if (turn % 50 === 0) worst = Math.max(worst, await rssOf(front.pid));
   }
   await Promise.all(honest);
-  // Of so many at once the server stores as many as it can.
+  // The server stores as many of these messages as it can.
   const { state } = await until(
     'all of them to be looked at',
     async () => {
@@ -96,11 +96,11 @@ test('ten thousand results a second for two seconds: honest captures complete, a
   expect(countOf('forged')).toBeGreaterThan(0);
   const settled = countOf('completed') + countOf('repeated');
   expect(countOf('forged') + countOf('malformed') + settled).toBeGreaterThanOrEqual(state.last_seq);
-  // Nothing was charged but what was asked for.
+  // Only the honest captures were charged.
   const usage = await new AccountUsage(nats.session).read(account.id, Date.now(), 'exact');
   expect(usage).toMatchObject({ tokens: honest.length + 1, captures: honest.length + 1, reserved: 0, queued: 0 });
   expect(worst - before).toBeLessThan(200 * 1024 * 1024);
-  // A line of each kind in ten seconds.
+  // Each warning is logged once in ten seconds.
   const lines = front
     .logs()
     .split('\n')
@@ -109,7 +109,7 @@ test('ten thousand results a second for two seconds: honest captures complete, a
   expect(lines.length).toBeLessThanOrEqual(20);
 }, 240_000);
 
-/** Resident memory of a process, in bytes. */
+/** Returns the resident memory of a process in bytes. */
 async function rssOf(pid: number): Promise<number> {
   const [, pages = '0'] = (await readFile(`/proc/${pid}/statm`, 'utf8')).split(' ');
   return Number(pages) * 4096;

@@ -17,7 +17,7 @@ import { until } from '../../harness/until.ts';
 
 let nats: TestNats;
 let renderer: StandInRenderer;
-/** To look with, and to make jobs with: no front. */
+/** For checks and for jobs, separate from the fronts under test. */
 let parts: SettlingParts;
 let queues: ResultQueue[];
 beforeEach(async () => {
@@ -31,7 +31,7 @@ afterEach(async () => {
   await nats[Symbol.asyncDispose]();
 });
 
-/** What a front runs that starts now. */
+/** Starts a front's result queue. */
 async function startQueue(): Promise<{ parts: SettlingParts; queue: ResultQueue; malformed: () => number }> {
   const own = new SettlingParts(await nats.connect());
   const { session } = own;
@@ -57,7 +57,7 @@ const allSettled = () => until('all results to be settled', async () => (await m
 const webhook = { url: 'https://example.com/hook', state: 'waiting', attempts: 0 } as const;
 const persistence = { refreshIntervalMs: 3_600_000 };
 
-/** Captures of every kind that has something to follow its end. */
+/** Returns captures of every kind that has follow-ups at its end. */
 function everyKind(account: string, count: number): CaptureRecord[] {
   return Array.from({ length: count }, (_, index) => {
     const kinds = [{}, { priority: 'background' }, { priority: 'background', webhook }, { persistence }] as const;
@@ -70,7 +70,7 @@ async function accept(records: readonly CaptureRecord[]): Promise<void> {
   await Promise.all(background.map((record) => parts.captures.create(record)));
 }
 
-/** That all of them completed, were charged once, and that what follows was handed to the leader. */
+/** Checks that all captures completed, were charged once, and have their follow-ups scheduled. */
 async function expectEnded(account: string, records: readonly CaptureRecord[]): Promise<void> {
   const { state } = await nats.session.jsm.streams.info(streamNames.tasks, { subjects_filter: 'tasks.webhook.>' });
   const webhooks = Object.keys(state.subjects ?? {});
@@ -94,7 +94,7 @@ async function expectEnded(account: string, records: readonly CaptureRecord[]): 
   });
 }
 
-test('no front runs while twenty captures are rendered: one that starts settles all of them', async () => {
+test('a front that starts settles the results that arrived while no front ran', async () => {
   const records = everyKind('nobody', 20);
   await accept(records);
   for (const record of records) await renderer.complete(await parts.jobOf(record));
@@ -105,14 +105,14 @@ test('no front runs while twenty captures are rendered: one that starts settles 
   await expectEnded('nobody', records);
 });
 
-test('a front dies after it has settled what it waited for: another one sees to what follows', async () => {
+test('if a front dies after settling its own captures, another one schedules the follow-ups', async () => {
   const records = everyKind('died', 8);
   await accept(records);
   for (const record of records) {
     const job = await parts.jobOf(record);
     const outcome = completedBy(await renderer.upload(job));
     await renderer.publish(job, outcome);
-    // As the front does that waits, and then it is gone.
+    // The waiting front settles the result, and then dies.
     const result = { ticket: job.ticket, pod: 'a-pod', delivery: 1, elapsedMs: 5, outcome };
     expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: 'completed' });
     expect(await expiriesOf(nats.session, record.uuid)).toEqual([]);
@@ -123,7 +123,7 @@ test('a front dies after it has settled what it waited for: another one sees to 
   await expectEnded('died', records);
 });
 
-test('several fronts at once settle each result once', async () => {
+test('several fronts settle each result once', async () => {
   const records = everyKind('several', 40);
   await accept(records);
   const fronts = await Promise.all([startQueue(), startQueue(), startQueue()]);
@@ -136,7 +136,7 @@ test('several fronts at once settle each result once', async () => {
   await expectEnded('several', records);
 });
 
-test('a front that stops leaves what it has not settled to the next one', async () => {
+test('a front that stops leaves unsettled results to the next one', async () => {
   const records = everyKind('stops', 20);
   await accept(records);
   const jobs = await Promise.all(records.map((record) => parts.jobOf(record)));
@@ -150,7 +150,7 @@ test('a front that stops leaves what it has not settled to the next one', async 
   await expectEnded('stops', records);
 });
 
-test('NATS is killed while results are settled: nothing is lost, and nothing is charged twice', async () => {
+test('if NATS is killed while results are settled, no result is lost or charged twice', async () => {
   const records = everyKind('killed', 20);
   await accept(records);
   const jobs = await Promise.all(records.map((record) => parts.jobOf(record)));
@@ -158,7 +158,7 @@ test('NATS is killed while results are settled: nothing is lost, and nothing is 
   const publishing = Promise.all(jobs.map((job) => renderer.complete(job)));
   await until('the first ones to be published', async () => (await messagesIn(streamNames.results)) > 0);
   await nats.restart();
-  // A file that was being stored then may have failed; a renderer would upload it again.
+  // An upload during the restart may have failed; a renderer would retry it.
   await publishing.catch(() => undefined);
   for (const job of jobs) {
     const found = await until('the record to be read', () =>
@@ -170,13 +170,13 @@ test('NATS is killed while results are settled: nothing is lost, and nothing is 
   await expectEnded('killed', records);
 });
 
-test('what is no result is counted, and goes', async () => {
+test('malformed results are counted and removed', async () => {
   const { parts: front, malformed } = await startQueue();
   for (const data of ['', 'nonsense', 'null', '{}', Buffer.from([0xff, 0xfe])]) {
     await nats.session.js.publish('results.us-east.x', data);
   }
   await allSettled();
   expect(malformed()).toBe(5);
-  // One line tells of them all.
+  // The warning is logged once for all of them.
   expect(front.warnings).toEqual(['a result of a renderer is malformed']);
 });

@@ -10,7 +10,7 @@ import type { Behaviour } from '../../harness/stand-in-renderer.ts';
 import { openHolder, startBackgroundFront, type Holder } from './background.ts';
 import { read, type TestFront } from './test-front.ts';
 
-/** What becomes of the jobs of an account: the tests of this file run side by side, since one of them waits most of its time. */
+/** Renderer behaviours by account: the tests of this file run concurrently, since one of them mostly waits. */
 const behaviours = new Map<string, Behaviour>();
 
 let front: TestFront;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => front[Symbol.asyncDispose]());
 
-/** Opens an account whose jobs the renderer gives back so many times each, as one that cannot take them. */
+/** Opens an account whose jobs the renderer returns `times` times each before it completes them. */
 async function openReturned(reason: ReturnReason, times: number): Promise<Holder> {
   const holder = await openHolder(front);
   const given = new Map<string, number>();
@@ -35,7 +35,7 @@ async function openReturned(reason: ReturnReason, times: number): Promise<Holder
 
 const jobsOf = (uuid: unknown) => front.renderer.jobs.filter((job) => job.uuid === uuid);
 
-/** 0, or 1 where results of the capture wait. */
+/** Returns 1 if unsettled results of the capture exist, else 0. */
 async function unsettledOf(uuid: string): Promise<number> {
   const filter = { subjects_filter: resultSubject('us-east', uuid) };
   const { state } = await front.nats.session.jsm.streams.info(streamNames.results, filter);
@@ -54,8 +54,8 @@ async function interactive(holder: Holder): Promise<unknown> {
   return body.data?.['uuid'];
 }
 
-// The first test, because its first result is the first of the fleet, whose number is that of the first attempt, too.
-test('a background job that a renderer gives back is queued again, each time, and charged once', async () => {
+// Must be the first test: the sequence of its first result equals the number of the first attempt.
+test('a returned background job is queued again each time, and charged once', async () => {
   const holder = await openReturned('shutting_down', 2);
   const { uuid } = await holder.queue();
   await holder.until(uuid, 'completed');
@@ -63,12 +63,12 @@ test('a background job that a renderer gives back is queued again, each time, an
   await expectOneCharge(holder);
 });
 
-/** Those after which a job is queued again at once. */
+/** Reasons for which a returned job is queued again at once. */
 const queuedAtOnce = returnReasons.filter((reason) => reason !== 'unknown_version' && reason !== 'store_unavailable');
 
-// The first of the concurrent tests: each return takes two seconds.
+// Starts first among the concurrent tests, since each return takes two seconds.
 test.concurrent(
-  'jobs of a version that no renderer knows go back ten times and more, and are rendered once one does',
+  'jobs of a version unknown to renderers are returned eleven times, and complete once a renderer knows it',
   async () => {
     const times = 11;
     const waiting = await openReturned('unknown_version', times);
@@ -76,7 +76,7 @@ test.concurrent(
     const answer = interactive(waiting);
     const { uuid } = await background.queue();
     expect(jobsOf(await answer)).toHaveLength(times + 1);
-    // There is no leader here that repeats signals: one that was lost would be made up for after a minute.
+    // No leader repeats signals here; a lost one is made up for after a minute.
     await until('the background capture', async () => (await background.record(uuid)).status === 'completed', {
       deadlineMs: 40_000,
     });
@@ -87,7 +87,7 @@ test.concurrent(
 );
 
 test.concurrent.each(queuedAtOnce)(
-  'more often than a job may be delivered, for %s: whoever waits gets the picture, charged once',
+  'an interactive job returned for %s more often than the delivery limit completes, charged once',
   async (reason) => {
     const times = jobMaxDeliveries + 2;
     const holder = await openReturned(reason, times);
@@ -96,37 +96,37 @@ test.concurrent.each(queuedAtOnce)(
   },
 );
 
-test.concurrent.each(queuedAtOnce)('of a background capture, for %s: any front queues it again', async (reason) => {
-  const times = jobMaxDeliveries + 2;
-  const holder = await openReturned(reason, times);
-  const { uuid } = await holder.queue();
-  await holder.until(uuid, 'completed');
-  expect(jobsOf(uuid)).toHaveLength(times + 1);
-  await expectOneCharge(holder);
-});
-
-test.concurrent(
-  'a renderer that gives one job back again and again has it queued once more, not each time',
-  async () => {
-    const holder = await openHolder(front);
-    let isFirst = true;
-    behaviours.set(holder.account, async (job, renderer) => {
-      if (!isFirst) return renderer.complete(job);
-      isFirst = false;
-      for (let time = 0; time < 20; time++) await renderer.publish(job, { kind: 'returned', reason: 'no_free_slot' });
-    });
+test.concurrent.each(queuedAtOnce)(
+  'a background job returned for %s more often than the delivery limit is queued again by any front',
+  async (reason) => {
+    const times = jobMaxDeliveries + 2;
+    const holder = await openReturned(reason, times);
     const { uuid } = await holder.queue();
     await holder.until(uuid, 'completed');
-    await until('all that it said to be settled', async () => (await unsettledOf(uuid)) === 0);
-    expect(jobsOf(uuid)).toHaveLength(2);
-    isFirst = true;
-    expect(jobsOf(await interactive(holder))).toHaveLength(2);
-    expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+    expect(jobsOf(uuid)).toHaveLength(times + 1);
+    await expectOneCharge(holder);
   },
 );
 
+test.concurrent('a job that one renderer returns twenty times is queued again once', async () => {
+  const holder = await openHolder(front);
+  let isFirst = true;
+  behaviours.set(holder.account, async (job, renderer) => {
+    if (!isFirst) return renderer.complete(job);
+    isFirst = false;
+    for (let time = 0; time < 20; time++) await renderer.publish(job, { kind: 'returned', reason: 'no_free_slot' });
+  });
+  const { uuid } = await holder.queue();
+  await holder.until(uuid, 'completed');
+  await until('all that it said to be settled', async () => (await unsettledOf(uuid)) === 0);
+  expect(jobsOf(uuid)).toHaveLength(2);
+  isFirst = true;
+  expect(jobsOf(await interactive(holder))).toHaveLength(2);
+  expect(await holder.usage()).toEqual({ tokens: 2, captures: 2, reserved: 0, queued: 0 });
+});
+
 test.concurrent(
-  'a job whose file the store did not take is queued again by the leader, later each time, and returns of earlier attempts change nothing',
+  'the leader queues a job again after increasing delays if the store failed, and ignores returns of earlier attempts',
   async () => {
     const holder = await openHolder(front);
     behaviours.set(holder.account, async () => undefined);
@@ -146,7 +146,7 @@ test.concurrent(
       [2, 10_000],
       [3, 20_000],
       [9, 300_000],
-      // Late, of a renderer that was cut off meanwhile.
+      // A late return from a renderer that was disconnected meanwhile.
       [2, 300_000],
     ] as const) {
       await give(attempt);
@@ -160,7 +160,7 @@ test.concurrent(
   },
 );
 
-test.concurrent('a background capture, and a refresh, of which rendering had begun are queued once more', async () => {
+test.concurrent('a background capture and a refresh are queued again if returned while rendering', async () => {
   const holder = await openHolder(front);
   let release = () => undefined as void;
   const hold = () => {

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** A renderer has uploaded the diagnostics of a job. */
+/** Uploads diagnostics of a job as a renderer. */
 async function note(job: CaptureJob): Promise<Noted> {
   const { diagnostics: noted } = await renderer.uploadDiagnostics(job);
   if (noted === undefined) throw new Error('nothing was stored');
@@ -44,14 +44,14 @@ async function failed(
 
 const usageOf = (account: string) => new AccountUsage(nats.session).read(account, Date.now(), 'exact');
 
-/** Number of messages of the stream of files that belong to an object: its parts and its head. */
+/** Counts the messages of an object in the stream of files: its parts and its head. */
 async function messagesOf(name: string): Promise<number> {
   const { state } = await nats.session.jsm.streams.info('FILES', { subjects_filter: '>' });
   const encoded = name.replaceAll('.', '_');
   return Object.keys(state.subjects ?? {}).filter((subject) => subject.includes(encoded)).length;
 }
 
-test('are recorded and counted once, however many fronts settle their result at once', async () => {
+test('diagnostics are recorded and counted once, even if several fronts settle their result at once', async () => {
   const other = new SettlingParts(await nats.connect());
   const { result, noted } = await failed({ account: 'at-once' });
   const settlements = await Promise.all(
@@ -62,7 +62,7 @@ test('are recorded and counted once, however many fronts settle their result at 
   expect(await parts.store.stat(noted.name)).toMatchObject({ size: noted.upload.size });
 });
 
-test('of a failure stay when a later delivery of its job completes', async () => {
+test('diagnostics of a failure stay when a later delivery of its job completes', async () => {
   const { job, noted, result } = await failed();
   await parts.settle(result);
   const upload = await renderer.upload(job);
@@ -71,7 +71,7 @@ test('of a failure stay when a later delivery of its job completes', async () =>
   expect(await parts.store.stat(noted.name)).not.toBeNull();
 });
 
-describe('are neither recorded nor kept', () => {
+describe('diagnostics are neither recorded nor stored', () => {
   test.each<[string, () => Promise<{ readonly noted: Noted; readonly result: JobResult }>]>([
     [
       'if the capture completes and did not ask for them',
@@ -112,7 +112,7 @@ describe('are neither recorded nor kept', () => {
   });
 });
 
-test('under the name of another object are refused, and that object stays', async () => {
+test('diagnostics under the name of another object are refused, and that object stays', async () => {
   const { job, noted } = await failed();
   const victim = await failed();
   await parts.settle(victim.result);
@@ -123,7 +123,7 @@ test('under the name of another object are refused, and that object stays', asyn
   expect(await parts.store.stat(victim.noted.name)).not.toBeNull();
 });
 
-test('of a completed capture that asked for them expire with its file', async () => {
+test('diagnostics of a completed capture that requested them expire with its file', async () => {
   const options = { ...defaultOptions, diagnostics: true } as const;
   const job = await parts.jobOf(newRecord({ account: 'asked', options, lifetimeMs: 90_000 }));
   const [upload, noted] = [await renderer.upload(job), await note(job)];
@@ -133,7 +133,7 @@ test('of a completed capture that asked for them expire with its file', async ()
   expect(Math.abs((record?.diagnostics?.expiresAt ?? 0) - (record?.expiresAt ?? 0))).toBeLessThan(1000);
 });
 
-test('of a refresh that fails replace those of the capture, and name the refresh', async () => {
+test('diagnostics of a failed refresh replace those of the capture, and contain the revision', async () => {
   const record = newRecord({
     account: 'refreshed',
     priority: 'background',

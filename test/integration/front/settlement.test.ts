@@ -47,7 +47,7 @@ interface Rendered {
   readonly result: JobResult;
 }
 
-/** A renderer has uploaded the file of a job. */
+/** Uploads the file of a job as a renderer; returns its result. */
 async function render(record: CaptureRecord, revision = 0): Promise<Rendered> {
   const job = await parts.jobOf(record, revision);
   const completed = { ...completedBy(await renderer.upload(job)), ...(await renderer.uploadExtracted(job)) };
@@ -62,7 +62,7 @@ async function background(account: string): Promise<Rendered> {
   return render(record);
 }
 
-/** The first refresh of a capture that has completed. */
+/** Renders the first refresh of a completed capture. */
 async function refresh(account: string): Promise<Rendered> {
   const first = await background(account);
   await parts.settle(first.result);
@@ -71,10 +71,10 @@ async function refresh(account: string): Promise<Rendered> {
   return render(record, 1);
 }
 
-describe('a result that a front has settled for its client', () => {
+describe('a result that the front has settled for its client', () => {
   const requests = () => nats.session.nc.stats().outMsgs;
 
-  test.each(['completed', 'failed'] as const)('asks nothing of NATS when it comes by the queue: %s', async (kind) => {
+  test.each(['completed', 'failed'] as const)('needs no NATS request when it is dequeued: %s', async (kind) => {
     const { job, result: completed, record } = await interactive('awaited');
     const result = kind === 'completed' ? completed : resultOf(job, { kind, ...lost });
     expect(await parts.settle(result, { isAwaited: true })).toMatchObject({ outcome: kind });
@@ -84,12 +84,12 @@ describe('a result that a front has settled for its client', () => {
       record: { uuid: record.uuid, status: kind },
     });
     expect(requests()).toBe(before);
-    // It is remembered for that one.
+    // The cached settlement serves one delivery only.
     expect(await parts.settle(result)).toMatchObject({ outcome: 'repeated', record: { status: kind } });
     expect(requests()).toBeGreaterThan(before);
   });
 
-  test('is looked at where it comes from another region, or says something else', async () => {
+  test('is checked again if its region or its content differs', async () => {
     const { job, result } = await interactive('awaited');
     await parts.settle(result, { isAwaited: true });
     expect(await parts.settle(result, { region: 'eu-west' })).toMatchObject({ outcome: 'forged' });
@@ -100,7 +100,7 @@ describe('a result that a front has settled for its client', () => {
   });
 });
 
-test('a result settles once and is charged once, however many fronts settle it at once', async () => {
+test('a result is settled once and charged once, even if several fronts settle it at once', async () => {
   const fronts = await Promise.all([1, 2].map(async () => new SettlingParts(await nats.connect())));
   const refreshes = await Promise.all(Array.from({ length: 14 }, () => refresh('fifty')));
   const before = await usageOf('fifty');
@@ -133,12 +133,12 @@ test('a result settles once and is charged once, however many fronts settle it a
     if (job.revision === 1) expect(found?.refresh?.state).toBe('completed');
     const file = await parts.store.stat(record.fileName);
     const { outcome } = result;
-    // A refresh that shows what the file showed before leaves it.
+    // A refresh that equals the previous picture keeps the file.
     expect(file?.size).toBe(outcome.kind === 'completed' ? outcome.upload.size : 0);
   }
 });
 
-test('a failure settles once, is not charged, and says what the renderer said', async () => {
+test("a failure is settled once, is not charged, and keeps the renderer's message", async () => {
   for (const make of [interactive, background, refresh]) {
     const { record, job } = await make('fails');
     const before = await usageOf('fails');
@@ -157,8 +157,8 @@ test('a failure settles once, is not charged, and says what the renderer said', 
   }
 });
 
-describe('a result whose capture has ended otherwise is not charged, and its file goes', () => {
-  /** Settles it, by the front that waits and by one that does not. */
+describe('a result is not charged and its file is removed', () => {
+  /** Settles the result as the waiting front and as another one; both must get the outcome. */
   async function settleInVain({ record, job, result }: Rendered, outcome: 'ended' | 'unknown', at?: number) {
     const { account } = record;
     const before = await usageOf(account);
@@ -171,40 +171,40 @@ describe('a result whose capture has ended otherwise is not charged, and its fil
     expect(await parts.partsOf(job)).toBe(0);
   }
 
-  test('an interactive one that was cancelled', async () => {
+  test('for an interactive capture that was cancelled', async () => {
     const rendered = await interactive('cancelled');
     await parts.captures.end(ticketOf(rendered.job), fail(0, { ...lost, cancelled: true }));
     await settleInVain(rendered, 'ended');
   });
 
-  test('an interactive one that took too long', async () => {
+  test('for an interactive capture that timed out', async () => {
     const rendered = await interactive('too-long');
     await parts.captures.end(ticketOf(rendered.job), fail(0, lost));
     await settleInVain(rendered, 'ended');
     expect((await parts.captures.get('too-long', rendered.record.uuid))?.value.failure).toEqual(lost);
   });
 
-  test('a background one that failed by its deadline', async () => {
+  test('for a background capture that failed at its deadline', async () => {
     const rendered = await background('late');
     await parts.captures.fail(rendered.record, lost);
     await settleInVain(rendered, 'ended');
   });
 
-  test('one that was deleted', async () => {
+  test('for a deleted capture', async () => {
     const rendered = await background('deleted');
     await parts.captures.change(rendered.record, remove);
     await settleInVain(rendered, 'ended');
     expect((await parts.captures.get('deleted', rendered.record.uuid))?.value.status).toBe('deleted');
   });
 
-  test('one that is gone', async () => {
+  test('for a capture whose record is gone', async () => {
     const rendered = await background('gone');
     await new Entries(nats.session, 'db').delete(captureKey('gone', rendered.record.uuid));
     await settleInVain(rendered, 'unknown');
     expect(await parts.captures.get('gone', rendered.record.uuid)).toBeNull();
   });
 
-  test('a refresh in whose place a later one came', async () => {
+  test('for a refresh that a later one replaced', async () => {
     const late = await refresh('replaced');
     const { record } = late;
     const inPlace = await parts.store.stat(record.fileName);
@@ -218,21 +218,21 @@ describe('a result whose capture has ended otherwise is not charged, and its fil
     expect(await parts.store.stat(record.fileName)).toEqual(inPlace);
   });
 
-  test('a refresh of a capture that was deleted meanwhile', async () => {
+  test('for a refresh of a capture that was deleted meanwhile', async () => {
     const rendered = await refresh('refreshed-deleted');
     await parts.captures.change(rendered.record, remove);
     await settleInVain(rendered, 'ended');
     expect(await parts.store.stat(rendered.record.fileName)).toBeNull();
   });
 
-  test('one that comes again more than a day later, when its record is gone', async () => {
+  test('for a repeated result after more than a day, when the record is gone', async () => {
     const rendered = await interactive('replayed');
     await settleInVain(rendered, 'unknown', rendered.job.deadline + 86_400_001);
     expect(await parts.captures.get('replayed', rendered.record.uuid)).toBeNull();
   });
 });
 
-test('a result that comes again after days, while its capture is there, leaves its file alone', async () => {
+test('a result that is repeated after days keeps the file if the record still exists', async () => {
   const { record, job, result } = await interactive('kept');
   await parts.settle(result);
   const file = await parts.store.stat(record.fileName);
@@ -243,7 +243,7 @@ test('a result that comes again after days, while its capture is there, leaves i
   expect(await usageOf('kept')).toMatchObject({ tokens: 2, captures: 1 });
 });
 
-test('a second rendering of a capture is not charged, and the file in place stays', async () => {
+test('a second rendering of a capture is not charged, and the existing file stays', async () => {
   const { record, job, result } = await interactive('twice');
   await parts.settle(result);
   const file = await parts.store.stat(record.fileName);
@@ -254,7 +254,7 @@ test('a second rendering of a capture is not charged, and the file in place stay
   expect(await usageOf('twice')).toMatchObject({ tokens: 2, captures: 1 });
 });
 
-test('what is known of a capture is what the file is, and when it was taken by the server’s clock', async () => {
+test("the outcome describes the stored file, with the capture time by the server's clock", async () => {
   const { record, job } = await interactive('facts');
   const upload = await renderer.upload(job);
   const at = nats.session.now();
@@ -271,7 +271,7 @@ test('what is known of a capture is what the file is, and when it was taken by t
   });
 });
 
-test('a record of which another service says that it completed is not charged again by a result', async () => {
+test('a result is not charged again if another service has completed the record', async () => {
   const { record, job, result } = await background('other-service');
   const { outcome } = result;
   if (outcome.kind !== 'completed') throw new Error('it has not completed');
@@ -280,7 +280,7 @@ test('a record of which another service says that it completed is not charged ag
   expect(await usageOf('other-service')).toMatchObject({ tokens: 2, captures: 1 });
 });
 
-describe('what was extracted from a page', () => {
+describe('the extracted parts of a page', () => {
   const record = (changes: Partial<CaptureRecord> = {}) =>
     newRecord({ account: 'extract', options: { ...defaultOptions, extract: ['links', 'text'] }, ...changes });
   const kept = (of: CaptureRecord) => readExtracted(parts.store, of.fileName, {});
@@ -289,7 +289,7 @@ describe('what was extracted from a page', () => {
     renderer.pack = packExtracted;
   });
 
-  test('is put beside the file, and told of in the record', async () => {
+  test('are stored next to the file, and named in the record', async () => {
     renderer.extracted = { text: 'what it says', links: [] };
     const { result, record: asked } = await render(record());
     const { record: ended } = await parts.settle(result);
@@ -300,7 +300,7 @@ describe('what was extracted from a page', () => {
     expect(await kept(asked)).toEqual(renderer.extracted);
   });
 
-  test('by a second rendering does not take the place of the first', async () => {
+  test('of a second rendering do not replace the first ones', async () => {
     renderer.extracted = { text: 'first' };
     const { result, job, record: asked } = await render(record());
     await parts.settle(result);
@@ -311,7 +311,7 @@ describe('what was extracted from a page', () => {
     expect(await parts.partsOf({ file: { ...job.file, object: extractedName(job.file.object) } })).toBe(1);
   });
 
-  test('is taken of no capture that did not ask for it', async () => {
+  test('are not stored for a capture that did not request them', async () => {
     renderer.extracted = { text: 'unasked' };
     const job = await parts.jobOf(record());
     const beside = await renderer.uploadExtracted(job);
@@ -331,7 +331,7 @@ describe('what was extracted from a page', () => {
       'is too large',
       () => (renderer.pack = async () => Buffer.concat([await packExtracted({}), randomBytes(maxStoredBytes)])),
     ],
-  ])('fails the capture where it %s, and leaves nothing behind', async (_what, lie) => {
+  ])('fail the capture and leave no data if the upload %s', async (_what, lie) => {
     renderer.extracted = { text: 'a text' };
     lie();
     const { result, record: asked } = await render(record());

@@ -20,7 +20,7 @@ let bucket: TestBucket;
 let store: GcsStore;
 let front: TestFront;
 let signLink: SignLink;
-/** How much later it is for the front than it is. */
+/** Offset of the front's clock in milliseconds. */
 let aheadMs = 0;
 let signed = 0;
 let refused: Error | undefined;
@@ -60,14 +60,14 @@ const put = (bytes: Buffer, seconds: number) =>
   store.create(newFile(0, { bytes, expiresAt: Date.now() + seconds * 1000 }));
 const fileAt = (name: string, init: RequestInit = {}) => front.call(`/files/${name}`, { key: null, ...init });
 
-/** What is behind a link to Google's server, on the one of the tests: it tells them apart by the name that is asked for. */
+/** Fetches a link to Google's server from the test server, which tells links apart by the Host header. */
 async function follow({ host, pathname, search }: URL): Promise<Buffer> {
   const request = get(bucket.endpoint + pathname + search, { headers: { host } });
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
   return buffer(answer);
 }
 
-test('a file is fetched by a signed link, which clients may keep', async () => {
+test('a file is served by a redirect to a signed link, which clients may cache', async () => {
   const bytes = randomBytes(1000);
   const { name } = await put(bytes, 86_400);
   const answer = await fileAt(name);
@@ -81,7 +81,7 @@ test('a file is fetched by a signed link, which clients may keep', async () => {
   expect((await follow(url)).equals(bytes)).toBe(true);
 });
 
-test('a link ends with its file', async () => {
+test('a signed link expires with its file', async () => {
   const { name } = await put(randomBytes(10), 100);
   const answer = await fileAt(name);
   const url = new URL(answer.headers.get('location') ?? '');
@@ -89,7 +89,7 @@ test('a link ends with its file', async () => {
   expect(Number(/max-age=(\d+)/.exec(answer.headers.get('cache-control') ?? '')?.[1])).toBeLessThanOrEqual(40);
 });
 
-test('many requests cost one signature, until half of its time is over', async () => {
+test('many requests share one signature for half of its lifetime', async () => {
   const { name } = await put(randomBytes(10), 86_400);
   const before = signed;
   const links = await Promise.all(Array.from({ length: 20 }, async () => (await fileAt(name)).headers.get('location')));
@@ -102,7 +102,7 @@ test('many requests cost one signature, until half of its time is over', async (
   expect(signed - before).toBe(2);
 });
 
-test('HEAD and what has not changed are answered by the front itself', async () => {
+test('the front itself answers HEAD, a matching If-None-Match and unknown files', async () => {
   const { name, etag } = await put(randomBytes(10), 86_400);
   const head = await fileAt(name, { method: 'HEAD' });
   expect([head.status, head.headers.get('content-length')]).toEqual([200, '10']);
@@ -110,7 +110,7 @@ test('HEAD and what has not changed are answered by the front itself', async () 
   expect((await fileAt(newFileName(randomUUIDv7(), 'png'))).status).toBe(404);
 });
 
-test('a link that cannot be signed is an error, and is tried again with the next request', async () => {
+test('a failure to sign a link is an error, and the next request tries again', async () => {
   const { name } = await put(randomBytes(10), 86_400);
   refused = new Error("Permission 'iam.serviceAccounts.signBlob' denied on resource");
   const answer = await fileAt(name);
@@ -131,7 +131,7 @@ test('a link that cannot be signed is an error, and is tried again with the next
   expect((await fileAt(name)).status).toBe(302);
 });
 
-test('a file that is replaced between the look at it and the reading of it is sent as it is now', async () => {
+test('a file that is replaced between stat and read is sent in its new version', async () => {
   const [old, next] = [500, 600].map((size) => newFile(size).bytes) as [Buffer, Buffer];
   const file = await put(old, 86_400);
   const stat = vi.spyOn(store, 'stat').mockImplementationOnce(async (name) => {

@@ -17,13 +17,13 @@ let app: FastifyInstance;
 let url: string;
 let browser: Browser;
 let stage: { history: HistoryCache; view: () => StatusView };
-/** Noon of today, from where the time goes on: what is to be of today is so at midnight, too. */
+/** The clock starts at noon, so that incidents of today are from today even at midnight. */
 const sinceNoonMs = Date.now() - new Date().setUTCHours(12, 0, 0, 0);
 const now = () => Date.now() - sinceNoonMs;
 const stagedAt = now();
-/** Minutes that the region has been out, from the rounded seconds that the history reports: time passes while these tests run. */
+/** Minutes of the region's outage, from the rounded seconds of the history: time passes during these tests. */
 const outageMinutes = () => 24 + Math.floor(Math.round((now() - stagedAt) / 1000) / 60);
-/** How long the controller has said nothing. */
+/** Time since the last report of the controller. */
 let silentMs = 0;
 beforeAll(async () => {
   const port = await freePort();
@@ -55,7 +55,7 @@ afterEach(async () => {
   for (const page of opened.splice(0)) await page.context().close();
 });
 
-/** A page with what went wrong in it. A status of 503 is one that browsers tell of. */
+/** Opens a page, and collects its errors except for a status of 503, which browsers log. */
 async function open(address: string, options: BrowserContextOptions = {}) {
   const context = await browser.newContext(options);
   await context.clock.install({ time: now() });
@@ -74,7 +74,7 @@ const isAlive = (page: Page) => page.waitForSelector('.bars[role="slider"]');
 const titleOf = (page: Page) => page.locator('h1').innerText();
 
 describe('over HTTP', () => {
-  test('the history is what the document says, can be read from other origins, and has an ETag', async () => {
+  test('the history matches the OpenAPI document, allows other origins, and has an ETag', async () => {
     const response = await app.inject('/status/history.json');
     const body: StatusHistory = response.json();
     const check = await AnswerCheck.load(`${url}/openapi.json`);
@@ -101,7 +101,7 @@ describe('over HTTP', () => {
     expect([again.statusCode, again.body]).toEqual([304, '']);
   });
 
-  test('a change shows at once', async () => {
+  test('a change is served at once', async () => {
     const etagOf = async () => (await app.inject('/status/history.json')).headers.etag;
     const before = await etagOf();
     const [first] = stage.history.histories;
@@ -127,7 +127,7 @@ describe('over HTTP', () => {
         ),
         entries: all('entry').map((entry) => ({
           missing: ['id', 'title', 'updated', 'content', 'link'].filter((name) => all(name, entry).length !== 1),
-          // As a reader shows it.
+          // As a feed reader shows it.
           html: new DOMParser().parseFromString(all('content', entry)[0]?.textContent ?? '', 'text/html').body
             .innerHTML,
         })),
@@ -146,7 +146,7 @@ describe('the page', () => {
   test.each([
     ['light', 1100],
     ['dark', 390],
-  ] as const)('in %s colours, %d px wide: axe finds nothing, and nothing is cut off', async (colorScheme, width) => {
+  ] as const)('in %s colours, %d px wide: no axe violations, and no content cut off', async (colorScheme, width) => {
     const { page, problems } = await open(`${url}/status.html`, { colorScheme, viewport: { width, height: 800 } });
     await isAlive(page);
     for (const summary of await page.locator('summary').all()) await summary.click();
@@ -156,7 +156,7 @@ describe('the page', () => {
     expect(problems).toEqual([]);
   });
 
-  test('shows what is wrong now, what was, and what nobody has seen', async () => {
+  test('shows current and past incidents, and days without data', async () => {
     const minutes = outageMinutes();
     const { page } = await open(`${url}/status.html`);
     await isAlive(page);
@@ -172,7 +172,7 @@ describe('the page', () => {
     expect(new Set(classes)).toContain('major_outage q1');
   });
 
-  test('what others have written runs nothing, and turns nothing around', async () => {
+  test('escapes markup in messages, and removes direction overrides', async () => {
     const { page, problems } = await open(`${url}/status.html`);
     await isAlive(page);
     const storage = page.locator('.incident', { hasText: 'File storage' }).filter({ hasText: 'onerror' });
@@ -184,7 +184,7 @@ describe('the page', () => {
     expect([await page.title(), problems]).toEqual(['Partial outage – webcapture status', []]);
   });
 
-  test('its bars are read with the keyboard', async () => {
+  test('its bars can be read with the keyboard', async () => {
     const minutes = outageMinutes();
     const { page } = await open(`${url}/status.html`);
     await isAlive(page);
@@ -201,7 +201,7 @@ describe('the page', () => {
     expect(await page.locator('#tip').isVisible()).toBe(false);
   });
 
-  test('a redraw leaves the focus where it is', async () => {
+  test('a redraw keeps the focus', async () => {
     const { page } = await open(`${url}/status.html`);
     await isAlive(page);
     const bars = page.locator('[id="days-engine.us-east"] .bars');
@@ -217,7 +217,7 @@ describe('the page', () => {
     stage.history.apply({ key, value: history });
   });
 
-  test('a tab that is hidden while it waits for an answer asks no more until it is shown', async () => {
+  test('a tab that is hidden during a request sends no more requests until it is shown', async () => {
     const { page } = await open(`${url}/status.html`);
     await isAlive(page);
     const setHidden = (isHidden: boolean) =>
@@ -246,7 +246,7 @@ describe('the page', () => {
     await next;
   });
 
-  test('without scripts shows the state of its time, and says so', async () => {
+  test('without scripts shows the state at its time, and says so', async () => {
     const { page } = await open(`${url}/status.html`, { javaScriptEnabled: false });
     expect(await titleOf(page)).toBe('Partial outage');
     expect(await page.locator('.notice').innerText()).toMatch(/is not updated: it shows the state of \d{4}-/);
@@ -255,20 +255,20 @@ describe('the page', () => {
     );
   });
 
-  test('follows the status, says when nobody answers any more, and recovers', async () => {
+  test('follows the status, reports a missing answer, and recovers', async () => {
     const { page } = await open('about:blank');
     await page.goto(`${url}/status.html`);
     await isAlive(page);
     silentMs = 20 * 60_000;
     await page.clock.fastForward(16_000);
     await page.waitForFunction(() => document.querySelector('h1')?.textContent !== 'Partial outage');
-    // The front is the only one that is alive.
+    // Only the front is alive.
     expect(await titleOf(page)).toBe('The state is not fully known');
     expect(await page.locator('#head-api').innerText()).toMatch(/Operational/);
     expect(await page.locator('#head-queue').innerText()).toMatch(/No report since \d\d:\d\d UTC/);
     expect(await page.locator('#past .incident').count()).toBe(9);
 
-    // A cache that answers in place of the front, with what it had once.
+    // A cache answers instead of the front, with an old answer.
     const { body } = await app.inject('/status');
     const at = (JSON.parse(body) as OverallStatus).components?.[0]?.lastCheckedAt ?? '';
     await page.route('**/status', (route) => route.fulfill({ status: 503, contentType: 'application/json', body }));
@@ -290,8 +290,8 @@ describe('the page', () => {
   });
 });
 
-describe('elsewhere', () => {
-  /** Serves a folder of answers; what it does not have is a page of its own, as many hosts do. */
+describe('on other hosts', () => {
+  /** Serves answers by path; an unknown path gets a custom page, as on many hosts. */
   async function host(answers: (path: string) => Promise<{ body: string; type: string } | null>) {
     const server = createServer((request, response) => {
       void answers(request.url ?? '').then((answer) => {
@@ -310,7 +310,7 @@ describe('elsewhere', () => {
     return { body, type: String(headers['content-type']) };
   };
 
-  test('under a path, behind a proxy', async () => {
+  test('works under a path behind a proxy', async () => {
     const proxy = await host(async (path) => (path.startsWith('/a/b/') ? answerOf(path.slice(4)) : null));
     const { page, problems } = await open(`${proxy.base}/a/b/status.html`);
     await isAlive(page);
@@ -318,14 +318,14 @@ describe('elsewhere', () => {
     await proxy.close();
   });
 
-  test('an old copy of the page and its script on another host asks the service, and does not show the past as now', async () => {
+  test('a stored copy of the page asks the service, and does not show an old state as the current one', async () => {
     const copies: Record<string, { body: string; type: string }> = {};
     for (const name of ['/status.html', '/status/page.js']) copies[name] = await answerOf(name);
     const old = copies['/status.html'];
     if (old === undefined) throw new Error('there is no page');
     const status = (await app.inject('/status')).json<OverallStatus>();
     const at = status.components?.[0]?.lastCheckedAt.slice(0, 10) ?? '';
-    // Of a year ago.
+    // From a year ago.
     copies['/status.html'] = { ...old, body: old.body.replaceAll(at, `2025${at.slice(4)}`) };
     const files = await host(async (path) => copies[path.split('?')[0] ?? ''] ?? null);
 

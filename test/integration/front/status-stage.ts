@@ -8,7 +8,7 @@ import { quietReport } from '../../harness/quiet-report.ts';
 const minute = 60_000;
 const day = 24 * 60 * minute;
 
-/** What was not operational: the component, hours before now, and the states by their minutes. */
+/** A problem: the component, hours before now, and its states with their minutes. */
 type Trouble = readonly [string, number, readonly (readonly [StatusValue, number, string])[]];
 
 const hostile =
@@ -34,7 +34,7 @@ const troubles: readonly Trouble[] = [
   ['engine.eu-west', 28, [['degraded_performance', 33, 'captures wait up to 12 s for a renderer']]],
 ];
 
-/** Lasts until now. */
+/** A problem that lasts until now. */
 const ongoing: Trouble = [
   'engine.us-east',
   0.4,
@@ -42,7 +42,7 @@ const ongoing: Trouble = [
 ];
 
 /**
- * A board with the history of a fleet that is watched for 87 days, as its recorder has made it, and the status of now.
+ * Returns the history of a fleet after 87 days, as its recorder would write it, and the current status.
  *
  * @param now Unix milliseconds
  */
@@ -83,7 +83,7 @@ export function stageStatus(
   return { history, view: () => view };
 }
 
-/** Nobody looked for a night, 33 days ago. */
+/** A night without observations, 33 days ago. */
 const blind = { from: 33 * day, to: 33 * day - 9 * 60 * minute };
 
 function spansOf(own: readonly Trouble[], now: number): Span[] {

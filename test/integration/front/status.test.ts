@@ -31,7 +31,7 @@ const view = (changes: Partial<StatusView> = {}): StatusView => ({
 const statusOf = (changes: Partial<StatusView>, name: string) =>
   overlayStatus(view(changes)).components?.find((each) => each.name === name);
 
-test('the word of the controller is served as it is, with api before it', () => {
+test('the report of the controller is served unchanged, with the component api first', () => {
   expect(overlayStatus(view())).toEqual({
     status: 'operational',
     components: [
@@ -47,19 +47,19 @@ test.each<[Record<string, StatusValue>, StatusValue]>([
   [{ engine: 'degraded_performance' }, 'degraded_performance'],
   [{ engine: 'partial_outage', storage: 'degraded_performance' }, 'partial_outage'],
   [{ queue: 'major_outage', engine: 'partial_outage' }, 'major_outage'],
-])('with %j the whole is %s', (changes, status) => {
+])('with %j the overall status is %s', (changes, status) => {
   expect(overlayStatus(view({ report: report(changes) })).status).toBe(status);
 });
 
-describe('a word that is too old', () => {
+describe('an outdated report', () => {
   test.each([
     [30_000, 'operational'],
     [30_001, 'degraded_performance'],
-  ])('of %d ms: %s', (reportAgeMs, status) => {
+  ])('of %d ms makes the status %s', (reportAgeMs, status) => {
     expect(overlayStatus(view({ reportAgeMs })).status).toBe(status);
   });
 
-  test('says so in each component, and is no better than it was', () => {
+  test('is named in each component, and improves no status', () => {
     const stale = { reportAgeMs: 45_000, report: report({ engine: 'major_outage' }) };
     expect(statusOf(stale, 'queue')).toEqual({
       name: 'queue',
@@ -72,7 +72,7 @@ describe('a word that is too old', () => {
   });
 });
 
-test('without any word every component is degraded', () => {
+test('without a report every component is degraded', () => {
   const { status, components } = overlayStatus(view({ report: null }));
   expect(status).toBe('degraded_performance');
   expect(components?.map(({ name }) => name)).toEqual(['api', ...names]);
@@ -87,7 +87,7 @@ test.each([
   expect(overlayStatus(view({ natsDownMs })).status).toBe(queue);
 });
 
-test('the engine alone', () => {
+test('engineStatus returns the status of the engine alone', () => {
   expect(engineStatus(view({ report: report({ engine: 'partial_outage' }) }))).toEqual(
     component('engine', 'partial_outage'),
   );
@@ -99,7 +99,7 @@ describe('the age of a report', () => {
   const board = () =>
     new StatusCache(['us-east'], { downForMs: () => 0 }, { now: () => clock.time, monotonic: () => clock.monotonic });
 
-  test('counts its own time when it was there before', () => {
+  test('counts from its own time if it was stored before', () => {
     const old = board();
     old.expectReplay();
     old.apply({ ...report(), at: clock.time - 60_000 });
@@ -107,7 +107,7 @@ describe('the age of a report', () => {
     expect(old.view().reportAgeMs).toBe(61_000);
   });
 
-  test('counts from its arrival when it comes live, whatever the clock of its writer says', () => {
+  test('counts from its arrival if it arrives live, for any clock of its writer', () => {
     const live = board();
     live.expectReplay();
     live.apply(report());
@@ -116,7 +116,7 @@ describe('the age of a report', () => {
     expect(live.view().reportAgeMs).toBe(2000);
   });
 
-  test('is not made young by the same report told again, nor by its deletion', () => {
+  test('is not reset by a repeated report, nor by its deletion', () => {
     const again = board();
     again.apply(report());
     again.apply({ ...report(), at: at + 1 });
@@ -139,7 +139,7 @@ describe('over HTTP', () => {
     ['degraded_performance', 503],
     ['partial_outage', 503],
     ['major_outage', 503],
-  ])('%s is %d, for both', async (status, code) => {
+  ])('%s is a %d for the overall status and the engine', async (status, code) => {
     current = view({ report: report({ engine: status }) });
     const overall = await (await app).inject('/status');
     expect([overall.statusCode, overall.json().status]).toEqual([code, status]);

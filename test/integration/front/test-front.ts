@@ -26,20 +26,20 @@ export interface TestFront extends AsyncDisposable {
   readonly url: string;
   readonly metrics: Registry;
   readonly renderer: StandInRenderer;
-  /** Another renderer, ready to be started. */
+  /** Creates another renderer, which is not started. */
   addRenderer(region: Region): Promise<StandInRenderer>;
-  /** Another front on the same server, as another process would have; its address. */
+  /** Starts another front with its own connection to the same server; returns its URL. */
   addFront(): Promise<string>;
-  /** Any request with the preset key. */
+  /** Sends any request, with the preset key by default. */
   call(path: string, init?: RequestInit & { key?: string | null }): Promise<Response>;
   capture(body: unknown, options?: { key?: string | null; signal?: AbortSignal }): Promise<Response>;
-  /** Has the fronts drain, as before a shutdown. */
+  /** Makes the fronts drain, as before a shutdown. */
   leave(): void;
-  /** A new key, and its record, of an account of its own. */
+  /** Creates a key of a new account; returns the key. */
   makeKey(changes?: Partial<KeyRecord>): Promise<string>;
 }
 
-/** `environment` changes the configuration; the regions are us-east, with a renderer, and what it installs besides. */
+/** Starts a front; `environment` changes its configuration, whose region us-east has a renderer. */
 export async function startTestFront(
   environment: Record<string, string> = {},
   options: {
@@ -66,7 +66,7 @@ export async function startTestFront(
   const metrics = new Registry();
   const session = await nats.connect();
   if (options.maxPayload !== undefined) {
-    // As a server would say that allows less: the front goes by what it is told.
+    // Simulates a server with a smaller limit, which the front must follow.
     const info = { ...session.nc.info, max_payload: options.maxPayload };
     Object.defineProperty(session.nc, 'info', { get: () => info });
   }
@@ -152,7 +152,7 @@ export async function startTestFront(
       await Promise.all(renderers.map((each) => each.stop()));
       leaving.abort();
       stop.abort();
-      // The client keeps spare connections that never carried a request, which no server takes for idle.
+      // The client keeps spare connections without a request, which servers do not treat as idle.
       for (const front of [app, ...others]) front.server.closeAllConnections();
       await Promise.all([app, ...others].map((front) => front.close()));
       await nats[Symbol.asyncDispose]();
@@ -160,7 +160,7 @@ export async function startTestFront(
   };
 }
 
-/** A client of a front that holds its answers to POST /capture against its OpenAPI document. */
+/** Returns a client that checks the answers of POST /capture against the front's OpenAPI document. */
 export function apiOf({ url }: TestFront): Api {
   return new Api({ url, key: presetKey, check: once(() => AnswerCheck.load(`${url}/openapi.json`)) });
 }
@@ -171,7 +171,7 @@ export interface Envelope {
   readonly data: Record<string, unknown> | null;
 }
 
-/** The answer of a region whose renderer has just come: it is asked for until the front has heard of that. */
+/** Repeats a request until the front knows the new renderer of its region. */
 export function whenHeard(ask: () => Promise<Response>): ReturnType<typeof read> {
   return until('the front to have heard of the renderer', async () => {
     const answer = await read(await ask());
@@ -179,10 +179,10 @@ export function whenHeard(ask: () => Promise<Response>): ReturnType<typeof read>
   });
 }
 
-/** The body of an answer that is a file. */
+/** Returns the body of an answer that is a file. */
 export const bytesOf = async (response: Response): Promise<Buffer> => Buffer.from(await response.arrayBuffer());
 
-/** The status and the envelope of an answer. */
+/** Returns status, headers and envelope of an answer. */
 export async function read(response: Response): Promise<{ status: number; headers: Headers; body: Envelope }> {
   return { status: response.status, headers: response.headers, body: (await response.json()) as Envelope };
 }

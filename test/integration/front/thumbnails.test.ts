@@ -28,7 +28,7 @@ beforeEach(() => {
   skewMs = 0;
 });
 
-/** A capture whose renderer made this file, and says that it has this size. */
+/** Captures a page with the given file and reported size; returns the uuid. */
 async function captured(
   bytes: Buffer,
   size: { width: number; height: number },
@@ -53,13 +53,13 @@ const results = async () => {
   return { scaled: count('scaled'), cached: count('cached') };
 };
 
-/** Red on top, blue below. */
+/** Returns a picture that is red on top and blue below. */
 const page = (width: number, height: number, redHeight: number) =>
   sharp({ create: { width, height, channels: 3, background: 'blue' } }).composite([
     { input: { create: { width, height: redHeight, channels: 3, background: 'red' } }, left: 0, top: 0 },
   ]);
 
-test('a thumbnail is a WebP of at most the width, and a client keeps it', async () => {
+test('a thumbnail is a WebP of at most the given width, which clients may cache', async () => {
   const uuid = await captured(await page(1280, 720, 360).png().toBuffer(), { width: 1280, height: 720 });
   const response = await get(uuid);
   expect(response.status).toBe(200);
@@ -75,14 +75,14 @@ test('a thumbnail is a WebP of at most the width, and a client keeps it', async 
   const again = await get(uuid, '', { 'if-none-match': headers['etag'] ?? '' });
   expect([again.status, again.headers.get('etag'), (await bytesOf(again)).length]).toEqual([304, headers['etag'], 0]);
   expect((await get(uuid, '?width=64', { 'if-none-match': headers['etag'] ?? '' })).status).toBe(200);
-  // Never larger than the file.
+  // A thumbnail is never larger than the file.
   expect(await sharp(await bytesOf(await get(uuid, '?width=1568'))).metadata()).toMatchObject({
     width: 1280,
     height: 720,
   });
 });
 
-test.each(['png', 'jpeg', 'webp'] as const)('of a very tall %s it shows the top', async (format) => {
+test.each(['png', 'jpeg', 'webp'] as const)('the thumbnail of a very tall %s shows its top', async (format) => {
   const [width, height] = [200, { png: 100_000, jpeg: 60_000, webp: 16_000 }[format]];
   const file = await page(width, height, 200).toFormat(format).toBuffer();
   const picture = sharp(await bytesOf(await get(await captured(file, { width, height }, format), '?width=32')));
@@ -93,7 +93,7 @@ test.each(['png', 'jpeg', 'webp'] as const)('of a very tall %s it shows the top'
   expect(pixel(220)[2]).toBeGreaterThan(200);
 });
 
-test('whoever asks for the same picture shares it, and the next one has it from memory', async () => {
+test('concurrent requests share one thumbnail, and later ones get it from memory', async () => {
   const uuid = await captured(await page(800, 600, 300).png().toBuffer(), { width: 800, height: 600 });
   const before = await results();
   const pictures = await Promise.all([1, 2, 3].map(async () => bytesOf(await get(uuid))));
@@ -103,7 +103,7 @@ test('whoever asks for the same picture shares it, and the next one has it from 
   expect(after).toEqual({ scaled: before.scaled + 1, cached: before.cached + 1 });
 });
 
-test('widths are rounded up to a few, so that a capture has as many thumbnails and no more', async () => {
+test('widths are rounded up to a few steps, which limits the thumbnails of a capture', async () => {
   const uuid = await captured(await page(800, 600, 300).png().toBuffer(), { width: 800, height: 600 });
   const before = await results();
   const widthOf = async (width: number) =>
@@ -133,7 +133,7 @@ test.each([
   });
 });
 
-test('404 says why there is none', async () => {
+test('a missing thumbnail is a 404 with the reason', async () => {
   expect(await refusal(randomUUIDv7())).toMatchObject({ status: 404, code: 'CAPTURE_NOT_FOUND' });
   const pdf = await captured(Buffer.from('%PDF-1.7\nmore'), { width: 100, height: 100 }, 'pdf');
   expect(await refusal(pdf)).toMatchObject({
@@ -155,7 +155,7 @@ test('404 says why there is none', async () => {
   expect(await refusal(uuid)).toMatchObject({ status: 404, message: expect.stringContaining('deleted') as unknown });
 });
 
-/** A progressive JPEG of a few bytes whose header asks its decoder for a gigabyte of coefficients. */
+/** Returns a tiny progressive JPEG whose header makes a decoder allocate a gigabyte of coefficients. */
 async function jpegBomb(width: number, height: number): Promise<Buffer> {
   const small = await page(64, 64, 32).jpeg({ progressive: true }).toBuffer();
   const at = small.indexOf(Buffer.from([0xff, 0xc2]));
@@ -164,20 +164,20 @@ async function jpegBomb(width: number, height: number): Promise<Buffer> {
   return small;
 }
 
-test('the front outlives what no decoder should be given, and says once what it was', async () => {
+test('the front survives files that break decoders, and logs the reason once', async () => {
   const tall = { width: 64, height: 100_000 };
   const files: [reason: RegExp, bytes: Buffer, size: typeof tall, format: Format][] = [
     [/corrupt header/, pngLike(50_000, tall), tall, 'png'],
     [/pixel limit/, await pngOf(60_000, 60_000), { width: 60_000, height: 60_000 }, 'png'],
     [/[Mm]emory/, await jpegBomb(20_000, 19_000), { width: 20_000, height: 19_000 }, 'jpeg'],
-    // As an SVG it would be a picture.
+    // As an SVG, the file would be a picture.
     [/corrupt header/, svg, { width: 64, height: 64 }, 'jpeg'],
   ];
   for (const [reason, bytes, size, format] of files) {
     const uuid = await captured(bytes, size, format);
     expect(await refusal(uuid)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
     expect(lines).toEqual([expect.stringMatching(reason)]);
-    // Told from memory.
+    // The failure is served from memory.
     expect(await refusal(uuid)).toMatchObject({ status: 404 });
     expect(lines.length).toBe(1);
     lines = [];
@@ -186,7 +186,7 @@ test('the front outlives what no decoder should be given, and says once what it 
   expect((await get(uuid)).status).toBe(200);
 });
 
-/** A whole PNG, of which only the header claims this size. */
+/** Returns a complete PNG whose header claims the given size. */
 async function pngOf(width: number, height: number): Promise<Buffer> {
   const small = await page(64, 64, 32).png().toBuffer();
   return Buffer.concat([pngLike(33, { width, height }), small.subarray(33)]);
@@ -197,12 +197,12 @@ const svg = Buffer.concat([
   Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="64" height="64"><rect width="9" height="9"/></svg>'),
 ]);
 
-describe('those of many accounts', () => {
+describe('the thumbnails of many accounts', () => {
   const never = new Promise<never>(() => undefined);
   let png: Buffer;
   beforeAll(async () => (png = await page(64, 64, 32).png().toBuffer()));
 
-  /** Files of these names never arrive, others are a picture; `reads`: whose reading began, and the signal that ends it. */
+  /** Starts pictures whose `stuck` files never arrive; `reads` has the files being read and their abort signals. */
   function startPictures(stuck: (name: string) => boolean, seconds?: TokenBuckets) {
     const reads = new Map<string, AbortSignal | undefined>();
     const pictures = new ScaledPictures({
@@ -225,7 +225,7 @@ describe('those of many accounts', () => {
     return { reads, scale, [Symbol.dispose]: () => pictures.close() };
   }
 
-  test('are made in turn: one account with many that are slow keeps no other waiting', async () => {
+  test('are made round-robin: an account with many slow ones does not delay others', async () => {
     using pictures = startPictures((name) => name.startsWith('first'));
     const slow = Array.from({ length: 17 }, (_, index) => pictures.scale('first', index));
     void Promise.allSettled(slow);
@@ -234,10 +234,10 @@ describe('those of many accounts', () => {
     expect([...pictures.reads.keys()].filter((name) => name.startsWith('first'))).toEqual(['first-0']);
   });
 
-  test('are refused with Retry-After where one account, or all of them, have too many waiting', async () => {
+  test('are refused with Retry-After if one account, or all accounts together, have too many waiting', async () => {
     using pictures = startPictures(() => true);
     const accounts = Array.from({ length: 32 }, (_, index) => `account-${index}`);
-    // Two are in the making.
+    // Two thumbnails are in progress.
     const countOf = (index: number) => (index < 2 ? 17 : 16);
     const waiting = accounts.flatMap((account, place) =>
       Array.from({ length: countOf(place) }, (_, index) => pictures.scale(account, index)),
@@ -253,7 +253,7 @@ describe('those of many accounts', () => {
     await expect(others.scale('first', 17)).rejects.toMatchObject(refusal);
   });
 
-  test('are not made, and those in the making are ended, once nobody waits for them', async () => {
+  test('are cancelled, waiting or in progress, when all their clients have left', async () => {
     let isStuck = true;
     using pictures = startPictures((name) => isStuck && name === 'a-0');
     const clients = Array.from({ length: 4 }, () => new AbortController());
@@ -261,25 +261,25 @@ describe('those of many accounts', () => {
       pictures.scale('a', index, clients[client]?.signal),
     );
     await vi.waitFor(() => expect([...pictures.reads.keys()]).toEqual(['a-0']));
-    // One of those who wait for the same picture leaves.
+    // One of the two clients of the shared picture leaves.
     for (const client of [1, 3, 0]) clients[client]?.abort();
     for (const left of [running, shared, dropped]) await expect(left).rejects.toThrow('aborted');
     expect((await sharing)?.picture.length).toBeGreaterThan(0);
     expect([...pictures.reads.keys()]).toEqual(['a-0', 'a-1']);
     expect(pictures.reads.get('a-0')?.aborted).toBe(true);
-    // It was not its fault.
+    // The cancelled picture does not count as broken.
     isStuck = false;
     expect((await pictures.scale('a', 0)).picture.length).toBeGreaterThan(0);
   });
 
-  test('are refused for a while to an account whose pictures have taken too long', async () => {
+  test('are refused for a while to an account whose pictures took too long', async () => {
     using pictures = startPictures(() => false, new TokenBuckets({ capacity: 0.001, perSecond: 0.001 }));
     await pictures.scale('first', 0);
     const { retryAfterSeconds } = (await pictures
       .scale('first', 1)
       .catch((error: RetryLaterError) => error)) as RetryLaterError;
     expect(retryAfterSeconds).toBeGreaterThan(900);
-    // What is there costs nothing.
+    // Cached pictures cost no time.
     await Promise.all([pictures.scale('first', 0), pictures.scale('second', 0)]);
   });
 });
@@ -298,7 +298,7 @@ test.each([
       });
     },
   ],
-])('%s is no longer waited for when its client leaves', async (_name, ask) => {
+])('the front stops waiting for %s when its client disconnects', async (_name, ask) => {
   const uuid = await captured(await page(64, 64, 32).png().toBuffer(), { width: 64, height: 64 });
   const asked = Promise.withResolvers<AbortSignal>();
   const scale = vi.spyOn(ScaledPictures.prototype, 'scale').mockImplementationOnce((_file, _wanted, { clientGone }) => {

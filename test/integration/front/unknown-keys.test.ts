@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** What a front checks keys with, on a connection of its own. */
+/** Creates the key check of a front, with its own connection. */
 async function openFront() {
   const session = await nats.connect();
   const keys = new Keys(session);
@@ -48,7 +48,7 @@ async function makeKey(): Promise<string> {
   return key;
 }
 
-/** Requests to read the database while `work` goes on. */
+/** Counts the reads of the database during `work`. */
 async function readsDuring(work: () => Promise<unknown>): Promise<number> {
   let reads = 0;
   const subscriptions = ['$JS.API.STREAM.MSG.GET.KV_db', '$JS.API.DIRECT.GET.KV_db', '$JS.API.DIRECT.GET.KV_db.>'].map(
@@ -61,7 +61,7 @@ async function readsDuring(work: () => Promise<unknown>): Promise<number> {
   return reads;
 }
 
-/** Distinct unknown keys, so many at a time. */
+/** Sends distinct unknown keys, `atOnce` at the same time. */
 async function attack(ask: (token: string) => Promise<string>, count: number, atOnce: number): Promise<string[]> {
   const answers: string[] = [];
   for (let sent = 0; sent < count; sent += atOnce) {
@@ -70,7 +70,7 @@ async function attack(ask: (token: string) => Promise<string>, count: number, at
   return answers;
 }
 
-test('10,000 unknown keys cost few reads, and valid keys go on working, known to the front or not', async () => {
+test('10,000 unknown keys cost few reads, and valid keys still work, cached or not', async () => {
   const front = await openFront();
   const [known, fresh] = [await makeKey(), await makeKey()];
   expect(await front.ask(known)).toBe('OK');
@@ -84,16 +84,16 @@ test('10,000 unknown keys cost few reads, and valid keys go on working, known to
     };
     expect(await asking.known).toBe('OK');
     expect(await asking.fresh).toBe('OK');
-    // One made meanwhile works at once, on a front that was attacked.
+    // A key created during the attack works at once on the attacked front.
     expect(await front.ask(await makeKey())).toBe('OK');
     expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED']));
   });
-  // 50 at once and 20 a second at the leader, a batch for each 500, and what the valid keys and the new one cost.
+  // 50 at once and 20 a second at the leader, a batch per 500, and the reads for valid and new keys.
   expect(reads).toBeLessThan(400);
   expect(took.known).toBeLessThan(5000);
 });
 
-test('more at once than can be looked up are told to come back, and a valid key gets through in between', async () => {
+test('excess unknown keys get RATE_LIMIT_EXCEEDED, and a valid key is accepted between them', async () => {
   const front = await openFront();
   const fresh = await makeKey();
   const attacking = attack(front.ask, 8000, 8000);
@@ -102,23 +102,23 @@ test('more at once than can be looked up are told to come back, and a valid key 
   expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED', 'RATE_LIMIT_EXCEEDED']));
 });
 
-test('the same unknown key again is not looked up, and works on every front as soon as it is made', async () => {
+test('a repeated unknown key is not looked up, and works on every front as soon as it is created', async () => {
   const fronts = [await openFront(), await openFront()];
   const key = `key-${randomUUID()}`;
   for (const { ask } of fronts) expect(await ask(key)).toBe('UNAUTHORIZED');
   const reads = await readsDuring(async () => {
     for (let index = 0; index < 50; index++) for (const { ask } of fronts) expect(await ask(key)).toBe('UNAUTHORIZED');
   });
-  // What is missing is forgotten after two seconds: a slow machine may take as long.
+  // A missing key is cached for two seconds, which a slow machine may exceed.
   expect(reads).toBeLessThanOrEqual(4);
   const record = { id: randomUUID(), account: 'holder', name: 'test', scopes, createdAt: Date.now() };
   await new Keys(nats.session).put(hashKey(key), record);
-  // What is heard of the key has come when the answer to a later request has.
+  // After a flush, each front has received the news of the key.
   for (const { session } of fronts) await session.nc.flush();
   for (const { ask } of fronts) expect(await ask(key)).toBe('OK');
 });
 
-test('2,000 links of keys that nobody has cost few reads, and right ones go on working, known to the front or not', async () => {
+test('2,000 links of unknown keys cost few reads, and valid links still work, cached or not', async () => {
   const session = await nats.connect();
   const keys = new Keys(session);
   const secrets = new LinkSecrets(session);
@@ -158,7 +158,7 @@ test('2,000 links of keys that nobody has cost few reads, and right ones go on w
     expect(await Promise.all([known(), fresh()])).toEqual(['OK', 'OK']);
     expect(new Set(await attacking)).toEqual(new Set(['UNAUTHORIZED']));
     expect(await (await newLink())()).toBe('OK');
-    // What can be no id is not looked up at all.
+    // An impossible id is not looked up.
     expect(new Set(await Promise.all(['', 'a.b', '*', '>', 'x'.repeat(100)].map((id) => open(id, 'x'))))).toEqual(
       new Set(['UNAUTHORIZED']),
     );
@@ -166,7 +166,7 @@ test('2,000 links of keys that nobody has cost few reads, and right ones go on w
   expect(reads).toBeLessThan(300);
 });
 
-test('the preset key works again, on fronts that go on, when NATS has come back with an empty disk', async () => {
+test('the preset key works again on running fronts after NATS has lost its disk', async () => {
   await using testFront = await startTestFront();
   const fronts = [testFront.url, await testFront.addFront()];
   const headers = { authorization: `Bearer ${presetKey}` };
@@ -178,7 +178,7 @@ test('the preset key works again, on fronts that go on, when NATS has come back 
   await testFront.nats.kill();
   await testFront.nats.wipe();
   await testFront.nats.start();
-  // As the controller does.
+  // Creates the streams like the controller.
   const made = async () => {
     await provision(testFront.nats.session.jsm, streamSettings, ['us-east']);
     return true;

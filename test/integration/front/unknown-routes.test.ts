@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('what is not there', () => {
+describe('unknown routes', () => {
   test.each([
     ['GET', '/nothing?x=1'],
     ['PUT', '/nothing'],
@@ -16,7 +16,7 @@ describe('what is not there', () => {
     ['GET', '/captures/%zz'],
     ['GET', '/files'],
     ['GET', '/../../etc/passwd'],
-  ] as const)('%s %s', async (method, path) => {
+  ] as const)('%s %s is a 404', async (method, path) => {
     const response = await app.inject({ method, url: path });
     expect(response.statusCode).toBe(404);
     expect(response.json()).toMatchObject({ success: false, data: null, error: { code: 'NOT_FOUND' } });
@@ -32,7 +32,7 @@ describe('what is not there', () => {
     ['POST', '/captures/x', 'DELETE, GET, HEAD'],
     ['POST', '/files/x', 'GET, HEAD'],
     ['PATCH', '/openapi.json', 'GET, HEAD'],
-  ] as const)('the method of %s %s, which allows %s', async (method, path, allowed) => {
+  ] as const)('%s %s is a 405 that allows %s', async (method, path, allowed) => {
     const payload = method === 'PUT' || method === 'POST' ? { payload: 'no JSON' } : {};
     const response = await app.inject({ method, url: path, ...payload });
     expect(response.statusCode).toBe(405);
@@ -43,12 +43,12 @@ describe('what is not there', () => {
     expect(response.headers['x-request-id']).toMatch(/^[\w-]{36}$/);
   });
 
-  test('HEAD has no body', async () => {
+  test('HEAD of an unknown path has no body', async () => {
     const response = await app.inject({ method: 'HEAD', url: '/nothing' });
     expect([response.statusCode, response.body]).toEqual([404, '']);
   });
 
-  test('a slash at the end makes no difference', async () => {
+  test('a trailing slash makes no difference', async () => {
     const response = await app.inject({ method: 'POST', url: '/capture/', payload: { url: 'https://example.com/' } });
     expect(response.statusCode).toBe(401);
   });

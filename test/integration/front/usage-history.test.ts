@@ -24,7 +24,7 @@ const historyOf = async (key: string, query = '') =>
 const today = () => new Date(front.nats.session.now()).toISOString().slice(0, 10);
 
 describe('GET /usage/history', () => {
-  test('tells by day and by key what was made on all fronts, as the ledger has it', async () => {
+  test('returns usage by day and by key over all fronts, equal to the ledger', async () => {
     const { account, first } = await openAccount(front.url);
     const body = { accountId: account.id, name: 'second' };
     const second = dataOf<{ id: string; key: string }>(await send(`${front.url}/admin/keys`, adminToken, { body }));
@@ -82,7 +82,7 @@ describe('GET /usage/history', () => {
     expect(tokensUsed).toBe(totals.tokens);
     expect((await historyOf(first.key)).days).toHaveLength(30);
     expect((await historyOf(await front.makeKey(), '?days=90')).totals).toEqual({ ...nothing, successRate: null });
-    // A renderer learns nothing of the key.
+    // The ticket must not reveal the id of the key to a renderer.
     for (const { ticket } of front.renderer.jobs) {
       expect(Buffer.from(ticket.split('.')[0] ?? '', 'base64url').toString()).not.toContain(second.id);
     }
@@ -96,13 +96,13 @@ describe('GET /usage/history', () => {
     },
   );
 
-  test('needs the scope read', async () => {
+  test('needs the read scope', async () => {
     const key = await front.makeKey({ scopes: ['capture'] });
     expect((await send(`${front.url}/usage/history`, key)).body.error?.code).toBe('FORBIDDEN');
   });
 });
 
-test('what could not be written while NATS was away is written afterwards, and sums of two processes add up', async () => {
+test('statistics that failed to be written are written later, and those of several processes add up', async () => {
   const nats = front.nats;
   const account = `account-${randomUUID()}`;
   const registry = new Registry();
@@ -138,7 +138,7 @@ test('what could not be written while NATS was away is written afterwards, and s
 });
 
 describe('the captures of the operator', () => {
-  test('the slowest, and those that failed, of all accounts, without addresses', async () => {
+  test('lists the slowest and the failed captures of all accounts, without URLs', async () => {
     const key = await front.makeKey();
     front.renderer.behaviour = (job, renderer) =>
       renderer.fail(job, 'NAVIGATION_FAILED', 'https://shop.example/?token=secret did not answer.');
@@ -169,7 +169,7 @@ describe('the captures of the operator', () => {
     expect(durations).toEqual(durations.toSorted((a, b) => b - a));
   });
 
-  test('dead letters, the newest first, at most a hundred', async () => {
+  test('dead letters are listed newest first, up to a hundred', async () => {
     const deadLetters = new DeadLetters(front.nats.session);
     const letter = (number: number) =>
       ({
@@ -192,7 +192,7 @@ describe('the captures of the operator', () => {
     expect([answered.status, answered.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  test('is for the admin token only, and not there without one', async () => {
+  test('needs the admin token, and is not found if none is configured', async () => {
     const key = await front.makeKey();
     await using plain = await startTestFront();
     for (const path of ['/admin/captures', '/admin/dead-letters', '/admin/overview', '/admin/events']) {

@@ -4,7 +4,7 @@ import { startTestFront, type TestFront } from './test-front.ts';
 
 type Options = Parameters<typeof send>[2];
 
-/** Gives the tests of a file two fronts that have an operator, and the requests of the operator and of account holders. */
+/** Gives the tests of a file two fronts with an admin token, and requests of operators and account holders. */
 export function useAccounts() {
   let testFront: TestFront;
   let other: string;
@@ -24,7 +24,7 @@ export function useAccounts() {
     testFront: () => testFront,
     /** The URL of the other front. */
     other: () => other,
-    /** How far the clock of the fronts is ahead; each test begins with 0. */
+    /** The clock offset of the fronts; each test begins with 0. */
     clock,
     admin: (path: string, options?: Options) => send(`${testFront.url}/admin${path}`, adminToken, options),
     own: (key: string, path: string, options?: Options) => send(testFront.url + path, key, options),

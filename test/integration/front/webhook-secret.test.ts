@@ -21,25 +21,25 @@ const rotate = (key: string, body?: unknown) =>
   send(`${front.url}/webhooks/secret/rotate`, key, body === undefined ? { method: 'POST' } : { body });
 
 describe('GET /webhooks/secret', () => {
-  test('makes the secret of the account, the same for all its keys and on every front', async () => {
+  test('returns the secret of the account, the same for all keys and fronts', async () => {
     const account = `account-${randomUUID()}`;
     const keys = [await front.makeKey({ account }), await front.makeKey({ account })];
     const answers = await Promise.all(keys.flatMap((key) => [ask(key), ask(key, other)]));
     expect(answers[0]).toEqual({ secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/), previous: [] });
     for (const answer of answers) expect(answer).toEqual(answers[0]);
-    // What the controller will sign with.
+    // The secrets with which the controller will sign.
     const kept = await new WebhookSecrets(front.nats.session).get(account);
     expect(signingSecrets(kept, Date.now())).toEqual([answers[0]?.secret]);
   });
 
-  test('shows nobody the secret of another account', async () => {
+  test('returns different secrets for different accounts', async () => {
     const [one, two] = [await ask(await front.makeKey()), await ask(await front.makeKey())];
     expect(one.secret).not.toBe(two.secret);
   });
 });
 
 describe('POST /webhooks/secret/rotate', () => {
-  test('gives a new secret, and the old one signs for a day unless another time is asked for', async () => {
+  test('returns a new secret, while the old one signs for a day or the requested time', async () => {
     const key = await front.makeKey();
     const { secret: old } = await ask(key);
     const before = Date.now();
@@ -61,7 +61,7 @@ describe('POST /webhooks/secret/rotate', () => {
     }
   });
 
-  test('ends the old one at once when no grace is wanted', async () => {
+  test('ends the old secret at once with a grace of 0', async () => {
     const key = await front.makeKey();
     const { secret: old } = await ask(key);
     const rotated = dataOf<WebhookSecretView>(await rotate(key, { graceSeconds: 0 }));
@@ -74,7 +74,7 @@ describe('POST /webhooks/secret/rotate', () => {
     [{ graceSeconds: 604_801 }, 'graceSeconds must be an integer from 0 to 604800'],
     [{ graceSeconds: '60' }, 'graceSeconds must be an integer from 0 to 604800'],
     [{ grace: 60 }, 'grace is not a field of the request; did you mean graceSeconds?'],
-  ])('refuses %j and leaves the secret', async (body, message) => {
+  ])('refuses %j and keeps the secret', async (body, message) => {
     const key = await front.makeKey();
     const before = await ask(key);
     const answer = await rotate(key, body);
@@ -84,14 +84,14 @@ describe('POST /webhooks/secret/rotate', () => {
   });
 });
 
-test('no answer with a secret is kept by anybody on the way', async () => {
+test('answers with a secret are not cacheable', async () => {
   const key = await front.makeKey();
   for (const answer of [await send(`${front.url}/webhooks/secret`, key), await rotate(key)]) {
     expect(answer.headers.get('cache-control')).toBe('no-store');
   }
 });
 
-test('both need a key with the scope manage', async () => {
+test('both routes need a key with the manage scope', async () => {
   const key = await front.makeKey({ scopes: ['capture', 'read'] });
   const path = `${front.url}/webhooks/secret`;
   for (const answer of [await send(path, key), await rotate(key), await rotate(key, { graceSeconds: 'x' })]) {

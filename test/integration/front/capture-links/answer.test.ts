@@ -16,13 +16,13 @@ describe('a signed link', () => {
     expect(response.headers.get('etag')).toMatch(/^"[^"]+"$/);
     expect(response.headers.get('access-control-allow-origin')).toBe('*');
     expect(response.headers.get('cross-origin-resource-policy')).toBe('cross-origin');
-    // The link is over before the capture is.
+    // The link expires before the capture does.
     const [, seconds = ''] = /^public, max-age=(\d+)$/.exec(response.headers.get('cache-control') ?? '') ?? [];
     expect(Number(seconds)).toBeGreaterThan(590);
     expect(Number(seconds)).toBeLessThanOrEqual(600);
   });
 
-  test('is right in any order and any encoding', async () => {
+  test('is valid with its parameters in any order and any encoding', async () => {
     const options = [...page(), ['waitFor.text', "it's (a) *b*! ~ü€😀 +&=%"], ['hide', '.b'], ['hide', '.a']] as const;
     const query = sign(signer(), options);
     expect(await outcome(query)).toEqual([200, undefined]);
@@ -39,7 +39,7 @@ describe('a signed link', () => {
     expect(renders()).toBe(before);
   });
 
-  test('repeats the items of a list in any order, which changes nothing; as JSON, the list has the order that was signed', async () => {
+  test('lists repeated items in any order with the same result, while a JSON list keeps the signed order', async () => {
     const [one, two] = [['click', '#a'] as const, ['click', '#b'] as const];
     const query = sign(signer(), [...page(), two, one]);
     expect(await outcome(query)).toEqual([200, undefined]);
@@ -52,7 +52,7 @@ describe('a signed link', () => {
     expect(await outcome(ordered)).toEqual([401, 'UNAUTHORIZED']);
   });
 
-  test('carries options of every type, in place of a body', async () => {
+  test('contains options of every type, in place of a body', async () => {
     const options: Options = [
       ['url', newUrl()],
       ['viewport.width', '800'],
@@ -91,13 +91,13 @@ describe('a signed link', () => {
     await bytesOf(response);
   });
 
-  test('shows the page as on a device, which its own viewport overrides', async () => {
+  test('can name a device, and its own viewport overrides that of the device', async () => {
     const options: Options = [...page(), ['device', 'iPhone 15'], ['viewport.height', '500']];
     expect(await outcome(sign(signer(), options))).toEqual([200, undefined]);
     expect(lastJob().options).toMatchObject({ isMobile: true, viewport: { width: 393, height: 500 } });
   });
 
-  test('costs a token once: whoever opens it again gets the same picture, on any front', async () => {
+  test('costs one token: every later visit, on any front, gets the same picture', async () => {
     const { account, first } = await openAccount(testFront().url, { tokenQuota: 1 });
     const own = await rotate(first.id, first.key);
     const query = sign(own, page());
@@ -110,13 +110,13 @@ describe('a signed link', () => {
     expect(renders() - before).toBe(1);
     expect(dataOf(await send(`${testFront().url}/usage`, first.key))).toMatchObject({ tokensUsed: 1 });
 
-    // The account has none left for another page.
+    // The account has no tokens left for another page.
     expect(await outcome(sign(own, page()))).toEqual([402, 'QUOTA_EXCEEDED']);
     expect(await outcome(query)).toEqual([200, undefined]);
     expect(account.tokenQuota).toBe(1);
   });
 
-  test('meets what POST /capture has captured', async () => {
+  test('is answered from the cache with a capture of POST /capture', async () => {
     const url = newUrl();
     const made = await read(
       await testFront().capture({ url, responseCache: { enabled: true } }, { key: signer().key }),
@@ -126,7 +126,7 @@ describe('a signed link', () => {
     await bytesOf(response);
   });
 
-  test('is answered 304 for the copy that the client has, by ranges, and by its headers alone', async () => {
+  test('supports If-None-Match, ranges and HEAD', async () => {
     const query = sign(signer(), page());
     const first = await open(query);
     const bytes = await bytesOf(first);
@@ -145,7 +145,7 @@ describe('a signed link', () => {
     ]);
   });
 
-  test('may be kept no longer than the capture may be old', async () => {
+  test('is cached no longer than the ttl of its response cache', async () => {
     const response = await open(sign(signer(), [...page(), ['responseCache.ttl', '60']]));
     await bytesOf(response);
     const [, seconds = ''] = /max-age=(\d+)$/.exec(response.headers.get('cache-control') ?? '') ?? [];
@@ -153,7 +153,7 @@ describe('a signed link', () => {
     expect(Number(seconds)).toBeLessThanOrEqual(60);
   });
 
-  test('of a page that fails has the usual error, which no cache keeps', async () => {
+  test('for a page that fails returns the usual error, which no cache keeps', async () => {
     let rendered = 0;
     testFront().renderer.behaviour = (job, renderer) => {
       rendered += 1;
@@ -166,7 +166,7 @@ describe('a signed link', () => {
       status: 500,
       body: { error: { code: 'NAVIGATION_FAILED' }, data: null },
     });
-    // Whoever loads it again does not spend what the account may capture.
+    // Loading the link again does not use up what the account may capture.
     expect(await outcome(link)).toEqual([500, 'NAVIGATION_FAILED']);
     expect(rendered).toBe(1);
     expect(await outcome(sign(signer(), page()))).toEqual([500, 'NAVIGATION_FAILED']);
@@ -177,7 +177,7 @@ describe('a signed link', () => {
 describe('an error', () => {
   const img = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8';
 
-  test('is a small picture for whoever asks for pictures', async () => {
+  test('is a small picture if the client accepts pictures only', async () => {
     const late = sign(signer(), page(), expiresIn(-10));
     const response = await open(late, { headers: { accept: img } });
     expect([response.status, response.headers.get('x-error-code')]).toEqual([401, 'UNAUTHORIZED']);
@@ -204,14 +204,14 @@ describe('an error', () => {
   });
 
   test.each(['text/html,application/xhtml+xml,image/avif,image/webp,*/*;q=0.8', 'image/png, application/json', '*/*'])(
-    'is JSON for whoever accepts %s',
+    'is JSON for a client that accepts %s',
     async (accept) => {
       const response = await open(sign(signer(), page(), expiresIn(-10)), { headers: { accept } });
       expect(await read(response)).toMatchObject({ status: 401, body: { error: { code: 'UNAUTHORIZED' } } });
     },
   );
 
-  test('of other routes is JSON for everybody', async () => {
+  test('of other routes is always JSON', async () => {
     const response = await fetch(`${testFront().url}/usage`, { headers: { accept: img } });
     expect(response.headers.get('content-type')).toMatch(/^application\/json/);
     await response.text();

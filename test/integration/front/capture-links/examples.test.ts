@@ -12,7 +12,7 @@ const folder = fileURLToPath(new URL('../../../../examples/capture-link/', impor
 const secret = 'wcs_a-secret_of-the-tests';
 const base = 'https://capture.test/api';
 
-/** Values that the languages could encode or sort differently; a program's arguments cannot hold a zero byte. */
+/** Values that languages may encode or sort differently; a program argument cannot contain a zero byte. */
 const value = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab-._~!\'()*+ %&=/?#[]@:"\\$`ü€😀\n'), maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }).filter((each) => !each.includes('\0')),
@@ -20,7 +20,7 @@ const value = fc.oneof(
 const name = fc.constantFrom('url', 'hide', 'waitFor.text', 'a', 'a.b', 'a-b', 'A', 'ü', 'a b', "o'k");
 const options: readonly LinkParameter[] = fc.sample(fc.tuple(name, value), { numRuns: 150, seed: 17 });
 
-/** The link that an example prints, taken apart. */
+/** Runs an example, and returns the parameters of the link that it prints. */
 async function linkOf(program: string, file: string, pairs: readonly LinkParameter[]): Promise<URLSearchParams> {
   const args = [folder + file, base, 'the-key', ...pairs.map((pair) => pair.join('='))];
   const env = { PATH: process.env['PATH'], SECRET: secret };
@@ -40,7 +40,7 @@ describe.each([
     program = language === 'node' ? process.execPath : (await ensureTool(language)).path;
   });
 
-  test('signs as the service does, whatever the parameters are', async () => {
+  test('signs like the service, for any parameters', async () => {
     const given = [...options, ['expires', '1795348800'] as const];
     const link = await linkOf(program, file, given);
     const parameters = [...link];
@@ -52,7 +52,7 @@ describe.each([
     expect(link.get('signature')).toBe(signature);
   });
 
-  test('lets a link expire in a week unless told otherwise', async () => {
+  test('makes a link expire after a week by default', async () => {
     const link = await linkOf(program, file, [['url', 'https://example.com/?a=b']]);
     expect(link.get('url')).toBe('https://example.com/?a=b');
     const seconds = Number(link.get('expires')) - Date.now() / 1000;

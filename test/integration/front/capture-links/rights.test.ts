@@ -8,7 +8,7 @@ import { expiresIn, newAddress, newUrl, type Options, page, sign, useLinks } fro
 
 const { testFront, other, signer, clock, logged, open, outcome, rotate, newSigner, renders } = useLinks();
 
-describe('nobody can change a link without the secret', () => {
+describe('a link cannot be changed without the secret', () => {
   const changes: readonly (readonly [string, (query: URLSearchParams) => void])[] = [
     ['another url', (query) => query.set('url', newUrl())],
     ['another value', (query) => query.set('viewport.width', '801')],
@@ -30,7 +30,7 @@ describe('nobody can change a link without the secret', () => {
     ['a key that can be none', (query) => query.set('key', '*.>')],
   ];
 
-  test('nor tell from the answer whether there is such a page', async () => {
+  test('and every changed link gets the same answer, whether the page is cached or not', async () => {
     const options: Options = [...page(), ['viewport.width', '800'], ['hide', '.a'], ['hide', '.b']];
     expect(await outcome(sign(signer(), options))).toEqual([200, undefined]);
     const before = renders();
@@ -45,7 +45,7 @@ describe('nobody can change a link without the secret', () => {
     expect(renders()).toBe(before);
   });
 
-  test('nor with the secret of another key, or with the key itself', async () => {
+  test('neither with the secret of another key, nor with the API key itself', async () => {
     const second = await newSigner();
     expect(await outcome(sign({ keyId: signer().keyId, secret: second.secret }, page()))).toEqual([
       401,
@@ -59,15 +59,15 @@ describe('nobody can change a link without the secret', () => {
     await answer.text();
   });
 
-  test('and a wrong one is told before anything of the request is looked at', async () => {
+  test('and a wrong signature is reported before any other error of the request', async () => {
     expect(
       await outcome(new URLSearchParams({ key: signer().keyId, expires: expiresIn(9), signature: 'x', html: 'x' })),
     ).toEqual([401, 'UNAUTHORIZED']);
   });
 });
 
-describe('a link ends', () => {
-  test('at its time, also for a picture that is in the cache', async () => {
+describe('a link expires', () => {
+  test('at its expiry time, even if the picture is in the cache', async () => {
     const query = sign(signer(), page(), expiresIn(60));
     expect(await outcome(query)).toEqual([200, undefined]);
     clock.aheadMs = 61_000;
@@ -76,7 +76,7 @@ describe('a link ends', () => {
     expect(late.body.error?.message).toMatch(/^This link expired at \d{4}-/);
   });
 
-  test('without counting as a wrong one against whoever opens it', async () => {
+  test('and opening it does not count as a failed authentication of the client', async () => {
     const headers = { 'x-forwarded-for': newAddress() };
     const [late, wrong] = [sign(signer(), page(), expiresIn(-10)), sign({ ...signer(), secret: 'x' }, page())];
     const statuses = async (query: URLSearchParams, count: number) => {
@@ -86,11 +86,11 @@ describe('a link ends', () => {
     };
     expect(await statuses(late, 100)).toEqual(new Set([401]));
     expect(await statuses(wrong, 100)).toEqual(new Set([401, 429]));
-    // One that is right is none of them either.
+    // A valid link does not count as a failure either.
     expect(await statuses(sign(signer(), page()), 3)).toEqual(new Set([200]));
   });
 
-  test.each(['', '1e9', '-1', 'tomorrow', '1795348800000'])('at a time that is one: not %j', async (expires) => {
+  test.each(['', '1e9', '-1', 'tomorrow', '1795348800000'])('at a Unix time in seconds, not %j', async (expires) => {
     const answer = await read(await open(sign(signer(), page(), expires)));
     expect([answer.status, answer.body.error?.code]).toEqual([400, 'VALIDATION_ERROR']);
     expect(answer.body.error?.message).toMatch(/^expires must be Unix time in whole seconds/);
@@ -135,7 +135,7 @@ describe('a link ends', () => {
     expect(await outcome(own)).toEqual([401, 'UNAUTHORIZED']);
   });
 
-  test('with the rotation of its key: the new key has a secret of its own', async () => {
+  test('with its rotated key, and the new key has its own secret', async () => {
     const own = await newSigner();
     const query = sign(own, page());
     const path = `${testFront().url}/keys/${own.keyId}/rotate`;
@@ -147,7 +147,7 @@ describe('a link ends', () => {
     expect(await outcome(query)).toEqual([401, 'API_KEY_EXPIRED']);
   });
 
-  test('needs a key that may capture', async () => {
+  test('a link needs a key with the capture scope', async () => {
     const reader = await newSigner({ scopes: ['read', 'manage'] });
     const answer = await read(await open(sign(reader, page())));
     expect([answer.status, answer.body.error]).toEqual([
@@ -157,8 +157,8 @@ describe('a link ends', () => {
   });
 });
 
-describe('a link is bound by the limits of its account', () => {
-  test('such as its rate', async () => {
+describe('a link is subject to the limits of its account', () => {
+  test('such as the rate limit', async () => {
     const { first } = await openAccount(testFront().url, { ratePerMinute: 1, burst: 1 });
     const own = await rotate(first.id, first.key);
     expect(await outcome(sign(own, page()))).toEqual([200, undefined]);
@@ -169,7 +169,7 @@ describe('a link is bound by the limits of its account', () => {
   });
 });
 
-describe('a link cannot have', () => {
+describe('a link cannot contain', () => {
   test.each<readonly [string, string, string]>([
     ['responseType', 'json', 'responseType cannot be in a link'],
     ['background', 'true', 'background cannot be in a link'],
@@ -210,12 +210,12 @@ describe('a link cannot have', () => {
     expect(logged.join('')).not.toContain('hunter2');
   });
 
-  test('an address that the egress policy refuses', async () => {
+  test('an address that the egress policy blocks', async () => {
     expect(await outcome(sign(signer(), [['url', 'http://169.254.169.254/']]))).toEqual([400, 'URL_BLOCKED']);
   });
 });
 
-test('no log line tells of a query, a signature or a secret, and no metric of more than the route', async () => {
+test('no log line contains a query, a signature or a secret, and metrics contain only the route', async () => {
   const query = sign(signer(), [['url', `https://example.com/?token=${randomUUID()}`]]);
   expect(await outcome(query)).toEqual([200, undefined]);
   testFront().renderer.behaviour = (job, renderer) => renderer.fail(job, 'CAPTURE_FAILED', 'The page is not there.');

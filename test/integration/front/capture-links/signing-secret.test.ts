@@ -13,7 +13,7 @@ const { testFront, other, signer, clock, outcome, rotate, newSigner } = useLinks
 describe('POST /keys/{id}/signing-secret', () => {
   const path = (id: string) => `${testFront().url}/keys/${id}/signing-secret`;
 
-  test('makes a secret that is shown once, and that links of the one before outlive for a while', async () => {
+  test('creates a secret that is shown once, and links of the previous one are valid for a grace period', async () => {
     const id = randomUUID();
     const key = await testFront().makeKey({ id });
     const made = await send(path(id), key, { method: 'POST' });
@@ -45,7 +45,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     expect(await outcome(sign(third, page()))).toEqual([200, undefined]);
   });
 
-  test('ends the old one at once without a grace, within a second on every front', async () => {
+  test('without a grace period ends the previous secret on every front within a second', async () => {
     const own = await newSigner();
     const query = sign(own, page());
     for (const front of [testFront().url, other()]) expect(await outcome(query, front)).toEqual([200, undefined]);
@@ -58,7 +58,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     expect(await outcome(sign(next, page()), other())).toEqual([200, undefined]);
   });
 
-  test('needs a key of the same account that can do as much, and lives as long', async () => {
+  test('needs a key of the same account with the same scopes and no earlier expiry', async () => {
     const account = `account-${randomUUID()}`;
     const id = randomUUID();
     await testFront().makeKey({ id, account });
@@ -77,7 +77,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     expect((await send(path('nothing'), presetKey, { method: 'POST' })).status).toBe(404);
   });
 
-  test('ends with the key that made it, when that is revoked with all that it has made', async () => {
+  test('a secret ends when the key that created it is revoked with cascade', async () => {
     const { first } = await openAccount(testFront().url);
     const makeKey = async (name: string) =>
       dataOf<NewKeyView>(await send(`${testFront().url}/keys`, first.key, { body: { name, scopes } }));
@@ -86,7 +86,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     const own = await rotate(mine.id, mine.key);
     const queries = [sign(theirs, page()), sign(own, page())] as const;
     for (const query of queries) expect(await outcome(query)).toEqual([200, undefined]);
-    // The new one has the stolen one among its former ones.
+    // The new secret keeps the one of the stolen key among its previous secrets.
     await rotate(first.id, first.key);
     expect(await outcome(queries[0])).toEqual([200, undefined]);
     const revoked = await send(`${testFront().url}/keys/${stolen.id}?cascade=true`, first.key, { method: 'DELETE' });
@@ -96,7 +96,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     expect(await outcome(sign(await rotate(first.id, first.key), page()))).toEqual([200, undefined]);
   });
 
-  test('is refused for a key that has ended', async () => {
+  test('is refused for a revoked or expired key', async () => {
     const account = `account-${randomUUID()}`;
     const [caller, revoked, expired] = [await testFront().makeKey({ account }), randomUUID(), randomUUID()];
     await testFront().makeKey({ id: revoked, account, revokedAt: 1 });
@@ -113,7 +113,7 @@ describe('POST /keys/{id}/signing-secret', () => {
     [{ graceSeconds: 2_592_001 }, 400],
     [{ graceSeconds: '60' }, 400],
     [{ grace: 60 }, 400],
-  ])('answers %j with %i', async (body, status) => {
+  ])('%j is answered with %i', async (body, status) => {
     expect((await send(path(signer().keyId), signer().key, { body })).status).toBe(status);
   });
 });

@@ -9,7 +9,7 @@ import { bytesOf, type Envelope, startTestFront, type TestFront } from '../test-
 
 export type Options = readonly (readonly [string, string])[];
 
-/** Who can sign: the id of an API key, and its signing secret. */
+/** An identity that can sign: the id of an API key, and its signing secret. */
 interface Signer {
   readonly keyId: string;
   readonly secret: string;
@@ -20,7 +20,7 @@ export const expiresIn = (seconds: number) => String(Math.floor(Date.now() / 100
 export const encode = (text: string) =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 
-/** Signs a link as docs/capture-links.md describes it, with code of its own. */
+/** Signs a link as docs/capture-links.md describes it, with separate code. */
 export function sign({ keyId, secret }: Signer, options: Options, expires = expiresIn(600)): URLSearchParams {
   const parameters = [...options, ['key', keyId] as const, ['expires', expires] as const];
   const pairs = parameters.map(([name, value]) => `${encode(name)}\0${encode(value)}`).toSorted();
@@ -29,15 +29,15 @@ export function sign({ keyId, secret }: Signer, options: Options, expires = expi
   return new URLSearchParams([...parameters.map(([name, value]) => [name, value]), ['signature', signature]]);
 }
 
-/** An IP address from which no other request comes. */
+/** Returns an IP address that no other request uses. */
 export const newAddress = () => [10, ...randomBytes(3)].join('.');
 
-/** The URL of a page that no other test captures. */
+/** Returns the URL of a page that no other test captures. */
 export const newUrl = () => `https://example.com/${randomUUID()}`;
 
 export const page = (): Options => [['url', newUrl()]];
 
-/** Gives the tests of a file two fronts, and keys that sign links. No line of the log of the first front may contain a secret. */
+/** Gives the tests of a file two fronts, and keys that sign links; the log of the first must not contain secrets. */
 export function useLinks() {
   let testFront: TestFront;
   let other: string;
@@ -46,7 +46,7 @@ export function useLinks() {
   const logged: string[] = [];
 
   beforeAll(async () => {
-    // Each request comes from another address, because one address may not send so many wrong links.
+    // Every request comes from another address, because the wrong links of one address are limited.
     const environment = { WEBCAPTURE_ADMIN_TOKEN: adminToken, WEBCAPTURE_TRUST_PROXY: 'true' };
     const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
     testFront = await startTestFront(environment, { now: () => Date.now() + clock.aheadMs, log });
@@ -81,7 +81,7 @@ export function useLinks() {
   const rotate = async (id: string, key: string, body: object = {}) =>
     dataOf<NewSigningSecret>(await send(`${testFront.url}/keys/${id}/signing-secret`, key, { body }));
 
-  /** A key of a new account, and its first signing secret. */
+  /** Creates a key of a new account, and its first signing secret. */
   async function newSigner(changes: Partial<KeyRecord> = {}): Promise<Signer & { readonly key: string }> {
     const id = randomUUID();
     const key = await testFront.makeKey({ id, ...changes });
@@ -100,7 +100,7 @@ export function useLinks() {
     other: () => other,
     /** A signer that the tests of the file share. */
     signer: () => signer,
-    /** How far the clock of the fronts is ahead; each test begins with 0. */
+    /** The clock offset of the fronts; each test begins with 0. */
     clock,
     logged,
     open,

@@ -124,7 +124,7 @@ describe('options of the page', () => {
     '>> a',
     'a >>> b',
     'iframe >> a:not(',
-  ])('%j is no selector', async (selector) => {
+  ])('%j is not a valid selector', async (selector) => {
     const answer = await ask({ url, waitFor: { selector } });
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(answer.message).toContain(`waitFor.selector must be a CSS selector, not ${JSON.stringify(selector)} (`);

@@ -49,7 +49,7 @@ test.each<[string, object]>([
   expect(await pdf(options)).toMatchObject(accepted);
 });
 
-describe('refused, with a message that says why and shows no password:', () => {
+describe('a refusal has a message with the reason and without the password', () => {
   const password = 'hunter2';
   test.each<[object, string]>([
     [{ metadata: { title: '' } }, 'pdf.metadata.title must be a string of 1 to 512 characters'],
@@ -115,7 +115,7 @@ describe('refused, with a message that says why and shows no password:', () => {
       { encryption: password },
       'pdf.encryption must be an object with userPassword, ownerPassword, permissions, not a string of 7 characters',
     ],
-  ])('%j', async (options, message) => {
+  ])('for %j', async (options, message) => {
     const answer = await pdf(options);
     expect(answer).toMatchObject(refused);
     expect(answer.message).toContain(message);
@@ -123,7 +123,7 @@ describe('refused, with a message that says why and shows no password:', () => {
   });
 
   test.each(['background', 'persistence'])(
-    'a password that would have to be stored without a key to seal it: %s',
+    'for a password that would be stored without a key to seal it: %s',
     async (kept) => {
       const options = kept === 'background' ? { background: true } : { persistence: { enabled: true } };
       const answer = await ask({ url, format: 'pdf', pdf: { encryption: { userPassword: password } }, ...options });
@@ -132,14 +132,14 @@ describe('refused, with a message that says why and shows no password:', () => {
     },
   );
 
-  test('a data URL that never ends its media type, without a long search', async () => {
+  test('for a data URL with an endless media type, without a long search', async () => {
     const startedAt = performance.now();
     const answer = await pdf({ attachments: [{ ...file, content: `data:${'a'.repeat(300_000)}` }] });
     expect(answer.message).toContain('pdf.attachments.0.content begins with "data:" but is not a data URL');
     expect(performance.now() - startedAt).toBeLessThan(2000);
   });
 
-  test('attachments and templates that are too large together', async () => {
+  test('for attachments and templates that are too large together', async () => {
     const answer = await pdf({
       attachments: [{ ...file, content: bytes(262_144) }],
       headerTemplate: 'a'.repeat(65_536),

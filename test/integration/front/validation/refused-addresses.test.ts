@@ -24,14 +24,14 @@ describe('a webhook', () => {
     async (host) => {
       const answer = await ask({ url, background: true, webhook: { url: `http://${host}/` } });
       expect(answer.status).toBe(400);
-      // In some notations it is no address at all to a URL parser.
+      // Some notations are not valid URLs.
       const wanted = URL.canParse(`http://${host}/`) ? 'URL_BLOCKED' : 'VALIDATION_ERROR';
       expect(answer.code).toBe(wanted);
       expect(answer.message).toContain('webhook.url');
     },
   );
 
-  test('is not shown with its password', async () => {
+  test('is refused with a message without its password', async () => {
     const { message } = await ask({ url, background: true, webhook: { url: 'https://user:hunter2@example.com/' } });
     expect(message).not.toContain('hunter2');
   });

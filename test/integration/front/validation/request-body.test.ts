@@ -4,7 +4,7 @@ import { accepted, url, useValidation } from './use-validation.ts';
 
 const { app, post } = useValidation();
 
-describe('what is no request body', () => {
+describe('an invalid request body', () => {
   const type = { 'content-type': 'application/json' };
   test.each<[string, string, Record<string, string>, string]>([
     ['an empty one', '', type, 'the body is empty'],
@@ -31,19 +31,19 @@ describe('what is no request body', () => {
       type,
       'constructor is not a field of the request',
     ],
-  ])('%s', async (_name, payload, headers, message) => {
+  ])('is refused: %s', async (_name, payload, headers, message) => {
     const answer = await post(payload, headers);
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(answer.message).toContain(message);
   });
 
-  test('nothing at all', async () => {
+  test('is refused if the request has no body', async () => {
     const response = await app().inject({ method: 'POST', url: '/capture' });
     expect(response.statusCode).toBe(400);
     expect(response.json()).toMatchObject({ error: { code: 'VALIDATION_ERROR' } });
   });
 
-  test('of a field that is there twice, the last counts', async () => {
+  test('the last value of a repeated field counts', async () => {
     expect(await post(`{"url":"nonsense","url":"${url}"}`)).toMatchObject(accepted);
   });
 });

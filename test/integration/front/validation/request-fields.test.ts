@@ -6,7 +6,7 @@ import { accepted, url, useValidation } from './use-validation.ts';
 const { ask, post } = useValidation();
 const astral = '\u{1F600}';
 
-describe('is accepted', () => {
+describe('the request is accepted with', () => {
   test.each<[string, object]>([
     ['the url alone', { url }],
     ['html', { html: '<p>' }],
@@ -55,7 +55,7 @@ describe('is accepted', () => {
   test.each([
     ['four bytes a character', '😀'],
     ['escaped line ends and quotes', '\\n\\"'],
-  ])('html as long as it may be: %s', async (_, characters) => {
+  ])('html of the maximum length: %s', async (_, characters) => {
     const count = [...(JSON.parse(`"${characters}"`) as string)].length;
     const body = `{"html":"<${characters.repeat(Math.floor(1_048_575 / count))}"}`;
     expect(body.length).toBeLessThan(maxBodyBytes);
@@ -68,7 +68,7 @@ describe('is accepted', () => {
   });
 });
 
-describe('is refused, and told why', () => {
+describe('the refusal contains the reason for', () => {
   test.each<[object, string]>([
     [{}, 'one of url and html is required'],
     [{ url, html: '<p>' }, 'url and html exclude each other: send one of them'],
@@ -276,19 +276,19 @@ describe('is refused, and told why', () => {
     expect(answer.message).toContain(message);
   });
 
-  test('all that is wrong at once', async () => {
+  test('several errors at once', async () => {
     const { message } = await ask({ url, quality: 0, timeout: 1, viewport: { width: 1 } });
     expect(message).toContain('quality must');
     expect(message).toContain('timeout must');
     expect(message).toContain('viewport.width must');
   });
 
-  test('more than can be told', async () => {
+  test('more errors than the message lists, with their number', async () => {
     const body = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field${index}`, 1]));
     expect((await ask({ url, ...body })).message).toMatch(/; and 45 more$/);
   });
 
-  test('absurdly many fields, without an error for each', async () => {
+  test('an excess of fields, without an error for each', async () => {
     const body = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`f${index}`, 1]));
     expect((await ask({ url, viewport: body })).message).toBe('the body has an object of more than 100 fields');
   });

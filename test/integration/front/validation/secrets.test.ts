@@ -4,7 +4,7 @@ import { accepted, url, useValidation } from './use-validation.ts';
 const { ask } = useValidation();
 
 describe('secrets', () => {
-  /** Headers that are so many bytes as JSON, with the places of cookies and auth. */
+  /** Returns headers of exactly `bytes` bytes as JSON, together with empty cookies and auth. */
   const credentials = (bytes: number) => {
     const lengthOf = (headers: object) => JSON.stringify([headers, [], null]).length;
     const value = 'a'.repeat(Math.floor((bytes - lengthOf(many(5, ''))) / 5));
@@ -142,7 +142,7 @@ describe('secrets', () => {
       { css: 'hunter2', headers: {}, persistence: { enabled: true } },
       'headers, css cannot be combined with persistence here: they would have to be stored, but the operator has set no WEBCAPTURE_SECRETS_KEY',
     ],
-  ])('%j is refused, and not shown', async (body, message) => {
+  ])('%j is refused without repeating the secret', async (body, message) => {
     const answer = await ask({ url, ...body });
     expect(answer).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(answer.message).toContain(message);

@@ -7,13 +7,13 @@ import { buildAppAlone } from '../app-alone.ts';
 
 export const url = 'https://example.com/';
 
-/** The answer to a valid request, whose key is unknown. */
+/** The answer to a valid request with an unknown key. */
 export const accepted = { status: 401, code: 'UNAUTHORIZED' };
 
-/** Sends bodies to POST /capture of an application that has no queue and no store. */
+/** Sends bodies to POST /capture of an application without queue and store. */
 export function useValidation() {
   let app: FastifyInstance;
-  /** Accepts a key, because the front parses large bodies only with one, and answers a valid request as `app` does. */
+  /** An application with a valid key, since large bodies need one; it answers valid requests like `app`. */
   let keyed: FastifyInstance;
   beforeAll(async () => {
     app = await buildAppAlone();
