@@ -182,30 +182,30 @@ describe('a slow receiver', () => {
   });
 });
 
-describe('a receiver that does not work', () => {
-  test('refuses the connection', async () => {
+describe('an unusual receiver that', () => {
+  test('refuses the connection is a failure', async () => {
     const gone = await startReceiver(publicAddress);
     await gone.close();
     expect(await send(`http://hooks.example:${gone.port}/`)).toMatchObject(failure('connection refused'));
   });
 
-  test('has a name without an address', async () => {
+  test('has a name without an address is a failure', async () => {
     expect(await send('http://nowhere.example/')).toMatchObject(failure('the name does not resolve'));
   });
 
-  test('closes the connection without a response', async () => {
+  test('closes the connection without a response is a failure', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.once('data', () => socket.destroy()));
     const result = await send(`http://hooks.example:${port}/`);
     expect(result).toMatchObject(failure('the connection was closed without an answer'));
   });
 
-  test('does not use HTTP', async () => {
+  test('does not use HTTP is a failure', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.end('220 mail.example ESMTP\r\n'));
     const result = await send(`http://hooks.example:${port}/`);
     expect(result).toMatchObject(failure('the answer is not valid HTTP'));
   });
 
-  test('tries to switch the protocol', async () => {
+  test('tries to switch the protocol is a failure', async () => {
     const { port } = await tcp(
       publicAddress,
       (socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
@@ -214,7 +214,7 @@ describe('a receiver that does not work', () => {
     expect(result).toMatchObject(failure('the connection was closed without an answer'));
   });
 
-  test('may send early hints before its response', async () => {
+  test('sends early hints and then a success is a success', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
