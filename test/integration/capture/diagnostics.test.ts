@@ -103,7 +103,7 @@ test('for a missing selector, the diagnostics have the failed wait and a picture
   expect(jpeg.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]));
 });
 
-test('on request, a completed capture has diagnostics without its secrets, with blocked requests and their rules', async () => {
+test('on request, a completed capture has diagnostics without secrets, with blocked requests and their rules', async () => {
   const request = { secrets };
   const { diagnostics: stored } = await engine.render(
     site.url('/telling'),

@@ -22,16 +22,13 @@ test.for([
   [16, 16, 1],
   [390, 844, 3],
   [500, 400, 1.5],
-] as const)(
-  'a viewport of %i × %i at scale %f has a picture of that size',
-  async ([width, height, deviceScaleFactor]) => {
-    const viewport = { width, height, deviceScaleFactor };
-    const { picture, rendering, report } = await engine.shoot(site.url('/size'), { viewport });
-    expect(picture.size).toBe(`${Math.round(width * deviceScaleFactor)}x${Math.round(height * deviceScaleFactor)}`);
-    expect([rendering.width, rendering.height]).toEqual([picture.width, picture.height]);
-    expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
-  },
-);
+] as const)('a viewport of %i × %i at scale %f sets the picture size', async ([width, height, deviceScaleFactor]) => {
+  const viewport = { width, height, deviceScaleFactor };
+  const { picture, rendering, report } = await engine.shoot(site.url('/size'), { viewport });
+  expect(picture.size).toBe(`${Math.round(width * deviceScaleFactor)}x${Math.round(height * deviceScaleFactor)}`);
+  expect([rendering.width, rendering.height]).toEqual([picture.width, picture.height]);
+  expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
+});
 
 test('the largest viewport is complete, in tiles', { tags: 'long' }, async () => {
   const viewport = { width: 7680, height: 7680, deviceScaleFactor: 1 };

@@ -67,7 +67,7 @@ async function signIn({ url }: ChartNats) {
   return session;
 }
 
-test('the liveness probe restarts the embedded NATS after its volume was full, not while it is full', async (context) => {
+test('the liveness probe restarts the embedded NATS after its volume was full, not while it is', async (context) => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'volume-'));
   onTestFinished(() => removeFolder(folder));
   const disk = await mountSmallDisk(join(folder, 'data'), 160);

@@ -144,26 +144,23 @@ describe('the result', () => {
   test.each([
     ...renderFailures.map((code) => [code, code] as const),
     ['QUEUE_FULL', 'INTERNAL_ERROR'] as const,
-  ] satisfies (readonly [ErrorCode, ErrorCode])[])(
-    'of %s is %s, and is sent in the reply too',
-    async (thrown, told) => {
-      const { subject, heard } = listen();
-      await nats().session.nc.flush();
-      const renderer = await start({
-        render: failing(new ServiceError(thrown, 'a reason', { causedBy: 'page', cause: new Error('secret') })),
-      });
-      await queue().publish({}, { reply: { subject, wants: 'bytes' } });
-      const cause = causeOf(told, 'page');
-      expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason', cause }]);
-      await until('the reply', () => heard.length === 1);
-      expect(heard[0]?.outcome).toMatchObject({ kind: 'failed', code: told });
-      expect(heard[0]?.data).not.toContain('secret');
-      await until(
-        'it to be counted',
-        () => renderer.ended[0]?.failure?.code === told && renderer.ended[0].failure.cause === cause,
-      );
-    },
-  );
+  ] satisfies (readonly [ErrorCode, ErrorCode])[])('of %s is %s, and is in the reply too', async (thrown, told) => {
+    const { subject, heard } = listen();
+    await nats().session.nc.flush();
+    const renderer = await start({
+      render: failing(new ServiceError(thrown, 'a reason', { causedBy: 'page', cause: new Error('secret') })),
+    });
+    await queue().publish({}, { reply: { subject, wants: 'bytes' } });
+    const cause = causeOf(told, 'page');
+    expect(await settled(1)).toEqual([{ kind: 'failed', code: told, message: 'a reason', cause }]);
+    await until('the reply', () => heard.length === 1);
+    expect(heard[0]?.outcome).toMatchObject({ kind: 'failed', code: told });
+    expect(heard[0]?.data).not.toContain('secret');
+    await until(
+      'it to be counted',
+      () => renderer.ended[0]?.failure?.code === told && renderer.ended[0].failure.cause === cause,
+    );
+  });
 
   test('of an unexpected error is INTERNAL_ERROR, without details', async () => {
     await start({ render: failing(new TypeError('the path /etc/shadow')) });

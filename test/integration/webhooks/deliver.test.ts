@@ -203,7 +203,7 @@ test('status 410 ends the delivery at once', async () => {
   expect(await delivery(task)).toMatchObject({ state: 'failed', attempts: 1, lastStatus: 410 });
 });
 
-test('an attempt refused by the egress policy is recorded and retried, as the operator may allow the address', async () => {
+test('an attempt refused by the egress policy is recorded and retried, as the policy may change', async () => {
   const task = await completedCapture('http://127.0.0.1:8080/');
   expect(await attemptDelivery(task, deps)).toMatchObject({ attempt: 2 });
   expect(await delivery(task)).toMatchObject({ state: 'pending', lastError: 'refused by the egress policy' });

@@ -206,7 +206,7 @@ describe('a test event', () => {
     ]);
   });
 
-  test('is sent once, has the error in its result, and is refused for addresses that captures may not open', async () => {
+  test('is sent once, has the error in its result, and is refused for addresses closed to captures', async () => {
     const key = await front.makeKey();
     answer = 500;
     await sendTest(key, hook);
@@ -245,7 +245,7 @@ describe('a test event', () => {
   });
 });
 
-test('a capture without a webhook is a conflict; captures of other accounts or a missing scope are refused', async () => {
+test('a capture without a webhook is a conflict; those of other accounts or missing scopes are refused', async () => {
   const key = await front.makeKey();
   const uuid = await makeCapture(key);
   const conflict = await redeliver(key, uuid);
