@@ -37,8 +37,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
         response.setHeader('content-security-policy', strictPolicy);
         response.end('<!doctype html><h1>A page</h1><div class="cookie-banner">We use cookies.</div>');
       },
-      // The site serves the script of the consent manager itself, and the dialog opens some time after the page has
-      // loaded.
+      // The site serves the script of the manager itself, and the dialog opens some time after the page has loaded.
       [pageOf('late')]: plainPage.replace('</body>', '<script src="/assets/consent-manager.js"></script></body>'),
       'www.site.test/assets/consent-manager.js': (_request, response) => {
         response.setHeader('content-type', 'text/javascript');

@@ -47,10 +47,7 @@ const form = (fields: string) => `<form method=post action=/sent>${fields}<butto
 const login = form('<input name=user value=u autocomplete=username><input type=password name=pw value=p>');
 const russian = 'Это предложение написано по-русски. ';
 
-/**
- * Pages with content that browsers examine: forms, passwords, searches, other languages, downloads, documents,
- * manifests, certificates.
- */
+/** Content that browsers examine: forms, passwords, searches, languages, downloads, manifests, certificates. */
 const pages: Readonly<Record<string, readonly [type: string, body: string]>> = {
   'http://shop.example/checkout': [
     'text/html',
@@ -96,10 +93,7 @@ const pages: Readonly<Record<string, readonly [type: string, body: string]>> = {
 
 const hostsOfPages = new Set(Object.keys(pages).map((address) => new URL(address).host));
 
-/**
- * Answers for every host, and records the requested addresses. Outside of the test pages, it records only the hosts of
- * https.
- */
+/** Responds for every host, and records requested addresses: outside of the test pages, only the hosts of https. */
 class RecordingProxy {
   readonly asked = new Set<string>();
   readonly #server: Server;

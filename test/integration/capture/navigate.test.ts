@@ -50,7 +50,7 @@ describe('a page that cannot be opened', () => {
     expect(message).toMatch(/no-such-name\.invalid could not be resolved/);
   });
 
-  test('not HTTP', async () => {
+  test('a server that does not use HTTP', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.end('SSH-2.0-nonsense\r\n');

@@ -47,7 +47,7 @@ describe('the report contains', () => {
 });
 
 describe('blank', () => {
-  test('one pixel of another colour is enough', async () => {
+  test('a picture with one pixel of another colour is not blank', async () => {
     const canvas = { width: 2000, height: 2000, channels: 3, background: '#ffffff' } as const;
     const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } })
       .png()
@@ -62,7 +62,7 @@ describe('blank', () => {
   });
 });
 
-describe('challenge', () => {
+describe('detection of challenges', () => {
   const answer = (status: number, headers: Record<string, string> = {}) => ({
     url: 'https://x.test/',
     status,

@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 describe('behind a Gateway of GKE', () => {
-  test('the load balancer checks /healthz at the port of fronts, with a timeout of 300 s', () => {
+  test('fronts have a health check of /healthz at their own port, and 300 s for each request', () => {
     const target = { group: '', kind: 'Service', name: name('front') };
     expect(find(hub, 'HealthCheckPolicy', name('front'))).toMatchObject({
       apiVersion: 'networking.gke.io/v1',

@@ -32,9 +32,7 @@ const root = new URL('../../..', import.meta.url);
 
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
 
-/**
- * Gives the tests of a file one command line. Its stand-in renderer completes every job, unless a test changes that.
- */
+/** Gives the tests of a file one command line. By default its stand-in renderer completes every job. */
 export function useCli(): () => TestCli {
   let cli: TestCli;
   beforeAll(async () => {

@@ -29,9 +29,7 @@ export const site = 'https://example.com';
 /** Markup, marks that change the text direction, and no space for a line break, with the maximum length of a title. */
 const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
 
-/**
- * Gives the tests of a file a front on a real nats-server. Its stand-in renderer makes pictures that browsers can show.
- */
+/** Gives the tests of a file a front on a real nats-server. Its stand-in renderer makes real pictures. */
 export function useService(): () => DashboardService {
   let front: TestFront | undefined;
   let service: DashboardService | undefined;

@@ -190,7 +190,7 @@ test('the cache removes incomplete folders of a killed process', async () => {
   expect(await readdir(join(cacheDir, 'gadget'))).toHaveLength(1);
 });
 
-test('an unusable folder of the cache is replaced', async () => {
+test('a folder of the cache is replaced if stored again', async () => {
   const cacheDir = await tempDir();
   for (const file of ['old', 'new']) {
     const path = await storeInCache({ cacheDir }, 'gadget', 'apt', async (folder) => {

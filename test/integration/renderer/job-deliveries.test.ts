@@ -119,10 +119,7 @@ const completed = 'stored, completed, acknowledged';
 const notStored = 'failed STORAGE_FAILED, acknowledged';
 const timedOut = 'failed CAPTURE_TIMEOUT, acknowledged';
 
-/**
- * The effects of a job at its first, second and third delivery, and whether it has its own browser then; null if it has
- * no browser.
- */
+/** Effects of a job at its first, second and third delivery, and if its browser is its own: null without a browser. */
 const table: readonly [
   fate: string,
   make: () => Fate,

@@ -32,10 +32,7 @@ import { TestRenderer } from './support/renderer.ts';
 /** Deadline of an upload. In production it is at least a minute. */
 const uploadMs = 300;
 
-/**
- * Share of the delay after which the leader of these tests queues a returned job again. In production the delay is at
- * least 5 s.
- */
+/** Share of the delay after which a returned job is queued again. In production the delay is at least 5 s. */
 const waitShare = 0.01;
 
 const linkTo = (address: string): Promise<DelayProxy> => {

@@ -33,9 +33,7 @@ export function everyWay(origin: string): PayloadPage {
   return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: Object.keys(ways).length };
 }
 
-/**
- * A page with each notation of each host, over http, https and WebSocket. The browser rejects invalid addresses itself.
- */
+/** Each notation of each host, over http, https and WebSocket. The browser rejects invalid addresses itself. */
 export function everyNotation(port: number): PayloadPage {
   const urls = [
     ...notations.flatMap((host) => ['http', 'https'].map((scheme) => `${scheme}://${host}:${port}/n/x`)),

@@ -14,10 +14,7 @@ const sharedNats = workerWide(
   async (nats) => nats[Symbol.asyncDispose](),
 );
 
-/**
- * Gives the tests of a file renderers of one region, on a server shared by the files of a worker. The queues are empty
- * before each test.
- */
+/** Gives the tests of a file renderers of one region, on a shared server whose queues are empty before each test. */
 export function useRenderers() {
   let nats: TestNats;
   let queue: TestQueue;
