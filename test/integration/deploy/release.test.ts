@@ -70,7 +70,7 @@ describe('the chart of a release', () => {
   });
 
   test(
-    'installs the images built with it, by digest and without a registry in the values',
+    'installs the images built with it, by digest and without setting a registry',
     async () => {
       const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
       await cp(chartFolder, folder, { recursive: true });

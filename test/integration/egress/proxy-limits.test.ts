@@ -97,7 +97,7 @@ describe('timeouts', () => {
     expect(idle.socket.destroyed).toBe(false);
     expect(session.stats()).toMatchObject({ stalledHosts: ['deaf.example'], stalledRequests: 1, openConnections: 2 });
 
-    // A longer limit of the caller has priority.
+    // The caller sets how long a tunnel must be silent to be cut.
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 60_000)).toBe(0);
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 300)).toBe(1);
     expect(await read(quiet.socket)).toBe('');

@@ -154,7 +154,7 @@ describe('the policy', () => {
     expect((await plain(own.server, `http://127.0.0.1:${late.port}/`)).body).toBe('again');
   });
 
-  it('blocks the proxies and operations ports of other processes on this machine, where it is allowed', async () => {
+  it('blocks proxies and operations ports of other processes on this machine, where loopback is allowed', async () => {
     const rules = { allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() };
     const [own, other] = [await openSession(rules), await openSession(rules)];
     const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });

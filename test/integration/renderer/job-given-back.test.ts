@@ -88,19 +88,16 @@ describe('a job is returned', () => {
   });
 
   const withoutTicket = JSON.stringify({ version: 99, uuid: randomUUIDv7(), revision: 0, region: 'us-east' });
-  test.each(['no json', 'null', '[]', '{"version":2}', withoutTicket])(
-    'but is terminated if it is %s',
-    async (data) => {
-      const renderer = await start();
-      const before = (await messagesOf(nats().session, streamNames.dead)).length;
-      await nats().session.js.publish(subject, data);
-      await until(
-        'it to be terminated',
-        async () => (await messagesOf(nats().session, streamNames.dead)).length > before,
-      );
-      expect(renderer.taken).toHaveLength(1);
-      expect((await queue().interactive()).num_ack_pending).toBe(0);
-      expect(await queue().results()).toEqual([]);
-    },
-  );
+  test.each(['no json', 'null', '[]', '{"version":2}', withoutTicket])('or terminated if it is %s', async (data) => {
+    const renderer = await start();
+    const before = (await messagesOf(nats().session, streamNames.dead)).length;
+    await nats().session.js.publish(subject, data);
+    await until(
+      'it to be terminated',
+      async () => (await messagesOf(nats().session, streamNames.dead)).length > before,
+    );
+    expect(renderer.taken).toHaveLength(1);
+    expect((await queue().interactive()).num_ack_pending).toBe(0);
+    expect(await queue().results()).toEqual([]);
+  });
 });

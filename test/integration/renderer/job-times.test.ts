@@ -119,7 +119,7 @@ test('a job that takes longer than the ack wait is not delivered again', async (
   expect([one.taken.length, other.taken.length]).toEqual([1, 0]);
 });
 
-test('an acknowledgement without a response from the server delays a job by seconds, not to its deadline', async () => {
+test('an acknowledgement that the server does not answer holds a job for seconds, not until its deadline', async () => {
   const session = await connect();
   // A restarted server handles a delivery that it had not written to disk in this way.
   const subject = `$JS.ACK.CAPTURES.us-east-interactive.1.999999.999999.${Date.now()}000000.0`;

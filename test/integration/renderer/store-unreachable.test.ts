@@ -153,7 +153,7 @@ test(
   },
 );
 
-test('a capture completes after an outage of the bucket of more attempts than a job has deliveries', async () => {
+test('a capture completes after a bucket outage with more attempts than a job has deliveries', async () => {
   await using bucket = await startTestBucket();
   await using link = await linkTo(bucket.endpoint);
   const storage = { bucket: { bucket: bucket.bucket, prefix: '', endpoint: `http://127.0.0.1:${link.port}` } };
