@@ -13,10 +13,10 @@ type PageName = keyof typeof consentPages;
 const names = Object.keys(consentPages) as PageName[];
 const pageOf = (name: string) => `www.site.test/${name}`;
 
-/** What a page with a strict policy allows: none of its own inline styles, no connection, its frames. */
+/** A strict policy that forbids the page's own inline styles and connections, and allows its frames. */
 const strictPolicy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'none'; frame-src *; img-src *";
 
-/** The full browser gives frames of other sites a process of their own. */
+/** The full browser runs frames of other sites in separate processes. */
 const tried = [
   ['the headless shell', headlessShell, names],
   ['the full browser', fullChromium, ['onetrust', 'framed']],
@@ -37,7 +37,7 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
         response.setHeader('content-security-policy', strictPolicy);
         response.end('<!doctype html><h1>A page</h1><div class="cookie-banner">We use cookies.</div>');
       },
-      // The site serves the manager's script itself, and the dialog comes some time after the page has loaded.
+      // The site serves the script of the manager itself, and the dialog opens some time after the page has loaded.
       [pageOf('late')]: plainPage.replace('</body>', '<script src="/assets/consent-manager.js"></script></body>'),
       'www.site.test/assets/consent-manager.js': (_request, response) => {
         response.setHeader('content-type', 'text/javascript');
@@ -73,11 +73,11 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     await site?.close();
   });
 
-  /** Network rules by the made-up names do not apply here: the dialogs are there to be answered. */
+  /** Network rules do not match these host names, so that the dialogs appear. */
   const open = (name: string, cookieBanners = true) =>
     openBlocked(browser, blocker, site.url(pageOf(name)), { cookieBanners });
 
-  it.each(dialogs)('are answered with no (%s)', async (name) => {
+  it.each(dialogs)('are rejected (%s)', async (name) => {
     const { page } = await open(name);
     expect(await page.evaluate('window.answer')).toBe(name === 'homemade' ? undefined : 'rejected');
     await page.context().close();
@@ -85,13 +85,13 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
 
   if (executablePath === fullChromium) return;
 
-  it('are waited for when a consent manager is about', async () => {
+  it('are waited for if a consent manager is present', async () => {
     const { page } = await open('late');
     expect(await page.evaluate('window.answer')).toBe('rejected');
     await page.context().close();
   });
 
-  it('are hidden when they come after the wait', async () => {
+  it('are hidden if they appear after the wait', async () => {
     const { page, session } = await open('after');
     await page.evaluate('show()');
     await session.hideBlockedLeftovers(Date.now() + 10_000);
@@ -99,14 +99,14 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     await page.context().close();
   });
 
-  it('may reload the page once they have been answered', async () => {
+  it('may reload the page after the answer', async () => {
     const { page } = await open('reloads');
     expect(await page.locator('#onetrust-banner-sdk').count()).toBe(0);
     expect(await page.evaluate('window.answer')).toBe('rejected');
     await page.context().close();
   });
 
-  it('are answered in the document that the page goes on to', async () => {
+  it('are rejected in the document that the page navigates to', async () => {
     const { page, session } = await open('plain');
     await page.goto(site.url(pageOf('onetrust')));
     await session.hideBlockedLeftovers(Date.now() + 10_000);
@@ -114,45 +114,45 @@ describe.each(tried)('consent dialogs in %s', (_, executablePath, dialogs) => {
     await page.context().close();
   });
 
-  it('are not waited for on a page without any', async () => {
+  it('are not waited for without a consent manager', async () => {
     const { page, session } = await open('plain');
-    // It has ten seconds.
+    // The deadline is 10 s.
     expect(await timeOf(() => session.hideBlockedLeftovers(Date.now() + 10_000))).toBeLessThan(5000);
     await page.context().close();
   });
 
-  it('do not hold up the shot of a page that never answers', async () => {
+  it('do not delay the screenshot of an unresponsive page', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
     const block = { ads: false, trackers: false, media: false, cookieBanners: true };
     const session = await BlockingSession.start(page, block, blocker);
     await page.goto(site.url(pageOf('busy')), { waitUntil: 'commit' });
-    // Without the deadline it would never come back.
+    // Without the deadline this call would never return.
     await session.hideBlockedLeftovers(Date.now() + 1500);
     await context.close();
   });
 
-  it('stay when nobody asked', async () => {
+  it('remain without the option', async () => {
     const { page } = await openBlocked(browser, blocker, site.url(pageOf('onetrust')), { ads: true, trackers: true });
     expect(await page.locator('#onetrust-banner-sdk').isVisible()).toBe(true);
     expect(await page.evaluate('window.answer')).toBe(undefined);
     await page.context().close();
   });
 
-  it('are hidden where a content security policy forbids styles', async () => {
+  it('are hidden even if a content security policy forbids styles', async () => {
     const { page } = await open('strict');
     expect(await page.locator('.cookie-banner').isVisible()).toBe(false);
     await page.context().close();
   });
 
-  it('are not mistaken for other things that stay in place', async () => {
+  it('are not confused with other fixed elements', async () => {
     const { page } = await open('recipes');
     for (const selector of ['header', '#cart', '#login']) expect(await page.locator(selector).isVisible()).toBe(true);
     expect(await page.evaluate('getComputedStyle(document.body).overflowY')).toBe('hidden');
     await page.context().close();
   });
 
-  it('are not mistaken for the page itself', async () => {
+  it('are not confused with the page itself', async () => {
     const { page } = await open('shell');
     expect(await page.locator('#app').isVisible()).toBe(true);
     await page.context().close();

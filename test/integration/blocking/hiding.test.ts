@@ -22,7 +22,7 @@ const body = `<div class="generic-ad">a</div><div id="box-ad">a</div><a href="ht
   <div class="site-ad">a</div><div class="other-ad">a</div><div class="allowed-ad">a</div><div class="next-to-nonsense">a</div>
   <div class="styled">a</div><div class="shown-by-force" style="display: block !important">a</div>`;
 
-/** Those of the selectors whose element can be seen. */
+/** Returns the selectors whose element is visible. */
 async function shownOf(page: Page, selectors: readonly string[]): Promise<string[]> {
   const states = await Promise.all(selectors.map((selector) => page.locator(selector).isVisible()));
   return selectors.filter((_selector, index) => states[index]);
@@ -63,7 +63,7 @@ describe('hiding', () => {
     await page.context().close();
   });
 
-  it('reaches into frames', async () => {
+  it('applies to frames', async () => {
     const { page } = await openBlocked(browser, blocker, site.url('www.site.test/frames'), { ads: true });
     const frame = page.frameLocator('iframe');
     expect(await frame.locator('.generic-ad').isVisible()).toBe(false);
@@ -71,7 +71,7 @@ describe('hiding', () => {
     await page.context().close();
   });
 
-  it('takes in what has turned up when it is called again', async () => {
+  it('includes new elements when repeated', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/own'), { ads: true });
     await page.setContent(body);
     await session.hideBlockedLeftovers(Date.now() + 5000);
@@ -79,13 +79,13 @@ describe('hiding', () => {
     await page.context().close();
   });
 
-  it('does nothing that was not asked for', async () => {
+  it('hides nothing without the option', async () => {
     const { page } = await openBlocked(browser, blocker, site.url('www.site.test/'), { trackers: true, media: true });
     expect(await shownOf(page, [...visible, ...hidden])).toEqual([...visible, ...hidden]);
     await page.context().close();
   });
 
-  it('ends without an error when the page is gone', async () => {
+  it('ends without an error if the page is closed', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/'), { ads: true });
     await page.close();
     await expect(session.hideBlockedLeftovers(Date.now() + 1000)).resolves.toBe(undefined);

@@ -62,7 +62,7 @@ describe.each([
 
   const arrived = (host: string) => site.requests.filter((name) => name.startsWith(`${host}/`));
 
-  it('of advertising are blocked and counted, and nothing shows in their place', async () => {
+  it('of advertising are blocked and counted, and leave no visible elements', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/ads'), { ads: true });
     expect(arrived(ads)).toEqual([]);
     expect(arrived('www.site.test')).toEqual(expect.arrayContaining(['www.site.test/own.js', 'www.site.test/own.png']));
@@ -73,7 +73,7 @@ describe.each([
     await page.context().close();
   });
 
-  it('for audio and video are blocked, those for images and fonts are not', async () => {
+  it('for audio and video are blocked, but not those for images and fonts', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/media'), { media: true });
     await expect.poll(() => session.blockedRequests()).toBe(5);
     expect(site.requests.filter((name) => /mp4|webm|mp3|m3u8/.test(name))).toEqual([]);
@@ -82,7 +82,7 @@ describe.each([
     await page.context().close();
   });
 
-  it('of frames in frames, of workers and after redirects are seen', async () => {
+  it('of nested frames, of workers and after redirects are blocked', async () => {
     const { page, session } = await openBlocked(browser, blocker, site.url('www.site.test/nested'), { ads: true });
     await expect.poll(() => site.requests).toContain('www.site.test/own-in-worker');
     await expect.poll(() => site.requests).toContain('www.third.test/own.png');
@@ -91,7 +91,7 @@ describe.each([
     await page.context().close();
   });
 
-  it('across origins keep their preflights', async () => {
+  it('across origins have preflights', async () => {
     const { page } = await openBlocked(browser, blocker, site.url('www.site.test/preflight'), {
       ads: true,
       media: true,
@@ -100,10 +100,10 @@ describe.each([
     await page.context().close();
   });
 
-  // What follows does not depend on how a browser divides a page among its processes.
+  // The following tests do not depend on how a browser assigns frames to processes.
   if (executablePath === fullChromium) return;
 
-  it('fail as blocked by the client', async () => {
+  it('fail with the error "blocked by client"', async () => {
     const { page } = await openBlocked(browser, blocker, site.url('www.site.test/own'), { ads: true });
     const failed = page.waitForEvent('requestfailed');
     await page.evaluate(`fetch('http://${ads}:1/x').catch(() => 0)`);
@@ -127,7 +127,7 @@ describe.each([
   it('are blocked in pages that a route of Playwright serves', async () => {
     const context = await browser.newContext();
     const page = await context.newPage();
-    // The browser keeps such a page from reaching loopback: whether a request was let out shows in how it failed.
+    // The browser blocks loopback for such a page, so that only the error shows whether a request was allowed.
     const failures = new Map<string, string | undefined>();
     page.on('requestfailed', (request) => failures.set(request.url(), request.failure()?.errorText));
     const [advert, own] = [site.url(`${ads}/ad.png`), site.url('www.site.test/own.png')];

@@ -40,7 +40,7 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<Browser
   }));
 }
 
-/** Two, where the page works. */
+/** Returns 2 if the page works. */
 const sum = async ({ cdp }: CapturePage) =>
   (await cdp.send('Runtime.evaluate', { expression: '1 + 1', returnByValue: true })).result.value as unknown;
 
@@ -70,7 +70,7 @@ afterEach(async () => {
 });
 
 describe('the browser pool', () => {
-  test('lends each a page in a browser of its own, as long as it is used', async () => {
+  test('lends each capture a page in its own browser until it is released', async () => {
     const pages = await start({ maxBrowsers: 3 });
     const acquired = await Promise.all([pages.acquire(), pages.acquire(), pages.acquire()]);
     expect(new Set(acquired.map(browserOf)).size).toBe(3);
@@ -88,7 +88,7 @@ describe('the browser pool', () => {
     expect(launched).toHaveLength(3);
   });
 
-  test('replaces browsers after their share of captures, without a gap', async () => {
+  test('replaces browsers after their number of captures, without a gap', async () => {
     const pages = await start({ capturesPerBrowser: 2 });
     const long = await pages.acquire();
     for (let capture = 0; capture < 4; capture += 1) {
@@ -103,7 +103,7 @@ describe('the browser pool', () => {
     expect(pages.state).toBe('up');
   });
 
-  test('replaces a browser that went away, and says so to those who were in it', async () => {
+  test('replaces a lost browser, and reports the loss to its captures', async () => {
     const pages = await start();
     const acquired = await pages.acquire();
     expect(acquired.browserLost()).toBe(false);
@@ -115,13 +115,13 @@ describe('the browser pool', () => {
     expect(await sum(next)).toBe(2);
     await Promise.all([acquired.release(), next.release()]);
     await until('another one in its place', () => launched.length === 3 && running() === 2);
-    // One that waits for work, too.
+    // An idle browser is replaced, too.
     launched[1]?.kill();
     await until('another one in its place', () => launched.length === 4 && running() === 2);
     expect(pages.state).toBe('up');
   });
 
-  test('goes on trying when a browser does not start, and tells its state', async () => {
+  test('retries when a browser does not start, and reports its state', async () => {
     const pages = await start({ maxBrowsers: 1 });
     failLaunches = 2;
     launched[0]?.kill();
@@ -145,7 +145,7 @@ describe('the browser pool', () => {
     await expect(start()).rejects.toThrow('no browser today');
   });
 
-  test('lends nothing once it is closed', async () => {
+  test('lends no page after it is closed', async () => {
     const pages = await start({ maxBrowsers: 1 });
     await pages.close();
     await expect(pages.acquire()).rejects.toBeInstanceOf(BrowserLostError);
@@ -153,7 +153,7 @@ describe('the browser pool', () => {
   });
 });
 
-describe('browsers that are needed now and then', () => {
+describe('browsers on demand', () => {
   const onDemand = (options: Partial<BrowserPoolOptions> = {}) =>
     (pool = new BrowserPool({
       launch,
@@ -169,7 +169,7 @@ describe('browsers that are needed now and then', () => {
       ...options,
     }));
 
-  test('start with their capture, serve the next, and end when nothing comes', async () => {
+  test('start with their capture, serve the next, and end when idle', async () => {
     const browsers = onDemand({ idleTimeoutMs: 100 });
     expect(launched).toHaveLength(0);
     const acquired = await Promise.all([browsers.acquire(), browsers.acquire()]);
@@ -185,7 +185,7 @@ describe('browsers that are needed now and then', () => {
     await again.release();
   });
 
-  test('are replaced after their share of captures, and when they went away', async () => {
+  test('are replaced after their number of captures, and when they are lost', async () => {
     const browsers = onDemand({ capturesPerBrowser: 2 });
     for (let capture = 0; capture < 3; capture += 1) await (await browsers.acquire()).release();
     expect(launched).toHaveLength(2);
@@ -197,20 +197,20 @@ describe('browsers that are needed now and then', () => {
     expect(launched).toHaveLength(3);
   });
 
-  test('that do not start fail their capture, not the next', async () => {
+  test('that do not start fail only their own capture', async () => {
     const browsers = onDemand();
     failLaunches = 1;
     await expect(browsers.acquire()).rejects.toBeInstanceOf(BrowserLostError);
     await (await browsers.acquire()).release();
   });
 
-  test('leave no spare one for long, and one that died in the meantime is not lent', async () => {
+  test('close an idle spare soon, and do not lend a dead one', async () => {
     const browsers = onDemand({ idleTimeoutMs: 200 });
     await (await browsers.acquire({ own: true })).release();
     await until('the spare one', () => launched.length === 2);
     await until('the spare one to end', () => running() === 0);
     await browsers.close();
-    // One that is kept for as long as it takes to kill it.
+    // This spare is kept long enough to be killed.
     const patient = onDemand();
     await (await patient.acquire({ own: true })).release();
     await until('another spare one', () => launched[3]?.browser.contexts()[0]?.pages().length === 1);
@@ -225,8 +225,8 @@ describe('browsers that are needed now and then', () => {
   });
 });
 
-describe('a browser that serves one capture and no other', () => {
-  test.each([true, false])('ends with it; the next one is up before it is wanted (kept warm: %s)', async (isWarm) => {
+describe('a browser for only one capture', () => {
+  test.each([true, false])('ends with it; the next one starts before it is needed (kept warm: %s)', async (isWarm) => {
     const browsers = await start({ isWarm, maxBrowsers: 3 });
     const acquired = await Promise.all([browsers.acquire({ own: true }), browsers.acquire({ own: true })]);
     const [first, second] = acquired.map(browserOf);
@@ -241,7 +241,7 @@ describe('a browser that serves one capture and no other', () => {
     await Promise.all([next.release(), acquired[1].release()]);
   });
 
-  test('is none that has served another one', async () => {
+  test('has not served another capture before', async () => {
     const browsers = await start({ maxBrowsers: 1 });
     const shared = await browsers.acquire();
     await shared.release();

@@ -14,13 +14,13 @@ import { headlessShellSwitches } from '../../../services/renderer/browser/switch
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { engineConfig, log } from '../../harness/engine.ts';
 
-// What we use of Playwright beyond its public interface, held against the installed one.
+// Checks the installed Playwright for the internals that the renderer uses.
 
 const executablePath = engineConfig.headlessShellPath;
 const parts = new AsyncDisposableStack();
 let launched: LaunchedBrowser;
 let warm: WarmPage;
-/** Of the protocol, that the page was opened with. */
+/** Number of CDP sessions after the page was opened. */
 let sessions: number;
 
 interface Connection {
@@ -47,13 +47,13 @@ beforeAll(async () => {
 
 afterAll(() => parts.disposeAsync());
 
-test('a page is driven in the session that Playwright has with it', async () => {
+test('a page uses the CDP session that Playwright has with it', async () => {
   expect(sessions).toBe(1);
   const { frameTree } = await warm.cdp.send('Page.getFrameTree');
   expect(frameTree.frame.id).toBe(warm.frameId);
 });
 
-test('a session of its own is none that Playwright tells of', async () => {
+test('an attached session is not known to Playwright', async () => {
   const objects = () =>
     (launched.browser as unknown as { readonly _connection: { readonly _objects: ReadonlyMap<string, unknown> } })
       ._connection._objects.size;
@@ -66,16 +66,16 @@ test('a session of its own is none that Playwright tells of', async () => {
   await warm.page.goto('about:blank');
   await navigated;
   await own.detach();
-  // One that stays is that of the browser, by which others are opened.
+  // The remaining session is that of the browser, which attaches others.
   expect(connectionOf(launched)._sessions.size).toBe(size + 1);
 });
 
-test('many calls in one take one stack trace', async () => {
+test('calls within withoutCallTraces take only one stack trace', async () => {
   const tracesOf = async (work: () => Promise<unknown>) => {
     let traces = 0;
     const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
     Error.prepareStackTrace = ({ message }) => {
-      // As many frames as Playwright asks for.
+      // Playwright sets this stack trace limit.
       if (Error.stackTraceLimit === 50) traces += 1;
       return message;
     };
@@ -91,13 +91,13 @@ test('many calls in one take one stack trace', async () => {
   expect(await tracesOf(() => withoutCallTraces(warm.page, calls))).toBe(1);
 });
 
-test('an error goes through such a call as it is', async () => {
+test('withoutCallTraces passes errors through unchanged', async () => {
   const error = new Error('told to the client');
   await expect(withoutCallTraces(warm.page, () => Promise.reject(error))).rejects.toBe(error);
   expect(error.message).toBe('told to the client');
 });
 
-test('without a known pipe to limit its messages, a browser is closed again', async () => {
+test('a browser without a known pipe is closed again, as its messages cannot be limited', async () => {
   const close = vi.fn<() => Promise<void>>(() => Promise.resolve());
   const unknown = { ...launched, browser: {} as typeof launched.browser, close };
   const source = { launch: () => Promise.resolve(unknown) } as unknown as BrowserSource;
@@ -105,7 +105,7 @@ test('without a known pipe to limit its messages, a browser is closed again', as
   expect(close).toHaveBeenCalledOnce();
 });
 
-test('messages that are sent at once are written at once', async () => {
+test('concurrent messages are written in one call', async () => {
   const pipe = connectionOf(launched)._transport._pipeWrite;
   expect(new PipeThrottle(launched.browser).messages).toBe(0);
   let writes = 0;
@@ -118,7 +118,7 @@ test('messages that are sent at once are written at once', async () => {
   expect(writes).toBe(1);
 });
 
-test('a command that fails says which, without a trace of steps; errors of others keep theirs', async () => {
+test('the error of a failed command names it and has no stack trace; other errors keep theirs', async () => {
   expect(new PipeThrottle(launched.browser).messages).toBe(0);
   const sent = warm.cdp.send('Page.navigate', { url: 'no address' });
   expect(new Error('of our own').stack).toContain('driver.test.ts');

@@ -6,7 +6,7 @@ import { hostileNeighbours } from '../../harness/hostile-neighbours.ts';
 
 let engine: TestEngine;
 
-/** Of the hostile pages; captures beside them end before it. */
+/** Timeout of the hostile pages. Concurrent captures end before it. */
 const timeoutMs = 30_000;
 
 const capture = () => engine.render({ kind: 'html', html: '<p>hello' }, {}, { deadlineMs: 0.8 * timeoutMs });
@@ -19,19 +19,19 @@ beforeAll(async () => {
 afterAll(() => engine.close());
 
 test.for(hostileNeighbours.map(({ name, html }) => [name, html] as const))(
-  'captures beside a page with %s succeed, and do not wait for its end',
+  'captures concurrent with a page with %s succeed, and do not wait for its end',
   async ([, html]) => {
     const stop = new AbortController();
     const hostile = engine.render({ kind: 'html', html }, { timeout: timeoutMs }, { signal: stop.signal }).then(
       () => 'completed',
       ({ code }: { code: string }) => code,
     );
-    // It has begun, and done some of what it does.
+    // By now the hostile page has started its work.
     await delay(300);
-    // How much longer they take is measured by `npm run bench -- neighbours`.
+    // `npm run bench -- neighbours` measures how much longer they take.
     await capture();
     stop.abort(new Error('it was enough'));
-    // It ends by itself, by name, or by us: never with its browser, which would have it tried again elsewhere.
+    // The hostile page must not end with its browser, as its capture would then be tried again in another one.
     expect(['completed', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT', 'NAVIGATION_FAILED']).toContain(await hostile);
   },
 );

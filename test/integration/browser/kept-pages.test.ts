@@ -36,7 +36,7 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<void> {
     onPageReused: () => void (reused += 1),
     ...options,
   });
-  // All of them are up, and have a fresh page.
+  // All browsers are up, and have a fresh page.
   const { maxBrowsers = 2 } = options;
   const pages = await Promise.all(Array.from({ length: maxBrowsers - 1 }, () => pool.acquire()));
   await until('the last one', () => launches === maxBrowsers);
@@ -44,7 +44,7 @@ async function start(options: Partial<BrowserPoolOptions> = {}): Promise<void> {
   await Promise.all([...pages, ...last].map(({ release }) => release()));
 }
 
-/** A capture of an account, or of nobody that may have its page again. */
+/** Runs a capture of an account, or one that allows no reuse of its page. */
 async function capture(reuseFor?: string, end = { timedOut: false, hasCompleted: true }): Promise<CapturePage> {
   const page = await pool.acquire({ reuseFor });
   await page.page.goto(site.url());
@@ -71,8 +71,8 @@ afterAll(async () => {
   await site.close();
 });
 
-describe('a page that is kept for an account', () => {
-  test('is the one that its next capture gets, with counters of its own; others get a fresh one', async () => {
+describe('a page kept for an account', () => {
+  test('serves its next capture, with new counters; other accounts get a fresh page', async () => {
     await start();
     const first = await capture('a');
     expect(first.proxySession.stats().connections).toBe(1);
@@ -95,7 +95,7 @@ describe('a page that is kept for an account', () => {
     expect([wipes, reused]).toEqual([['wiped', 'wiped'], 2]);
   });
 
-  test('gives way, context and all, when nobody else has one', async () => {
+  test('is closed with its context if another account needs a page', async () => {
     await start({ maxBrowsers: 1 });
     const first = await capture('a');
     const other = await pool.acquire({ reuseFor: 'b' });
@@ -109,7 +109,7 @@ describe('a page that is kept for an account', () => {
   test.each([
     ['there is no fresh page for others', { giveWayMs: 0 }],
     ['it was not used for long', { idleTimeoutMs: 0, giveWayMs: 60_000 }],
-  ])('is dropped when %s', async (_, keptPages) => {
+  ])('is closed when %s', async (_, keptPages) => {
     await start({ maxBrowsers: 1, keptPages: { ...keptPages, checkIntervalMs: 20 } });
     const { page } = await capture('a');
     await until('its end', () => page.isClosed());
@@ -118,14 +118,14 @@ describe('a page that is kept for an account', () => {
     await next.release();
   });
 
-  test('stays while there is a fresh one', async () => {
+  test('is kept while there is a fresh page', async () => {
     await start({ keptPages: { giveWayMs: 0, checkIntervalMs: 1 } });
     const { page } = await capture('a');
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(page.isClosed()).toBe(false);
   });
 
-  test('serves so many captures, and its browser so many', async () => {
+  test('serves a limited number of captures, as does its browser', async () => {
     await start({ maxBrowsers: 1, keptPages: { maxCaptures: 2 } });
     const pages = new Set<unknown>();
     for (let count = 0; count < 4; count += 1) pages.add((await capture('a')).page);
@@ -137,7 +137,7 @@ describe('a page that is kept for an account', () => {
     expect(launches).toBe(2);
   });
 
-  test('has completed its capture', async () => {
+  test('must have completed its capture in time', async () => {
     await start();
     for (const end of [
       { timedOut: false, hasCompleted: false },

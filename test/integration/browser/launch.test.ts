@@ -32,7 +32,7 @@ const isAlive = (pid: number) => {
 };
 
 describe('a launched browser', () => {
-  test('is a tree of processes, which close ends', async () => {
+  test('is a tree of processes, which close() ends', async () => {
     const { browser, pid, close } = await launch();
     await browser.newPage();
     const tree = readProcessTree(pid) ?? [];
@@ -43,21 +43,21 @@ describe('a launched browser', () => {
     await until('the processes to end', () => tree.every((one) => !isAlive(one.pid)));
   });
 
-  test('is ended by kill', async () => {
+  test('is ended by kill()', async () => {
     const { browser, pid, kill } = await launch();
     const tree = readProcessTree(pid) ?? [];
     kill();
     await until('the processes to end', () => !browser.isConnected() && tree.every((one) => !isAlive(one.pid)));
   });
 
-  test('sees nothing of our environment', async () => {
+  test('does not get the environment of the renderer', async () => {
     process.env.WEBCAPTURE_TEST_SECRET = 'secret';
     const { pid } = await launch();
     delete process.env.WEBCAPTURE_TEST_SECRET;
     expect(await readFile(`/proc/${pid}/environ`, 'utf8')).not.toContain('WEBCAPTURE_TEST_SECRET');
   });
 
-  test.each(['--disable-features', '--blink-settings'])('repeats what Playwright lists in %s', async (name) => {
+  test.each(['--disable-features', '--blink-settings'])('keeps the values that Playwright sets in %s', async (name) => {
     const plain = await chromium.launch({ executablePath, chromiumSandbox: false });
     const session = await plain.newBrowserCDPSession();
     const { processInfo } = await session.send('SystemInfo.getProcessInfo');
@@ -69,7 +69,7 @@ describe('a launched browser', () => {
     expect(ours).toEqual(expect.arrayContaining(theirs));
   });
 
-  test('makes one view for a page that goes from about:blank to a site', async () => {
+  test('keeps one view when a page navigates from about:blank to a site', async () => {
     const { browser } = await launch();
     const page = await browser.newPage();
     const session = await browser.newBrowserCDPSession();
@@ -87,7 +87,7 @@ describe('a launched browser', () => {
   });
 });
 
-/** The values of a switch with a list. The last switch is the one that counts. */
+/** Returns the values of a switch with a list. Chromium uses the last switch of that name. */
 async function listOf(name: string, pid: number): Promise<string[]> {
   const commandLine = (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0');
   const last = commandLine.findLast((part) => part.startsWith(`${name}=`));
@@ -95,7 +95,7 @@ async function listOf(name: string, pid: number): Promise<string[]> {
 }
 
 describe.each(['headlessShellPath', 'chromiumPath'] as const)('the temporary files of %s', (path) => {
-  test('are gone when it is, also when it was killed', async () => {
+  test('are removed when it ends, even if it was killed', async () => {
     const parent = process.env.TMPDIR;
     const folder = await mkdtemp(join(tmpdir(), 'wc-'));
     process.env.TMPDIR = folder;
@@ -115,12 +115,12 @@ describe.each(['headlessShellPath', 'chromiumPath'] as const)('the temporary fil
   });
 });
 
-describe('a browser that cannot be launched says why', () => {
-  test('it is not there', async () => {
+describe('the error for a browser that does not start says that', () => {
+  test('the file is missing', async () => {
     await expect(launch({ executablePath: '/nowhere/chromium' })).rejects.toThrow(/no browser at \/nowhere\/chromium/);
   });
 
-  test.runIf(process.getuid?.() === 0)('no sandbox for root', async () => {
+  test.runIf(process.getuid?.() === 0)('root has no sandbox', async () => {
     await expect(launch({ sandbox: 'on' })).rejects.toThrow(/no sandbox for root.*WEBCAPTURE_CHROMIUM_SANDBOX=off/);
   });
 

@@ -18,7 +18,7 @@ import {
   type Found,
 } from '../../harness/state-pages.ts';
 
-/** Nothing else holds this text: found in a file, it was written by a page. */
+/** This text is unique, so that a page must have written any file that contains it. */
 const secret = 'planted-5f2c91d07b';
 
 let engine: TestEngine;
@@ -27,9 +27,9 @@ let folder: string;
 let before: string | undefined;
 
 const reports = new StateReports();
-/** That a page came over, by the name that it was given. */
+/** Connections that served each page, by the name of the page. */
 const connections = new Map<string, Set<unknown>>();
-/** Answers to pages that wait for each other. */
+/** Pending responses to pages that wait for each other. */
 const both: (() => void)[] = [];
 let served = 0;
 
@@ -69,13 +69,13 @@ beforeAll(async () => {
         .end(
           `const heard = []; onconnect = ({ ports: [port] }) => port.onmessage = ({ data }) => { heard.push(data); port.postMessage(heard); };`,
         ),
-    // Answers when both have come.
+    // Responds when both requests have arrived.
     '/both': (_, response) => {
       both.push(() => response.end());
       if (both.length === 2) for (const go of both.splice(0)) go();
     },
   });
-  // With a slot, there are browsers for two captures at the same moment.
+  // One slot has browsers for two captures at the same time.
   engine = await TestEngine.start();
 });
 
@@ -98,7 +98,7 @@ async function capture<T>(path: string, by: string, options = {}, secrets: Captu
   return { facts: reports.get(by) as T, picture: await Picture.of(rendering.bytes) };
 }
 
-/** A browser that works may remove a folder while it is looked into. */
+/** Ignores missing folders, as a running browser may remove them. */
 async function filesBelow(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   const below = entries.map(async (entry) => {
@@ -118,29 +118,29 @@ async function filesWithSecret(): Promise<string[]> {
 describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', (options) => {
   const name = (by: string) => `${by}-${options.antiBot}`;
 
-  test('a capture finds nothing of what the one before it has left', async () => {
+  test('a capture finds no state of the previous one', async () => {
     const planted = await capture<Found>('/plant', name('planter'), options, {
       cookies: [{ name: 'given', value: secret, httpOnly: true }],
       headers: { 'X-Given': secret },
       css: 'a { background: #f00 !important }',
     });
-    // It is all there to be found: the page itself finds it.
+    // The planted state can be found by the page that planted it.
     for (const place of Object.keys(nothing)) expect(planted.facts[place], place).not.toEqual(nothing[place]);
     const { headers } = planted.facts;
     expect(headers).toMatchObject({ cookie: expect.stringMatching(/^(?=.*partitioned=)(?=.*given=)/), given: secret });
     const looked = await capture<Found>('/look', name('looker'), options);
     expect(looked.facts).toMatchObject(nothing);
-    // The HTTP cache: the server was asked again, over a connection that nobody had used.
+    // The HTTP cache is empty: the server received another request, over a new connection.
     expect(looked.facts['cached']).toBe(String(Number(planted.facts['cached']) + 1));
     const [used = new Set(), usedNow = new Set()] = [name('planter'), name('looker')].map((by) => connections.get(by));
     expect([...usedNow].filter((connection) => used.has(connection))).toEqual([]);
     expect(usedNow.size).toBeGreaterThan(0);
-    // A link that was visited, or has the style sheet of the other capture, would be red.
+    // A visited link, or one with the style sheet of the other capture, would be red.
     expect(looked.picture.at(50, 50)).toBe('#00aa00');
     expect(await filesWithSecret()).toEqual([]);
   });
 
-  test('captures of the same page at the same moment hear nothing of each other', async () => {
+  test('concurrent captures of the same page do not reach each other', async () => {
     const names = [name('one'), name('two')];
     const captures = await Promise.all(names.map((by) => capture('/talk', by, options)));
     for (const [index, { facts }] of captures.entries()) {

@@ -31,13 +31,13 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  // A spare one for antiBot that an earlier test has left behind ends soon.
+  // A spare browser for antiBot of an earlier test ends soon.
   await until('a browser for each slot, and one more', async () => (await ours()).length === 3);
 });
 
 const isGreen = async ({ bytes }: Rendering) => (await Picture.of(bytes)).at(300, 300) === '#00aa00';
 
-test('captures that run at the same time share no browser: when one goes away, the others go on', async () => {
+test('concurrent captures share no browser: when one is lost, the others succeed', async () => {
   const captures = Array.from({ length: 3 }, () => engine.render(site.url('/held')));
   const ending = Promise.allSettled(captures);
   await until('all to be under way', () => held.length === 3);
@@ -51,22 +51,19 @@ test('captures that run at the same time share no browser: when one goes away, t
   await until('another one in its place', async () => (await ours()).length === 3);
 });
 
-test.each([false, true])(
-  'a capture that is to have a browser of its own takes it along (antiBot: %s)',
-  async (antiBot) => {
-    const warm = await ours();
-    const capturing = engine.render(site.url('/held'), { antiBot }, { ownBrowser: true });
-    await until('it to be under way', () => held.length === 1);
-    const used = await ours();
-    expect(used).toHaveLength(antiBot ? 4 : 3);
-    for (const answer of held.splice(0)) answer();
-    expect(await isGreen(await capturing)).toBe(true);
-    const left = await until('it to be gone', async () => {
-      const now = await browsers();
-      const stay = used.filter((pid) => now.includes(pid));
-      return stay.length === used.length - 1 ? stay : undefined;
-    });
-    // None of those that serve captures without antiBot.
-    if (antiBot) expect(left).toEqual(warm);
-  },
-);
+test.each([false, true])('a capture with its own browser ends that browser (antiBot: %s)', async (antiBot) => {
+  const warm = await ours();
+  const capturing = engine.render(site.url('/held'), { antiBot }, { ownBrowser: true });
+  await until('it to be under way', () => held.length === 1);
+  const used = await ours();
+  expect(used).toHaveLength(antiBot ? 4 : 3);
+  for (const answer of held.splice(0)) answer();
+  expect(await isGreen(await capturing)).toBe(true);
+  const left = await until('it to be gone', async () => {
+    const now = await browsers();
+    const stay = used.filter((pid) => now.includes(pid));
+    return stay.length === used.length - 1 ? stay : undefined;
+  });
+  // It was not one of the browsers that serve captures without antiBot.
+  if (antiBot) expect(left).toEqual(warm);
+});

@@ -12,7 +12,7 @@ import { connectivityChecks } from '../../../services/renderer/egress/serve.ts';
 import { engineConfig } from '../../harness/engine.ts';
 import { tlsFixture } from '../egress/tls-fixture.ts';
 
-/** Calls all that a browser may ask a server of its maker for. */
+/** Calls every API for which a browser may send requests to its vendor. */
 const calls = `
   const languages = { sourceLanguage: 'de', targetLanguage: 'en' };
   const total = { label: 'x', amount: { currency: 'USD', value: '1' } };
@@ -47,7 +47,7 @@ const form = (fields: string) => `<form method=post action=/sent>${fields}<butto
 const login = form('<input name=user value=u autocomplete=username><input type=password name=pw value=p>');
 const russian = 'Это предложение написано по-русски. ';
 
-/** What browsers look at closely: forms, passwords, searches, other languages, downloads, documents, manifests, certificates. */
+/** Content that browsers examine: forms, passwords, searches, languages, downloads, manifests, certificates. */
 const pages: Readonly<Record<string, readonly [type: string, body: string]>> = {
   'http://shop.example/checkout': [
     'text/html',
@@ -93,7 +93,7 @@ const pages: Readonly<Record<string, readonly [type: string, body: string]>> = {
 
 const hostsOfPages = new Set(Object.keys(pages).map((address) => new URL(address).host));
 
-/** Answers for every host, and keeps the addresses that it is asked for: of https outside of the pages only the hosts. */
+/** Responds for every host, and records requested addresses: outside of the test pages, only the hosts of https. */
 class RecordingProxy {
   readonly asked = new Set<string>();
   readonly #server: Server;
@@ -104,7 +104,7 @@ class RecordingProxy {
   private constructor() {
     this.#server = createServer(({ url = '' }: IncomingMessage, response) => this.#answer(url, response));
     this.#server.on('connect', ({ url = '' }, socket) => {
-      // The browser goes away in the middle of it.
+      // The browser may disconnect at any time.
       socket.on('error', () => undefined);
       const [host = '', port] = url.split(':');
       if (hostsOfPages.has(host) && port === '443') {
@@ -129,7 +129,7 @@ class RecordingProxy {
 
   #answer(url: string, response: ServerResponse): void {
     this.asked.add(url);
-    // With another answer, the browser opens the page at which it expects the login to the network.
+    // With another response, the browser would open a page for the login to the network.
     if (connectivityChecks.has(url)) return void response.writeHead(204).end();
     const [type, body] = pages[url.split('?')[0] ?? ''] ?? ['text/plain', 'nothing'];
     response.writeHead(200, { 'content-type': type }).end(body);
@@ -141,17 +141,17 @@ class RecordingProxy {
   }
 }
 
-/** The browser asks some seconds after a page was loaded. */
+/** The browser sends its own requests some seconds after a page was loaded. */
 const watchedMs = Number(process.env.WEBCAPTURE_TEST_WATCH_MS ?? 4000);
 
-/** Downloads, and addresses with a wrong certificate, end without a page. */
+/** Downloads and addresses with a wrong certificate load no page. */
 const endings = /Download|ERR_ABORTED|ERR_CERT_|ERR_FAILED/;
 
 async function visit(page: Page, address: string): Promise<void> {
   await page.goto(address).catch((error: Error) => expect(error.message).toMatch(endings));
   for (const input of await page.locator('input').all()) await input.fill('text').catch(() => undefined);
   const button = page.locator('button').first();
-  // A person who clicks may ask for more than a script.
+  // A click may allow more requests than a script.
   if ((await button.count()) > 0) await button.click({ timeout: 2000 }).catch(() => undefined);
 }
 
@@ -173,13 +173,13 @@ const browsers = {
   },
 };
 
-/** Visits all pages, in a context that accepts every certificate and in one that does not, as captures do not. */
+/** Visits all pages, in a context that accepts every certificate, and in one that does not, as in captures. */
 async function visitAll(name: keyof typeof browsers, proxy: RecordingProxy, ofBrowser: RecordingProxy): Promise<void> {
   const { switches, contextOptions, ...launch } = await browsers[name]();
   const { browser, close } = await launchBrowser({
     ...launch,
     sandbox: 'off',
-    // The last one holds: what the browser asks outside of contexts would else go to a proxy that leads nowhere.
+    // Chromium uses the last switch. Without it, requests outside of contexts would use an unreachable proxy.
     switches: [...switches, `--proxy-server=${ofBrowser.address}`],
   });
   try {
@@ -197,7 +197,7 @@ async function visitAll(name: keyof typeof browsers, proxy: RecordingProxy, ofBr
 }
 
 describe.each(Object.keys(browsers) as (keyof typeof browsers)[])('%s', (name) => {
-  test('asks no server that its pages do not ask', async () => {
+  test('sends no request to a server that its pages do not use', async () => {
     const [proxy, ofBrowser] = [await RecordingProxy.start(), await RecordingProxy.start()];
     try {
       await visitAll(name, proxy, ofBrowser);
@@ -207,7 +207,7 @@ describe.each(Object.keys(browsers) as (keyof typeof browsers)[])('%s', (name) =
     expect([...ofBrowser.asked]).toEqual([]);
     expect(proxy.asked).toContain('https://secure.example/call');
     const others = [...proxy.asked].filter((url) => !hostsOfPages.has(new URL(url, 'http://x').hostname));
-    // The egress proxy of captures answers these itself.
+    // The egress proxy of captures responds to these itself.
     expect(others.filter((url) => !connectivityChecks.has(url))).toEqual([]);
   });
 });

@@ -28,10 +28,10 @@ const generous = {
   totalBytes: 64 * gibibyte,
 };
 
-/** What the guard goes by at its next check: each test sets what it is about. */
+/** Limits for the next check of the guard. Each test sets its own. */
 const guarded = { ...generous, processorShare: 0.1, log };
 
-/** One pool for all tests: each loses one of its two browsers, which is replaced. */
+/** One pool for all tests. Each test loses one of its two browsers, which the pool replaces. */
 let pool: BrowserPool;
 const parts = new AsyncDisposableStack();
 const launched: LaunchedBrowser[] = [];
@@ -67,7 +67,7 @@ beforeEach(async () => {
   before = launched.length;
 });
 
-/** After a test that broke off, too, the next one finds nothing in use. */
+/** Also releases the pages of a failed test before the next one. */
 const release = () => Promise.all(acquired.splice(0).map((page) => page.release()));
 afterEach(release);
 
@@ -84,11 +84,11 @@ async function expectReplaced(): Promise<void> {
   await until('another one in its place', () => launched.length === before + 1 && running() === 2);
 }
 
-/** Two, where the page works. */
+/** Returns 2 if the page works. */
 const sum = async ({ cdp }: CapturePage) =>
   (await cdp.send('Runtime.evaluate', { expression: '1 + 1', returnByValue: true })).result.value as unknown;
 
-/** Runs in a page; what becomes of it is seen elsewhere. */
+/** Runs a script in a page, and ignores its result. */
 const run = ({ cdp }: CapturePage, expression: string) =>
   void cdp.send('Runtime.evaluate', { expression }).catch(() => undefined);
 const exceeding = ({ exceeded }: CapturePage) =>
@@ -97,7 +97,7 @@ const exceeding = ({ exceeded }: CapturePage) =>
 const hoard = 'window.hoard = []; setInterval(() => hoard.push(new Uint8Array(2e7).fill(1)), 20); 0';
 const spin = `const url = URL.createObjectURL(new Blob(['for (;;);'])); for (let i = 0; i < 4; i++) new Worker(url); 0`;
 
-describe('a capture that takes too much is ended by name, alone, and its browser replaced', () => {
+describe('a capture over its limit fails alone with the name of the limit, and its browser is replaced', () => {
   test.for<[what: string, limits: Partial<CaptureLimits>, script: string, message: RegExp]>([
     ['memory of one page', { pageBytes: 300 * mebibyte }, hoard, /memory limit of a page, 300 MiB/],
     ['memory', { memoryBytes: 400 * mebibyte }, hoard, /memory limit of a capture, 400 MiB/],
@@ -143,7 +143,7 @@ describe('a capture that takes too much is ended by name, alone, and its browser
     await expectReplaced();
   });
 
-  test('of all captures together, the one that takes most', async () => {
+  test('of all captures together: the one that uses most', async () => {
     guarded.totalBytes = 700 * mebibyte;
     const [greedy, modest] = [await acquire(), await acquire()];
     run(greedy, hoard);
@@ -153,7 +153,7 @@ describe('a capture that takes too much is ended by name, alone, and its browser
   });
 });
 
-test('a capture that keeps the processors busy beside another one yields to it, and its browser serves no other one', async () => {
+test('a capture that keeps processors busy yields to a concurrent one, and its browser serves no other capture', async () => {
   const [greedy] = [await acquire(), await acquire()];
   const pid = launchedOf(greedy)?.pid ?? 0;
   run(greedy, spin);
@@ -163,7 +163,7 @@ test('a capture that keeps the processors busy beside another one yields to it, 
     );
     return (await Promise.all(threads)).flatMap((text) => /^policy\s*:\s*(\d+)/m.exec(text)?.[1] ?? []);
   };
-  // SCHED_IDLE
+  // The policy SCHED_IDLE.
   await until('all of its processes to yield', async () => {
     const now = await policies();
     return now.length > 0 && now.every((policy) => policy === '5');

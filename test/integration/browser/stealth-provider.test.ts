@@ -6,14 +6,14 @@ import { loadStealthProvider } from '../../../services/renderer/browser/stealth.
 import { stealthSwitches } from '../../../services/renderer/browser/stealth.ts';
 import { html, TestEngine } from '../../harness/engine.ts';
 
-/** A module of this source. */
+/** Writes a module with this source, and returns its path. */
 async function moduleOf(source: string): Promise<string> {
   const path = join(await mkdtemp(join(inject('tempFolder'), 'provider-')), 'provider.mjs');
   await writeFile(path, source);
   return path;
 }
 
-test("the example of the documentation renders antiBot captures, and nobody else's", async () => {
+test('the example of the documentation renders antiBot captures, and no others', async () => {
   const guide = await readFile(new URL('../../../docs/stealth-providers.md', import.meta.url), 'utf8');
   const example = /```js\n(.*?)```/s.exec(guide)?.[1] ?? '';
   const engine = await TestEngine.start({ stealthProvider: await moduleOf(example) });
@@ -28,7 +28,7 @@ test("the example of the documentation renders antiBot captures, and nobody else
         });
       </script>`),
     } as const;
-    // The frame may be late on a busy machine.
+    // On a busy machine the first frame may be late.
     const { report } = await engine.render(source, { antiBot: true, delay: 1000 });
     expect(report.title).toBe('Europe/Berlin,de-DE,false,87');
     expect((await engine.render(source)).report.title).not.toContain('Berlin');
@@ -37,7 +37,7 @@ test("the example of the documentation renders antiBot captures, and nobody else
   }
 });
 
-/** What a renderer does with the provider before all else. */
+/** The first use of the provider by a renderer. */
 const start = async (path: string) => stealthSwitches(await loadStealthProvider(path, inject('tools').chromium));
 
 const whole = `{ name: 'mine', executablePath: '/x', switches: () => [], withoutSwitches: [], contextOptions: {}, initScripts: [],
@@ -61,7 +61,7 @@ test.each([
   await expect(start(path)).rejects.toThrow(message);
 });
 
-test('not usable: a module that is not there', async () => {
+test('not usable: a missing module', async () => {
   await expect(start('/nowhere/provider.mjs')).rejects.toThrow(
     /provider \/nowhere\/provider.mjs \(WEBCAPTURE_STEALTH_PROVIDER\) cannot be loaded/,
   );

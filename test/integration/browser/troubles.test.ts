@@ -16,7 +16,7 @@ const before = process.env.TMPDIR;
 const held: (() => void)[] = [];
 const run = promisify(execFile);
 let folder: string;
-/** An error where nothing can be mounted. */
+/** An error if mounting is not possible. */
 let disk: unknown;
 let engine: TestEngine;
 let site: TestSite;
@@ -27,12 +27,12 @@ const green = html('<script>document.body.style.background = "#0a0"</script>');
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'wc-'));
   process.env.TMPDIR = folder;
-  // A disk that can be filled. Shared memory lies on it, too: Playwright has Chromium do without /dev/shm.
+  // This disk can be filled. It has the shared memory, too: Playwright disables /dev/shm in Chromium.
   disk = await run('mount', ['-t', 'tmpfs', '-o', 'size=128m', 'tmpfs', folder]).catch((error: Error) => error);
   site = await TestSite.start({
     '/': green,
     '/held': `${green}<img src="/image">`,
-    // It spins, so that its browser can be told from the others.
+    // The busy loop identifies its browser among the others.
     '/hangs-once': `${green}<script>const end = Date.now() + 1000; while (Date.now() < end);</script><img src="/stop">`,
     '/stop': (_, response) => {
       stopBusiest();
@@ -52,13 +52,13 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Of the engine's browsers, without the shell script that may have started them. */
+/** Browser processes of the engine, without the shell script that may have started them. */
 async function browserProcesses() {
   const all = await descendantsOf(process.pid);
   return all.filter(({ command }) => /headless.shell/.test(command) && !command.startsWith('/bin/sh'));
 }
 
-/** How a capture ends: `completed`, its error code, or `again` when it is to have another try. */
+/** Outcome of a capture: `completed`, its error code, or `again` if it is to be retried. */
 const outcomeOf = (rendering: Promise<unknown>) =>
   rendering.then(
     () => 'completed',
@@ -71,25 +71,25 @@ async function expectGreen(bytes: Buffer, size: string, at = 300): Promise<void>
 }
 
 /**
- * Three right pictures in a row come soon. Before them, the browser that was hit and its spare one lose a capture each at most, in one of
- * the ways of `lost`; what hangs is noticed only after a while.
+ * Expects three correct pictures in a row soon. Before them, the affected browser and its spare may each lose a
+ * capture, with an outcome of `lost`. More may fail if a browser hangs, which is detected only after a while.
  */
 async function expectServing(lost: readonly string[], deadlineMs: number): Promise<void> {
   const maxLost = lost.includes('CAPTURE_TIMEOUT') ? 6 : 2;
   for (let right = 0, tries = 0; right < 3; tries += 1) {
-    // Short at first, so that what hangs is soon found out; a machine that is busy takes longer for any picture.
+    // A short first deadline detects a hanging browser soon. Later ones allow for a busy machine.
     const shot = engine.render(site.url('/'), {}, { deadlineMs: deadlineMs + 500 * tries });
     const outcome = await outcomeOf(shot);
     if (outcome !== 'completed') expect(lost).toContain(outcome);
     expect(tries).toBeLessThan(3 + maxLost);
     right = outcome === 'completed' ? right + 1 : 0;
     if (right > 0) await expectGreen((await shot).bytes, '640x480');
-    // A browser that was lost is not there again at once.
+    // A lost browser is not replaced at once.
     else await delay(100);
   }
 }
 
-describe('a capture ends soon, and the next ones are right, when', () => {
+describe('a capture ends soon, and the next ones are correct, when', () => {
   test.for([
     ['its page crashes', '--type=renderer', 'SIGSEGV', /CAPTURE_FAILED|again/],
     ['the graphics process ends', '--type=gpu-process', 'SIGKILL', /completed/],
@@ -101,7 +101,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     ['the graphics process hangs', '--type=gpu-process', 'SIGSTOP', /CAPTURE_TIMEOUT/],
   ] as const)('%s', async ([, kind, signal, wanted]) => {
     const hangs = signal === 'SIGSTOP';
-    // Part of a browser that hangs is not found out: the capture ends by its deadline, and is to be under way before.
+    // A partial hang is not detected: the capture ends at its deadline, and must start before.
     const deadlineMs = hangs && kind !== '' ? 6000 : 20_000;
     const ending = outcomeOf(engine.render(site.url('/held'), {}, { deadlineMs }));
     await until('the page to be under way', () => held.length > 0);
@@ -116,7 +116,7 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     const gone = async () => {
       const alive = await Promise.all(victims.map(({ pid }) => isAlive(pid)));
       if (!alive.includes(true)) return true;
-      // That a spare one hangs is found when it is used.
+      // A hanging spare is detected only when it is used.
       await outcomeOf(engine.render(site.url('/'), {}, { deadlineMs: 1500 }));
       return false;
     };
@@ -128,12 +128,12 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     if (disk instanceof Error) return skip(`nothing can be mounted here: ${disk.message}`);
     const filler = join(folder, 'filler');
     await run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=64k']).catch(() => undefined);
-    // Some captures need no more room than there is.
+    // Captures that need no disk space may complete.
     for (let count = 0; count < 3; count += 1) {
       const start = performance.now();
       const ending = engine.render(site.url('/'), { viewport: { width: 2000, height: 2000 } }, { deadlineMs: 3000 });
       const outcome = await outcomeOf(ending);
-      // By its deadline, and never with half a picture.
+      // Ends at its deadline, and never with half a picture.
       expect(performance.now() - start).toBeLessThan(5000);
       if (outcome === 'completed') await expectGreen((await ending).bytes, '2000x2000', 1990);
       else expect(['again', 'CAPTURE_FAILED', 'CAPTURE_TIMEOUT']).toContain(outcome);
@@ -147,15 +147,15 @@ describe('a capture ends soon, and the next ones are right, when', () => {
     const limited = await Promise.allSettled(
       browsers.map(({ pid }) => run('prlimit', ['--pid', String(pid), '--nofile=24:24'])),
     );
-    // Some may have ended meanwhile; but not all.
+    // Some captures may have failed, but not all.
     expect(limited.map(({ status }) => status)).toContain('fulfilled');
     await expectServing(['again', 'NAVIGATION_FAILED'], 10_000);
   });
 });
 
-test('a capture that times out in a browser that does not answer is tried once more, in another one', async () => {
+test('a capture that times out in a hanging browser is retried once in another one', async () => {
   const others = new Set((await browserProcesses()).map(({ pid }) => pid));
-  // The watch over what hangs is to come too late.
+  // The liveness check must not detect the hang before.
   const patient = await TestEngine.start({ livenessTimeoutMs: 120_000 });
   const stopped: number[] = [];
   try {

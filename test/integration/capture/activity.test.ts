@@ -8,7 +8,7 @@ beforeAll(async () => {
   engine = await sharedEngine();
 });
 
-/** What the activity of a page is when its script has run; by default it asks when it has loaded. */
+/** Returns the activity of a page after its script has run. By default it is read when the page has loaded. */
 async function activityOf(script: string, options: object = {}): Promise<string | null> {
   const ask = `const activity = (${readActivity.toString()})(${JSON.stringify(stillQuestion)});
     const scriptsHaveEnded = ${scriptsHaveEnded.toString()};
@@ -17,7 +17,7 @@ async function activityOf(script: string, options: object = {}): Promise<string 
   return (await engine.render({ kind: 'html', html: page }, { delay: 60, ...options })).report.title;
 }
 
-describe('a page whose scripts have nothing to wait for is still', () => {
+describe('a page without pending scripts is still', () => {
   test.each([
     ['nothing', ''],
     [
@@ -36,7 +36,7 @@ describe('a page whose scripts have nothing to wait for is still', () => {
   });
 });
 
-describe('a page whose scripts have put something off is active', () => {
+describe('a page with pending scripts is active', () => {
   test.each([
     ['a timer', 'setTimeout(() => {}, 60_000)'],
     ['an interval, again and again', 'setInterval(ask, 5)'],
@@ -53,7 +53,7 @@ describe('a page whose scripts have put something off is active', () => {
   });
 });
 
-describe('a page whose scripts may be called by what is not done by people is active', { tags: 'long' }, () => {
+describe('a page whose scripts react to anything but user input is active', { tags: 'long' }, () => {
   test.each([
     ['scrolling', 'document.addEventListener("scroll", () => {}, { passive: true })'],
     ['scrolling of an element', 'document.body.onscroll = () => {}'],
@@ -97,7 +97,7 @@ describe('a page whose scripts may be called by what is not done by people is ac
   });
 });
 
-test('functions that are watched stay what they were', async () => {
+test('watched functions keep their properties', async () => {
   const checks = `[
     setTimeout.name === 'setTimeout', setTimeout.length === 1, /native code/.test(setTimeout),
     Object.getOwnPropertyDescriptor(window, 'setTimeout').enumerable, !('prototype' in setTimeout),
@@ -115,7 +115,7 @@ test('functions that are watched stay what they were', async () => {
   expect(report.title).toBe('1'.repeat(12));
 });
 
-test('built-in objects that a page has spoiled are not used', async () => {
+test('built-in objects that a page changed are not used', async () => {
   const spoil = `for (const method of ['apply', 'construct', 'get']) Reflect[method] = () => { throw new Error('spoilt'); };
     Object.getOwnPropertyDescriptor = Event.prototype.preventDefault = RegExp.prototype.exec = () => { throw new Error('spoilt'); };
     Array.prototype[Symbol.iterator] = () => { throw new Error('spoilt'); };
@@ -126,6 +126,6 @@ test('built-in objects that a page has spoiled are not used', async () => {
   expect(await activityOf(spoil)).toBe('still');
 });
 
-test('with antiBot nothing is watched, and nothing counts as still', async () => {
+test('with antiBot no function is watched, and no page counts as still', async () => {
   expect(await activityOf('', { antiBot: true })).toBe('active');
 });

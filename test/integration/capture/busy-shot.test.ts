@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => parts.disposeAsync());
 
-/** A session in which the page begins a loop without an end at the moment when its picture is asked for. */
+/** A session whose page starts an endless loop when its screenshot is taken. */
 function busyAtTheShot(cdp: PageSession): PageSession {
   let shots = 0;
   const send = async (method: Parameters<PageSession['send']>[0], params?: object) => {
@@ -41,7 +41,7 @@ function busyAtTheShot(cdp: PageSession): PageSession {
   });
 }
 
-test('a whole page that becomes busy while it is taken is taken as it stood', async () => {
+test('a full page that becomes busy during its screenshot is captured in its previous state', async () => {
   const acquiring: Pick<Browsers, 'acquire'> = {
     acquire: async (wanted) => {
       const acquired = await browsers.acquire(wanted);

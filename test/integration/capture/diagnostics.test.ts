@@ -15,7 +15,7 @@ const secrets: CaptureSecrets = {
 let site: TestSite;
 beforeAll(async () => {
   site = await TestSite.start({
-    // Never answers.
+    // This request receives no response.
     '/hang.json': () => undefined,
     '/hanging': html(`<h1>Loading…</h1><script>
       fetch('/hang.json?token=abc-token').then(() => { document.body.textContent = 'Loaded' });
@@ -50,12 +50,12 @@ async function failed(path: string, options: ShotOptions): Promise<StoredDiagnos
   );
   const stored = diagnosticsOf(thrown);
   if (stored === undefined) throw new Error('it has no diagnostics', { cause: thrown });
-  // The front accepts all of it.
+  // The front accepts the diagnostics without changes.
   expect((await parseDiagnostics(structuredClone(stored))).diagnostics).toEqual(stored.diagnostics);
   return stored;
 }
 
-test('a request that hangs is listed without an end, with the wait that it let down', async () => {
+test('a hanging request is listed without an end, with the wait that failed', async () => {
   const waitFor = { text: 'Loaded', state: 'visible', timeout: 1000, required: true } as const;
   const { diagnostics } = await failed('/hanging', { waitFor });
   expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'waitFor', failed: true });
@@ -67,13 +67,13 @@ test('a request that hangs is listed without an end, with the wait that it let d
   });
 });
 
-test('images that hang are listed by their src, srcset or source', async () => {
+test('hanging images are listed by their src, srcset or source', async () => {
   const waitFor = { selector: '#nothing', state: 'attached', timeout: 300, required: true } as const;
   const { diagnostics } = await failed('/hanging-images', { waitFor, waitUntil: 'domcontentloaded' });
   expect(diagnostics.moving?.images).toEqual([site.url('/hang.json?src'), '/hang.json?srcset', '/hang.json?source']);
 });
 
-test('a script error, what was logged before, and a missing resource are listed', async () => {
+test('a script error, earlier console messages and a missing resource are listed', async () => {
   const waitFor = { selector: '#done', state: 'attached', timeout: 10_000, required: true } as const;
   const { diagnostics } = await failed('/throwing', { failOn: { consoleErrors: true }, waitFor });
   const { console, requests } = diagnostics;
@@ -93,7 +93,7 @@ test('a script error, what was logged before, and a missing resource are listed'
   });
 });
 
-test('a selector that is missing has the wait for it, and a picture of what was there in its place', async () => {
+test('for a missing selector, the diagnostics have the failed wait and a picture of the page', async () => {
   const { diagnostics, picture } = await failed('/missing-selector', { selector: '#chart' });
   expect(diagnostics.error?.message).toContain('#chart');
   expect(diagnostics.steps.at(-1)).toMatchObject({ name: 'settle', failed: true });
@@ -103,7 +103,7 @@ test('a selector that is missing has the wait for it, and a picture of what was 
   expect(jpeg.subarray(0, 3)).toEqual(Buffer.from([0xff, 0xd8, 0xff]));
 });
 
-test('on request a capture that completes has them, without its secrets, with what was blocked by which rule', async () => {
+test('on request, a completed capture has diagnostics without secrets, with blocked requests and their rules', async () => {
   const request = { secrets };
   const { diagnostics: stored } = await engine.render(
     site.url('/telling'),
@@ -125,6 +125,6 @@ test('on request a capture that completes has them, without its secrets, with wh
   expect(JSON.stringify(stored)).not.toMatch(/secret-[123]|user:pass/);
 });
 
-test('a capture that completes and does not ask for them has none', async () => {
+test('a completed capture has no diagnostics unless requested', async () => {
   expect(await engine.render(site.url('/missing-selector'))).not.toHaveProperty('diagnostics');
 });

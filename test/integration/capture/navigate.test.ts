@@ -34,8 +34,8 @@ test('a redirect to a private address is refused', async () => {
   }
 });
 
-describe('what cannot be opened', () => {
-  test('a port where nobody listens', async () => {
+describe('a page that cannot be opened', () => {
+  test('a port without a listener', async () => {
     const port = await freePort();
     for (const scheme of ['http', 'https']) {
       const { code, message } = await failure(`${scheme}://127.0.0.1:${port}/`);
@@ -50,7 +50,7 @@ describe('what cannot be opened', () => {
     expect(message).toMatch(/no-such-name\.invalid could not be resolved/);
   });
 
-  test('not HTTP', async () => {
+  test('a server that does not use HTTP', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.end('SSH-2.0-nonsense\r\n');
@@ -62,10 +62,10 @@ describe('what cannot be opened', () => {
   });
 });
 
-describe('html', () => {
+describe('supplied HTML', () => {
   const shoot = (text: string, options: ShotOptions = {}) => engine.shoot({ kind: 'html', html: text }, options);
 
-  test('is a page of an origin of its own', async () => {
+  test('is a page with its own origin', async () => {
     const { report, picture } = await shoot(
       `<title>é ü 漢</title><body style="background:#123456"><script>document.title += ' ' + origin + ' ' + isSecureContext</script>`,
     );
@@ -74,7 +74,7 @@ describe('html', () => {
     expect(picture.at(300, 300)).toBe('#123456');
   });
 
-  test('loads what it names, over http too', async () => {
+  test('loads its resources, also over http', async () => {
     const image = `http://127.0.0.1:${site.port}/image.svg`;
     const svg = await TestSite.start({
       '/image.svg': (_, response) =>
@@ -92,7 +92,7 @@ describe('html', () => {
     expect(picture.at(50, 50)).toBe('#00aa00');
   });
 
-  test('has no files, and no server of its own', async () => {
+  test('cannot load files, and has no server', async () => {
     const { report } = await shoot(
       html(`<img src="file:///etc/passwd"><img src="/x.png"><script>
         fetch('/').then(() => (document.title = 'reached'), () => (document.title = 'refused'));
@@ -103,7 +103,7 @@ describe('html', () => {
     expect(report.images).toMatchObject({ loaded: 0, failed: 2 });
   });
 
-  test('may go on to a page', async () => {
+  test('may navigate to another page', async () => {
     const { report } = await shoot(`<script>location = '${site.url('/?from=html')}'</script>`);
     expect(report).toMatchObject({ httpStatus: 200, finalUrl: site.url('/?from=html') });
   });

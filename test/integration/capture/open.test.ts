@@ -22,7 +22,7 @@ test.for([
   [16, 16, 1],
   [390, 844, 3],
   [500, 400, 1.5],
-] as const)('a viewport of %i × %i at scale %f is the picture', async ([width, height, deviceScaleFactor]) => {
+] as const)('a viewport of %i × %i at scale %f sets the picture size', async ([width, height, deviceScaleFactor]) => {
   const viewport = { width, height, deviceScaleFactor };
   const { picture, rendering, report } = await engine.shoot(site.url('/size'), { viewport });
   expect(picture.size).toBe(`${Math.round(width * deviceScaleFactor)}x${Math.round(height * deviceScaleFactor)}`);
@@ -30,7 +30,7 @@ test.for([
   expect(report.title).toBe([width, height, deviceScaleFactor, width, height].join());
 });
 
-test('the largest viewport, in tiles, is whole', { tags: 'long' }, async () => {
+test('the largest viewport is complete, in tiles', { tags: 'long' }, async () => {
   const viewport = { width: 7680, height: 7680, deviceScaleFactor: 1 };
   const page = {
     kind: 'html',
@@ -43,7 +43,7 @@ test('the largest viewport, in tiles, is whole', { tags: 'long' }, async () => {
   expect(picture.difference(10, 3840, '#800080')).toBeLessThan(8);
 });
 
-test('each capture has a context of its own', async () => {
+test('each capture has its own context', async () => {
   const page = {
     kind: 'html',
     html: html(

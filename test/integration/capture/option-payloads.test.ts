@@ -9,10 +9,10 @@ import { readPdf } from '../../harness/pdf.ts';
 import { rasterPage } from '../../harness/pdf-raster.ts';
 
 let engine: TestEngine;
-/** Its requests show what got out. */
+/** Its requests show which payloads reached the network. */
 let site: TestSite;
 let folder: string;
-/** Red, as nothing else is. */
+/** The only red content. */
 let redFile: string;
 
 beforeAll(async () => {
@@ -36,7 +36,7 @@ const redSvg =
 const dataSvg = (inner: string) =>
   `data:image/svg+xml;base64,${Buffer.from(redSvg.replace('<rect width="40" height="40" fill="#ff0000"/>', inner)).toString('base64')}`;
 
-/** Each asks for `to`, whose path is its name; refused in the front unless it is kept in an image. */
+/** Each payload requests `to`, whose path is its name. The front refuses it unless an image contains it. */
 const inTemplates: Readonly<Record<string, (to: string) => string>> = {
   image: (to) => `<img src="${to}">`,
   'image-in-sets': (to) => `<picture><source srcset="${to}"><img srcset="${to} 1x"></picture>`,
@@ -64,7 +64,7 @@ const inTemplates: Readonly<Record<string, (to: string) => string>> = {
   'script-in-image': (to) => `<img src="${dataSvg(`<script>fetch("${to}")</script>`)}">`,
 };
 
-/** These end Chromium's print. */
+/** These payloads stop Chromium from printing. */
 const breaking: Readonly<Record<string, (to: string) => string>> = {
   'fetch-in-handler': (to) => `<svg><svg onload="try { fetch('${to}') } catch {}"></svg></svg>`,
   'style-sheet': (to) => `<link rel="stylesheet" href="${to}">`,
@@ -104,7 +104,7 @@ test('nothing in a template reaches the network or a file, even if it is not ref
   expect(site.hits).toEqual(['/', '/', '/']);
 });
 
-test('a template that ends the print fails its own capture, and says so', { tags: 'long' }, async () => {
+test('a template that stops the print fails only its own capture, with the reason', { tags: 'long' }, async () => {
   site.hits.length = 0;
   const outcomes: Record<string, unknown> = {};
   for (const [name, payload] of Object.entries(breaking)) {
@@ -122,7 +122,7 @@ test('a template that ends the print fails its own capture, and says so', { tags
   expect(report.httpStatus).toBe(200);
 });
 
-/** Links that a click leads nowhere by; those of a frame are refused by the egress policy. */
+/** Links that a click must not open. The egress policy refuses those in a frame. */
 const links = [
   'file:///etc/passwd',
   "javascript:void(location='file:///etc/passwd')",
@@ -136,7 +136,7 @@ const links = [
   'http://169.254.169.254/',
 ] as const;
 
-test('a click leads to no file, no page of the browser and no address inside', async () => {
+test('a click opens no file, no page of the browser and no internal address', async () => {
   const anchors = links.map((href, index) => {
     const target = href.startsWith('http') ? ' target="frame"' : '';
     return `<a id="link${index}" href="${href}"${target} style="display:block;color:#00aa00">xx</a>`;

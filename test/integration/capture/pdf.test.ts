@@ -13,7 +13,7 @@ const papers = Object.entries(paperMm) as [keyof typeof paperMm, readonly [numbe
 const toMm = (points: number) => (points / 72) * 25.4;
 const toPx = (points: number) => Math.round((points / 72) * 96);
 
-test.for(papers)('%s is so large, upright and turned', async ([paper, [width, height]]) => {
+test.for(papers)('%s has its size in portrait and landscape', async ([paper, [width, height]]) => {
   for (const landscape of [false, true]) {
     const margin = { top: 10, right: 10, bottom: 10, left: 10 };
     const pdf = { paper, landscape, margin, printBackground: true, scale: 1 } as const;

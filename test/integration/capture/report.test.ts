@@ -20,19 +20,19 @@ beforeAll(async () => {
 
 afterAll(() => site.close());
 
-describe('the report tells', () => {
+describe('the report contains', () => {
   test('the fragment of the address', async () => {
     const fragment = await engine.render(site.url('/title#part'));
     expect(fragment.report.finalUrl).toBe(site.url('/title#part'));
   });
 
-  test.each(['redirect', 'script'])('no password of an address that a page led to by %s', async (by) => {
+  test.each(['redirect', 'script'])('no password of an address that a page opened by %s', async (by) => {
     const target = site.url('/title').replace('//', '//user:hunter2@');
     const { report } = await engine.render(`${site.url(`/${by}`)}?${encodeURIComponent(target)}`);
     expect(report.finalUrl).toBe(site.url('/title'));
   });
 
-  test('what the egress policy kept from loading', async () => {
+  test('the number of requests that the egress policy blocked', async () => {
     const { report } = await engine.render(site.url('/private-images'));
     expect(report.blockedRequests).toBeGreaterThanOrEqual(2);
     expect(report.images.failed).toBe(2);
@@ -47,7 +47,7 @@ describe('the report tells', () => {
 });
 
 describe('blank', () => {
-  test('one pixel of another colour is enough', async () => {
+  test('a picture with one pixel of another colour is not blank', async () => {
     const canvas = { width: 2000, height: 2000, channels: 3, background: '#ffffff' } as const;
     const dot = await sharp({ create: { width: 1, height: 1, channels: 3, background: '#000000' } })
       .png()
@@ -62,7 +62,7 @@ describe('blank', () => {
   });
 });
 
-describe('challenge', () => {
+describe('detection of challenges', () => {
   const answer = (status: number, headers: Record<string, string> = {}) => ({
     url: 'https://x.test/',
     status,

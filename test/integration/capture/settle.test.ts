@@ -17,7 +17,7 @@ const turning = (ms: number) =>
      <script>addEventListener('load', () => setTimeout(() => (box.style.background = '#0a0'), ${ms}))</script>`,
   );
 
-/** When a timer brings in an image, and from when on the page is busy for a while, in ms after load. */
+/** Delay of an image that a timer inserts, and start of a busy period of the page, in ms after load. */
 const timers = [
   [10, 9],
   [18, 15],
@@ -54,7 +54,7 @@ beforeAll(async () => {
     ...Object.fromEntries(
       timers.map(([timerMs, busyFromMs]) => [`/timed-${timerMs}-${busyFromMs}`, timed(timerMs, busyFromMs)]),
     ),
-    // Images that are put in after load, as scripts do.
+    // A script inserts these images after load.
     '/scripted': html(
       `<div id="box"></div><script>
         addEventListener('load', () => (box.innerHTML = '<img style="display:block" src="/' + location.search.slice(1) + '">'));
@@ -69,7 +69,7 @@ beforeAll(async () => {
        <div id="host"></div><script>host.attachShadow({ mode: 'open' }).innerHTML = '<img src="/now.png?shadow">'</script>
        <div style="position:absolute;top:3000px"><img src="/now.png?below"></div>`,
     ),
-    // One that is answered only when there is news, and one that is answered at once, again and again.
+    // The first request never ends. The second one is repeated endlessly.
     '/poll-held': html(`<script>fetch('/news')</script>`),
     '/news': () => undefined,
     '/poll-often': html(`<script>setInterval(() => fetch('/now.png'), 100)</script>`),
@@ -88,7 +88,7 @@ describe('images', () => {
   });
 
   test.each(timers)(
-    'that a timer brings %d ms after load are waited for, on a page that is busy from %d ms on',
+    'inserted by a timer %d ms after load are waited for, on a page that is busy from %d ms on',
     { tags: 'long' },
     async (timerMs, busyFromMs) => {
       for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -101,7 +101,7 @@ describe('images', () => {
     },
   );
 
-  test('of all kinds count, those in sight for a viewport and all for a whole page', async () => {
+  test('of all kinds count: the visible ones for a viewport, all for a full page', async () => {
     const inSight = await engine.shoot(site.url('/kinds'));
     expect(inSight.report.images).toEqual({ loaded: 6, failed: 1, pending: 0 });
     const whole = await engine.shoot(site.url('/kinds'), { isFullPage: true });
@@ -110,10 +110,10 @@ describe('images', () => {
 });
 
 test.each([0, 60])(
-  'a wait for timers ends after those that are due before it, on a page that is busy for %d ms',
+  'a wait for timers ends after earlier timers, on a page that is busy for %d ms',
   { tags: 'long' },
   async (busyMs) => {
-    // In the page itself, where it can be made at the very moment of the load event.
+    // The wait runs in the page, so that it starts exactly at the load event.
     const script = `
     const waits = { sleep: ${waits.sleep.toString()} };
     const scriptsHaveEnded = () => false;
@@ -129,8 +129,8 @@ test.each([0, 60])(
   },
 );
 
-test('boxes that are laid out only in sight have the height of their contents when that was waited for', async () => {
-  // Right after they were put in: the page cannot have been drawn with them.
+test('boxes laid out only when visible have the height of their contents after the wait', async () => {
+  // Measured right after the insertion, before the page can be drawn with the boxes.
   const box =
     '<div style="content-visibility:auto;contain-intrinsic-size:auto 20px"><p style="margin:0;height:100px"></div>';
   const script = `
@@ -152,8 +152,8 @@ test('boxes that are laid out only in sight have the height of their contents wh
   expect(report.title).toBe('60,300');
 });
 
-describe('what the page fetches', () => {
-  test('is waited for, but not for longer than 1.5 s', async () => {
+describe('a request of a script', () => {
+  test('is waited for, but for at most 1.5 s', async () => {
     const { report } = await engine.shoot(site.url('/poll-held'));
     expect(report.softTimeouts).toEqual([]);
     expect(report.timings.settleMs).toBeGreaterThan(1450);
@@ -171,7 +171,7 @@ describe('what the page fetches', () => {
 });
 
 describe('delay', () => {
-  test('0 is none', async () => {
+  test('of 0 is no delay', async () => {
     const { picture } = await engine.shoot(site.url('/delay-0'));
     expect(picture.at(100, 100)).toBe('#cc0000');
   });

@@ -33,7 +33,7 @@ describe('formats', () => {
     expect(sizes[2]).toBeGreaterThan(2 * (sizes[0] ?? 0));
   });
 
-  test('quality does not matter for png', async () => {
+  test('quality has no effect on png', async () => {
     const [low, high] = [
       await engine.render(painting, { quality: 1 }),
       await engine.render(painting, { quality: 100 }),
@@ -42,8 +42,8 @@ describe('formats', () => {
   });
 });
 
-describe('the size that a format can hold', () => {
-  test('has a width too', async () => {
+describe('the maximum size of a format', () => {
+  test('limits the width, too', async () => {
     const viewport = { width: 7680, height: 16, deviceScaleFactor: 3 };
     await expect(engine.render(painting, { format: 'webp', viewport })).rejects.toMatchObject({
       code: 'PAGE_TOO_LARGE',
@@ -52,7 +52,7 @@ describe('the size that a format can hold', () => {
     expect((await engine.shoot(painting, { viewport })).picture.size).toBe('23040x48');
   });
 
-  test('what no format can hold is refused before it takes the memory', async () => {
+  test('a picture too large for every format is refused before it uses memory', async () => {
     const tall = { kind: 'html', html: html('<div style="height:90000px"></div>') } as const;
     const viewport = { width: 7680, deviceScaleFactor: 1 };
     await expect(engine.render(tall, { isFullPage: true, viewport })).rejects.toMatchObject({

@@ -21,14 +21,14 @@ afterAll(async () => {
   await site.close();
 });
 
-/** The shared browser serves as before. */
+/** Expects that the shared browser still renders. */
 async function expectHealthy() {
   const { picture } = await engine.shoot(site.url('/'));
   expect(picture.at(300, 300)).toBe('#00aa00');
   expect(engine.engine.browserState()).toBe('up');
 }
 
-test('a page that takes too much memory fails alone', { tags: 'long' }, async () => {
+test('a page that uses too much memory fails alone', { tags: 'long' }, async () => {
   const beside = engine.shoot(site.url('/'), { delay: 1500 });
   await expect(engine.render(site.url('/swells-in-script'), { timeout: 50_000 })).rejects.toMatchObject({
     code: 'CAPTURE_FAILED',
@@ -40,7 +40,7 @@ test('a page that takes too much memory fails alone', { tags: 'long' }, async ()
 });
 
 describe('a capture ends', () => {
-  test('when it is cancelled', async () => {
+  test('on cancellation', async () => {
     const cancelled = async () => {
       const cancel = new AbortController();
       setTimeout(() => cancel.abort(new Error('gone')), 300);
@@ -51,11 +51,11 @@ describe('a capture ends', () => {
     };
     const ms = await timeOf(cancelled);
     expect(ms).toBeGreaterThan(290);
-    // By itself it would take the default timeout of 30 s.
+    // Without the cancellation it would take the default timeout of 30 s.
     expect(ms).toBeLessThan(15_000);
   });
 
-  test('by its deadline, whatever its timeout', async () => {
+  test('at its deadline, even with a longer timeout', async () => {
     const late = () =>
       expect(engine.render(site.url('/never'), { timeout: 60_000 }, { deadlineMs: 700 })).rejects.toMatchObject({
         code: 'CAPTURE_TIMEOUT',
@@ -65,7 +65,7 @@ describe('a capture ends', () => {
     expect(ms).toBeLessThan(30_000);
   });
 
-  test('even before it begins', async () => {
+  test('before it begins, if cancelled or too late', async () => {
     const gone = AbortSignal.abort(new Error('gone'));
     await expect(engine.render(site.url('/'), {}, { signal: gone })).rejects.toMatchObject({ code: 'CAPTURE_FAILED' });
     await expect(engine.render(site.url('/'), {}, { deadlineMs: -1 })).rejects.toMatchObject({
@@ -75,7 +75,7 @@ describe('a capture ends', () => {
   });
 });
 
-test('a browser of its own renders the same', { tags: 'long' }, async () => {
+test('a capture with its own browser renders the same', { tags: 'long' }, async () => {
   const rendering = await engine.render(site.url('/'), {}, { ownBrowser: true });
   const shared = await engine.render(site.url('/'));
   expect(rendering.bytes.equals(shared.bytes)).toBe(true);

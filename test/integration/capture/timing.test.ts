@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ShotOptions, TestEngine } from '../../harness/engine.ts';
 import { Site } from '../../harness/site/site.ts';
 
-/** The egress proxy gives a response less time than a page has. */
+/** Response timeout of the egress proxy, shorter than the timeout of a page. */
 const responseTimeoutMs = 300;
 
-/** Longer than the proxy gives by itself, and shorter than half of the timeout, which scripts and stylesheets have. */
+/** Longer than the default of the proxy, and shorter than half of the timeout, which scripts and style sheets have. */
 const slowMs = 4 * responseTimeoutMs;
 const timeout = 10_000;
 
@@ -13,7 +13,7 @@ let engine: TestEngine;
 let site: Site;
 
 beforeAll(async () => {
-  // Most of these wait for something, so that several can go on at once.
+  // Most of these tests wait, so that several can run concurrently.
   engine = await TestEngine.start({ slots: 4 }, ['127.0.0.0/8'], { limits: { responseTimeoutMs } });
   site = await Site.start();
 });
@@ -31,7 +31,7 @@ async function timed<T>(work: Promise<T>) {
   return { result, ms: performance.now() - start };
 }
 
-describe.concurrent('timeout: the hard kind', () => {
+describe.concurrent('hard timeouts', () => {
   const failure = async (url: string, options: ShotOptions) => {
     const rendered = engine.render(url, options).then(
       () => expect.unreachable('it should have failed'),
@@ -42,31 +42,31 @@ describe.concurrent('timeout: the hard kind', () => {
   };
 
   test.for(['load', 'domcontentloaded', 'networkidle', 'commit'] as const)(
-    'no answer of the page until it ends the capture, with %s',
+    'a page without a response fails with CAPTURE_TIMEOUT, with %s',
     async (waitUntil) => {
       const { code, message, ms } = await failure(site.url('/hang'), { timeout: 1000, waitUntil });
       expect(code).toBe('CAPTURE_TIMEOUT');
       expect(message).toMatch(/within 1000 ms/);
       expect(ms).toBeGreaterThan(950);
-      // By default it would be 20 seconds.
+      // The default timeout is 20 s.
       expect(ms).toBeLessThan(10_000);
     },
   );
 
-  test('neither is a page captured whose document never ends', async () => {
+  test('a page whose document never ends fails with CAPTURE_TIMEOUT', async () => {
     expect(await failure(site.url('/drip'), { timeout: 1500 })).toMatchObject({ code: 'CAPTURE_TIMEOUT' });
   });
 
-  test('a page that answers just in time is captured', async () => {
+  test('a page that responds just in time is captured', async () => {
     const { picture } = await shoot(site.url('/slow', { delay: slowMs }));
     expect(picture.share('#00ff00')).toBe(1);
   });
 });
 
-describe.concurrent('timeout: the soft kind', () => {
+describe.concurrent('soft timeouts', () => {
   const soft = { timeout: 3000, imageTimeout: 0 };
 
-  test('a load event that does not come is named, and the page captured as it stands', { tags: 'long' }, async () => {
+  test('without a load event, the page is captured as it is, with the timeout "load"', { tags: 'long' }, async () => {
     const { result, ms } = await timed(shoot(site.url('/late-load'), soft));
     expect(ms).toBeGreaterThan(2900);
     expect(ms).toBeLessThan(15_000);
@@ -74,19 +74,19 @@ describe.concurrent('timeout: the soft kind', () => {
     expect(result.report.softTimeouts).toContain('load');
   });
 
-  test('so is a network that is never idle', { tags: 'long' }, async () => {
+  test('a network that is never idle is reported as "networkidle"', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/polling'), { ...soft, waitUntil: 'networkidle' });
     expect(report.softTimeouts).toEqual(['networkidle']);
     expect(picture.share('#ff0000')).toBe(1);
   });
 
-  test('so is a font that does not come: its text is shown in another one', { tags: 'long' }, async () => {
+  test('a missing font is reported as "fonts", and its text has another font', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/font-hang'), soft);
     expect(report.softTimeouts).toContain('fonts');
     expect(picture.share('#000000', 60)).toBeGreaterThan(0.001);
   });
 
-  test('a stylesheet that does not come leaves the rest of the page visible', { tags: 'long' }, async () => {
+  test('a missing style sheet leaves the rest of the page visible', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/style-hang'), soft);
     expect(report.softTimeouts).toContain('load');
     expect(picture.at(600, 50)).toBe('#00ff00');
@@ -111,9 +111,9 @@ describe.concurrent('waitUntil', () => {
     },
   );
 
-  // The page may ask for more within the time that networkidle waits, which a busy machine exceeds.
+  // A busy machine may exceed the idle time of networkidle between two requests.
   test(
-    'networkidle waits for a slow answer to a script longer than the proxy waits for a response',
+    'networkidle waits for a slow response to a script longer than the proxy waits for a response',
     { tags: 'long' },
     async () => {
       const { report } = await shoot(site.url('/slow-answer', { delay: slowMs }), { waitUntil: 'networkidle' });
@@ -123,7 +123,7 @@ describe.concurrent('waitUntil', () => {
   );
 
   test.for(['yes', 'no'])(
-    'networkidle waits until the page has asked for all it wants, read=%s',
+    'networkidle waits until the page has sent all requests, read=%s',
     { tags: 'long' },
     async (read) => {
       const { report, picture } = await shoot(site.url('/polling', { times: 12, read }), { waitUntil: 'networkidle' });
@@ -132,7 +132,7 @@ describe.concurrent('waitUntil', () => {
     },
   );
 
-  test('load waits for no network that is never idle', { tags: 'long' }, async () => {
+  test('load does not wait for an idle network', { tags: 'long' }, async () => {
     const { report } = await shoot(site.url('/polling'));
     expect(report.softTimeouts).toEqual([]);
   });
@@ -140,7 +140,7 @@ describe.concurrent('waitUntil', () => {
   test.for([
     ['domcontentloaded', '/late-load'],
     ['commit', '/two-halves'],
-  ] as const)('%s waits for nothing that comes later, on %s', async ([waitUntil, path]) => {
+  ] as const)('%s does not wait for later events, on %s', async ([waitUntil, path]) => {
     const url = site.url(path, { delay: 60_000 });
     const { result, ms } = await timed(shoot(url, { timeout: 30_000, waitUntil, imageTimeout: 0 }));
     expect(result.picture.share('#00ff00')).toBeGreaterThan(0.99);
@@ -148,7 +148,7 @@ describe.concurrent('waitUntil', () => {
     expect(ms).toBeLessThan(15_000);
   });
 
-  test.for(['load', 'domcontentloaded'] as const)('%s waits for the whole document', async (waitUntil) => {
+  test.for(['load', 'domcontentloaded'] as const)('%s waits for the complete document', async (waitUntil) => {
     const { picture } = await shoot(site.url('/two-halves', { delay: slowMs }), { waitUntil });
     expect(picture.share('#0000ff')).toBe(1);
   });
@@ -157,7 +157,7 @@ describe.concurrent('waitUntil', () => {
 describe.concurrent('imageTimeout', () => {
   const images = (list: string) => site.url('/images', { list, after: 'load' });
 
-  test('waits for pictures that come after the load event', async () => {
+  test('waits for pictures that load after the load event', async () => {
     const { report, picture } = await shoot(images(`slow:${slowMs}`), { imageTimeout: 15_000 });
     expect(picture.at(50, 50)).toBe('#0000ff');
     expect(report.images).toEqual({ loaded: 1, failed: 0, pending: 0 });
@@ -165,7 +165,7 @@ describe.concurrent('imageTimeout', () => {
     expect(report.timings.settleMs).toBeGreaterThanOrEqual(slowMs - 200);
   });
 
-  test('ends the wait, and names it', async () => {
+  test('ends the wait, and is reported', async () => {
     const { report, picture } = await shoot(images('ok,slow:20000'), { imageTimeout: 1500 });
     expect(picture.at(50, 50)).toBe('#0000ff');
     expect(picture.at(50, 150)).not.toBe('#0000ff');
@@ -175,20 +175,20 @@ describe.concurrent('imageTimeout', () => {
     expect(report.timings.settleMs).toBeLessThan(10_000);
   });
 
-  test('returns early when all have come', async () => {
+  test('is not used up when all pictures have loaded', async () => {
     const { result, ms } = await timed(shoot(images('ok,slow:300'), { imageTimeout: 15_000 }));
     expect(result.report.images.loaded).toBe(2);
     expect(ms).toBeLessThan(12_000);
   });
 
-  test('does not wait for pictures that cannot come', async () => {
+  test('does not wait for pictures that failed', async () => {
     const { result, ms } = await timed(shoot(images('ok,missing'), { imageTimeout: 15_000 }));
     expect(result.report.images).toEqual({ loaded: 1, failed: 1, pending: 0 });
     expect(result.report.softTimeouts).toEqual([]);
     expect(ms).toBeLessThan(12_000);
   });
 
-  test('of 0 waits for none', async () => {
+  test('of 0 waits for no picture', async () => {
     const { report } = await shoot(images('slow:20000'), { imageTimeout: 0 });
     expect(report.images.pending).toBe(1);
     expect(report.softTimeouts).toEqual([]);

@@ -15,7 +15,7 @@ import { find, helmDeadlineMs, render, type KubeObject } from '../../harness/hel
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 
 const guide = await readFile(new URL('../../../docs/backup.md', import.meta.url), 'utf8');
-/** The commands of a section of the guide that concern NATS alone. */
+/** Returns the commands of a section of the guide that use only NATS. */
 const commandsOf = (section: string) => {
   const text = guide.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '';
   const blocks = [...text.matchAll(/^```sh\n(nats .*?)^```/gms)].map(([, block = '']) => block);
@@ -57,7 +57,7 @@ async function signIn(user: 'front' | 'controller', { url }: ChartNats = nats): 
   return session;
 }
 
-/** As a shell that did what the guide says under "Connect". */
+/** Runs commands in a shell set up as in the section "Connect". */
 async function follow(commands: string): Promise<string> {
   const env = {
     PATH: path,
@@ -83,7 +83,7 @@ const contentOf = async ({ jsm }: NatsSession) =>
   );
 
 test(
-  'who follows the guide with the rights of the user backup has everything again that was there at the backup',
+  'the commands of the guide, run by the user backup, restore all streams as of the backup',
   async () => {
     const [controller, front] = await Promise.all([signIn('controller'), signIn('front')]);
     await provision(controller.jsm, streamSettings, ['us-east']);
@@ -93,21 +93,21 @@ test(
     }
     const before = await contentOf(controller);
     await follow(commandsOf('Back up'));
-    // What came later, and an accident.
+    // A later change, and an accidental deletion.
     await front.js.publish('$KV.db.account.d', '{}');
     await controller.jsm.streams.delete(streamNames.files);
     await provision(controller.jsm, streamSettings, ['us-east']);
     expect(await contentOf(controller)).not.toEqual(before);
     await follow(commandsOf('Restore'));
     expect(await contentOf(controller)).toEqual(before);
-    // The controllers that start again take the streams as they are.
+    // Controllers that restart accept the restored streams.
     await provision(controller.jsm, streamSettings, ['us-east']);
     expect(await contentOf(controller)).toEqual(before);
   },
   helmDeadlineMs,
 );
 
-test('the user backup reads and writes nothing but streams as a whole', async () => {
+test('the user backup can only read and write whole streams', async () => {
   const refused = ["publish '$KV.db.account.e' x", 'kv get db account.a', 'stream get KV_db 1'].map((command) =>
     expect(follow(`nats --inbox-prefix _INBOX.backup --timeout 1s ${command}`)).rejects.toThrow(
       /permissions violation|timeout|deadline/i,
@@ -116,7 +116,7 @@ test('the user backup reads and writes nothing but streams as a whole', async ()
   await Promise.all(refused);
 });
 
-test('a copy of the folder of the running server, which nobody writes to, has everything', async () => {
+test('a copy of the folder of the running server is complete if there are no writes', async () => {
   const before = await contentOf(await signIn('controller'));
   const copy = await mkdtemp(join(inject('tempFolder'), 'volume-'));
   await promisify(execFile)('sh', ['-c', `tar -C "$1" -cf - jetstream | tar -C "$2" -xf -`, 'sh', nats.dataDir, copy]);
@@ -128,7 +128,7 @@ test('a copy of the folder of the running server, which nobody writes to, has ev
   }
 });
 
-test('the volume that the guide has somebody create is the one that the StatefulSet looks for', () => {
+test('the volume of the guide is the one that the StatefulSet uses', () => {
   const manifest = /# volume\.yaml\n(.*?)```/s.exec(guide)?.[1]?.replaceAll(/^ {3}/gm, '') ?? '';
   const [claim] = parseAllDocuments(manifest).map((document) => document.toJS() as KubeObject);
   const { volumeClaimTemplates } = find(objects, 'StatefulSet', 'wc-webcapture-nats')['spec'] as {

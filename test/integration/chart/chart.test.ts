@@ -37,7 +37,7 @@ beforeAll(async () => {
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
 test.each([[[]], [['examples/production.yaml', 'ci/everything-values.yaml']], [['ci/volume-values.yaml']]])(
-  'helm lint has nothing to say about %j',
+  'helm lint has no warnings for %j',
   async (files) => {
     const values = files.flatMap((name) => ['--values', join(chartFolder, name)]);
     const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, ...values, chartFolder]);
@@ -47,8 +47,8 @@ test.each([[[]], [['examples/production.yaml', 'ci/everything-values.yaml']], [[
   helmDeadlineMs,
 );
 
-describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
-  test('has the labels by which everybody finds it, and a name that is there once', () => {
+describe.each(['defaults', 'produced', 'all'])('the chart with the values "%s"', (name) => {
+  test('sets the common labels on every object, and uses each name once', () => {
     const objects = rendered()[name] ?? [];
     expect(objects.length).toBeGreaterThan(15);
     for (const { kind, metadata } of objects) {
@@ -63,7 +63,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
     expect(names.filter((it, index) => names.indexOf(it) !== index)).toEqual([]);
   });
 
-  test('is fit for Pod Security restricted, but for the installer', () => {
+  test('complies with Pod Security "restricted", except for the installer', () => {
     for (const object of rendered()[name] ?? []) {
       const pod = podOf(object);
       if (pod === undefined) continue;
@@ -88,7 +88,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
     }
   });
 
-  test('has a NetworkPolicy for every pod but the one of helm test', () => {
+  test('has a NetworkPolicy for every pod except that of helm test', () => {
     const objects = rendered()[name] ?? [];
     const components = new Set(
       objects.filter((it) => podOf(it)).map(({ metadata }) => metadata.labels?.['app.kubernetes.io/component']),
@@ -99,7 +99,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
     expect(new Set([...components].filter((it) => it !== 'test'))).toEqual(new Set(covered));
   });
 
-  test('tells the services what they understand', () => {
+  test('sets an environment that the services accept', () => {
     const objects = rendered()[name] ?? [];
     const readers = { front: readFrontConfig, renderer: readRendererConfig, controller: readControllerConfig };
     for (const object of objects.filter(({ kind }) => kind === 'Deployment')) {
@@ -108,7 +108,7 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
         ...envOf(object),
         WEBCAPTURE_POD: `${object.metadata.name}-5f6b8c9d7-abcde`,
         WEBCAPTURE_NATS_PASSWORD: 'secret',
-        // What the kubelet adds.
+        // Variables from the kubelet.
         KUBERNETES_SERVICE_HOST: '10.96.0.1',
         KUBERNETES_SERVICE_PORT: '443',
       };
@@ -119,8 +119,8 @@ describe.each(['defaults', 'produced', 'all'])('what is made of %s', (name) => {
   });
 });
 
-describe('with no values', () => {
-  test('there are two regions, an embedded NATS and store, and nothing that needs more than a bare cluster', () => {
+describe('without values', () => {
+  test('the chart has two regions, an embedded NATS and store, and needs only a bare cluster', () => {
     const kinds = [...new Set(defaults.map(({ kind }) => kind))].toSorted();
     expect(kinds).toEqual(
       'ConfigMap Deployment Job NetworkPolicy Pod PodDisruptionBudget Role RoleBinding Service ServiceAccount StatefulSet'.split(
@@ -138,7 +138,7 @@ describe('with no values', () => {
     });
   });
 
-  test('a front has 768 MiB beside the processes that scale pictures', () => {
+  test('a front has 768 MiB in addition to the processes that scale pictures', () => {
     for (const objects of [defaults, produced]) {
       const limit = podOf(find(objects, 'Deployment', 'wc-webcapture-front'))?.containers[0]?.resources.limits[
         'memory'
@@ -148,7 +148,7 @@ describe('with no values', () => {
     }
   });
 
-  test('memory follows from the slots, and browsers are replaced before the kernel ends the pod', () => {
+  test('memory follows from the slots, and browsers are replaced before the kernel kills the pod', () => {
     const deployment = find(defaults, 'Deployment', 'wc-webcapture-renderer-us-east');
     expect(podOf(deployment)?.containers[0]?.resources.limits['memory']).toBe('1824Mi');
     const { browserMemoryBytes, slots } = readRendererConfig({
@@ -159,7 +159,7 @@ describe('with no values', () => {
     expect([slots, browserMemoryBytes / 1024 ** 2]).toEqual([2, 1312]);
   });
 
-  test('pods have longer to drain than the services take', () => {
+  test('the grace period of pods is longer than the services take to drain', () => {
     const front = find(defaults, 'Deployment', 'wc-webcapture-front');
     const config = readFrontConfig({ ...envOf(front), WEBCAPTURE_POD: 'p', WEBCAPTURE_NATS_PASSWORD: 'x' });
     for (const [name, drainMs] of [
@@ -184,7 +184,7 @@ describe('a bucket', () => {
     });
 
   test(
-    'is opened by renderers with a key of their own, where they have one',
+    'has its own key for renderers if one is set',
     async () => {
       const gcs = { bucket: 'captures', existingSecret: 'trusted' };
       const renderer = { sandbox: { mode: 'localhost' } };
@@ -192,7 +192,7 @@ describe('a bucket', () => {
       expect(keyFiles(await bucket({}))).toEqual(['trusted', 'trusted', 'trusted']);
       const creator = { existingSecret: 'creator' };
       expect(keyFiles(await bucket({ renderer: creator }))).toEqual(['trusted', 'trusted', 'creator']);
-      // Fronts and controllers by Workload Identity.
+      // Fronts and controllers use Workload Identity.
       const mixed = await bucket({ renderer: creator, existingSecret: '' });
       expect(keyFiles(mixed)).toEqual([undefined, undefined, 'creator']);
       const path = (name: string) =>
@@ -205,7 +205,7 @@ describe('a bucket', () => {
     helmDeadlineMs,
   );
 
-  test('is used by an account of each service', () => {
+  test('has a service account per service', () => {
     const accounts = produced.filter(({ kind }) => kind === 'ServiceAccount').map(({ metadata }) => metadata);
     expect(
       Object.fromEntries(
@@ -223,7 +223,7 @@ describe('a bucket', () => {
 });
 
 test(
-  'every stream can be given its most bytes',
+  'every stream can have a size limit',
   async () => {
     const streams = Object.keys(streamNames) as (keyof typeof streamNames)[];
     const streamMaxBytes = Object.fromEntries(streams.map((name, index) => [name, (index + 1) * 1024 ** 2]));
@@ -239,8 +239,8 @@ test(
   helmDeadlineMs,
 );
 
-describe('for production', () => {
-  test('there is no NATS of its own, and files go into the bucket', () => {
+describe('with values for production', () => {
+  test('there is no embedded NATS, and files are stored in the bucket', () => {
     expect(produced.filter(({ kind }) => kind === 'StatefulSet')).toEqual([]);
     for (const name of ['front', 'controller', 'renderer-us-east']) {
       expect(envOf(find(produced, 'Deployment', `wc-webcapture-${name}`))).toMatchObject({
@@ -252,7 +252,7 @@ describe('for production', () => {
     expect(produced.filter(({ kind }) => kind === 'Secret')).toEqual([]);
   });
 
-  test('an autoscaler says how many there are, and not the Deployment', () => {
+  test('an autoscaler sets the number of replicas instead of the Deployment', () => {
     for (const name of ['front', 'renderer-us-east', 'renderer-eu-west']) {
       expect(find(produced, 'Deployment', `wc-webcapture-${name}`)['spec']).not.toHaveProperty('replicas');
     }
@@ -267,7 +267,7 @@ describe('for production', () => {
     });
   });
 
-  test('each region lands on its own nodes, with the sandbox on', () => {
+  test('each region runs on its own nodes, with the sandbox on', () => {
     const pod = podOf(find(produced, 'Deployment', 'wc-webcapture-renderer-eu-west'));
     expect(pod?.nodeSelector).toEqual({ 'topology.kubernetes.io/region': 'europe-west1' });
     expect(pod?.securityContext.seccompProfile).toEqual({
@@ -277,7 +277,7 @@ describe('for production', () => {
     expect(pod?.containers[0]?.resources.requests).toEqual({ cpu: '4000m', memory: '2624Mi' });
   });
 
-  test('the ServiceMonitor finds the port for operators of every service, and keeps the labels of the metrics', () => {
+  test('the ServiceMonitor selects the operations port of every service, and keeps the labels of the metrics', () => {
     const { selector, endpoints } = find(produced, 'ServiceMonitor', 'wc-webcapture')['spec'] as {
       selector: { matchLabels: Record<string, string> };
       endpoints: { port: string; path: string; honorLabels: boolean }[];
@@ -304,7 +304,7 @@ describe('for production', () => {
 });
 
 test(
-  'the sandbox that is off without quotes is off',
+  'a sandbox set to off without quotes is off',
   async () => {
     const objects = await render({ renderer: { sandbox: { mode: false } } });
     expect(envOf(find(objects, 'Deployment', 'wc-webcapture-renderer-us-east'))['WEBCAPTURE_CHROMIUM_SANDBOX']).toBe(
@@ -354,11 +354,11 @@ test.each<[object, RegExp]>([
   helmDeadlineMs,
 );
 
-test('VALUES.md tells of the values as they are (node deploy/chart/readme.ts)', async () => {
+test('VALUES.md documents the current values (node deploy/chart/readme.ts)', async () => {
   const page = await file('VALUES.md');
   expect(withValuesTable(page, await file('values.yaml')) === page).toBe(true);
 });
 
-test('the README is short enough to be read', async () => {
+test('the README has a readable length', async () => {
   expect((await file('README.md')).split('\n').length).toBeLessThan(200);
 });

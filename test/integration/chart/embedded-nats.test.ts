@@ -27,7 +27,7 @@ describe('the users of NATS', () => {
       ...names.map((it) => [`RENDERER_${it.toUpperCase().replace('-', '_')}_PASSWORD`, `renderer-${it}-password`]),
     ]) as Readonly<Record<string, string>>;
 
-  test('are one of each service, and one of the renderers of each region, each with a password of its own', () => {
+  test('exist for each service and for the renderers of each region, each with its own password', () => {
     const generated = planOf(defaults).secrets.find(({ name }) => name === 'wc-webcapture-nats-auth');
     const keys = { ...keyOfEach(regions), BACKUP_PASSWORD: 'backup-password' };
     expect(keysOf(defaults)).toEqual(keys);
@@ -42,7 +42,7 @@ describe('the users of NATS', () => {
   });
 
   test(
-    'of a region that is added are there already: the embedded server is not restarted for it',
+    'of a new region exist already, so that the embedded server is not restarted',
     async () => {
       const added = await render({ regions: [{ name: 'us-west' }, { name: 'eu-west' }, { name: 'us-east' }] });
       expect(find(added, 'StatefulSet', 'wc-webcapture-nats')).toEqual(
@@ -53,7 +53,7 @@ describe('the users of NATS', () => {
   );
 
   test(
-    'are those of the installed regions, where the operator has the passwords',
+    'are those of the installed regions if the operator sets the passwords',
     async () => {
       const otherRegions = [{ name: 'asia-east', replicas: 1 }];
       const own = await render({ nats: { existingSecret: 'mine' }, otherRegions });
@@ -66,7 +66,7 @@ describe('the users of NATS', () => {
   );
 
   test(
-    'a new region of another cluster restarts no renderer, and the controllers know that it is elsewhere',
+    'a new region of another cluster restarts no renderer, and controllers know that it is elsewhere',
     async () => {
       const more = await render({ otherRegions: [{ name: 'asia-east', replicas: 1 }] });
       const renderer = (of: readonly KubeObject[]) => find(of, 'Deployment', 'wc-webcapture-renderer-us-east');
@@ -92,7 +92,7 @@ describe('the users of NATS', () => {
       await nats.server.stop({ graceMs: 0 });
     });
 
-    /** As the pods of a Deployment do; `overrides` are of somebody who pretends. */
+    /** Connects as a pod of a Deployment. `overrides` make it use another identity. */
     async function signIn(
       deployment: string,
       overrides: { user?: string; inboxPrefix?: string; url?: string } = {},
@@ -114,8 +114,8 @@ describe('the users of NATS', () => {
       return session;
     }
 
-    test('has every subject that the list of permissions has, for each region', () => {
-      // Satellites join NATS servers of the operator's own.
+    test('has every subject of the list of permissions, for each region', () => {
+      // Satellites use NATS servers of the operator.
       const { satellite: _, ...ofHub } = permissions;
       const subjects = Object.entries(ofHub).flatMap(([service, user]) =>
         [...user.publish, ...user.subscribe]
@@ -138,7 +138,7 @@ describe('the users of NATS', () => {
       );
     });
 
-    test('controllers and fronts sign the tickets of jobs, whoever is the first to need their secret', async () => {
+    test('controllers and fronts share the secret of job tickets, regardless of which creates it', async () => {
       const ticket = { account: 'a', uuid: 'u', revision: 0, region: 'us-east', object: 'u.png' } as const;
       const signed = await new Tickets(await signIn('controller')).sign(ticket);
       expect(await new Tickets(await signIn('front')).open(signed)).toEqual(ticket);
@@ -147,7 +147,7 @@ describe('the users of NATS', () => {
     test.each<[Region, Region]>([
       ['us-east', 'eu-west'],
       ['eu-west', 'us-east'],
-    ])('renderers of %s publish results of their region, and nothing of %s', async (region, other) => {
+    ])('renderers of %s can publish results of their region, but not of %s', async (region, other) => {
       const renderer = await signIn(`renderer-${region}`);
       expect((await renderer.js.publish(resultSubject(region, 'u'), '{}')).stream).toBe(streamNames.results);
       for (const subject of [resultSubject(other, 'u'), `$KV.live.fleet.${other}.p`, `files.part.${other}.p`]) {
@@ -157,7 +157,7 @@ describe('the users of NATS', () => {
       await expect(stranger.js.publish(resultSubject(region, 'v'), '{}')).rejects.toThrow(/permissions violation/i);
     });
 
-    test('responses to requests of renderers do not leave their account', async () => {
+    test('responses to requests of renderers stay in their account', async () => {
       const controller = await signIn('controller');
       const heard: string[] = [];
       controller.nc.subscribe('$KV.live.leader', { callback: (_, message) => void heard.push(message.string()) });
@@ -174,7 +174,7 @@ describe('the users of NATS', () => {
     });
 
     test.each(['renderer-eu-west', 'renderer', 'front', 'controller'])(
-      'who has the password of renderers of us-east is refused as %s',
+      'the password of renderers of us-east is refused for the user %s',
       async (user) => {
         await expect(signIn('renderer-us-east', { user })).rejects.toThrow(/authorization/i);
       },

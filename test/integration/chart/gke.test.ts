@@ -26,7 +26,7 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 describe('behind a Gateway of GKE', () => {
-  test('fronts are asked for /healthz at their own port, and may take 300 seconds', () => {
+  test('fronts have a health check of /healthz at their own port, and 300 s for each request', () => {
     const target = { group: '', kind: 'Service', name: name('front') };
     expect(find(hub, 'HealthCheckPolicy', name('front'))).toMatchObject({
       apiVersion: 'networking.gke.io/v1',
@@ -35,7 +35,7 @@ describe('behind a Gateway of GKE', () => {
     const { config } = find(hub, 'HealthCheckPolicy', name('front'))['spec'].default as {
       config: { httpHealthCheck: { port: number; portSpecification: string } };
     };
-    // The load balancer connects to the pods, so that the port is theirs and not the Service's.
+    // The load balancer connects to the port of the pods, not of the Service.
     const { PORT } = envOf(find(hub, 'Deployment', name('front')));
     expect([config.httpHealthCheck.portSpecification, String(config.httpHealthCheck.port)]).toEqual([
       'USE_FIXED_PORT',
@@ -47,7 +47,7 @@ describe('behind a Gateway of GKE', () => {
     });
   });
 
-  test('the HTTPRoute has no timeouts, which GKE refuses; any other Gateway gets them', async () => {
+  test('the HTTPRoute has no timeouts, which GKE refuses, but has them for other Gateways', async () => {
     const rulesOf = (objects: readonly KubeObject[]) =>
       find(objects, 'HTTPRoute', 'wc-webcapture')['spec'].rules as object[];
     expect(rulesOf(hub)).toEqual([{ backendRefs: [{ name: name('front'), port: 80 }] }]);
@@ -56,7 +56,7 @@ describe('behind a Gateway of GKE', () => {
     expect(other.filter(({ kind }) => kind.endsWith('Policy') && kind !== 'NetworkPolicy')).toEqual([]);
   });
 
-  test('the Gateway of the example takes the route of the example', async () => {
+  test('the Gateway of the example accepts the route of the example', async () => {
     const gateway = (await example('gateway.yaml')) as KubeObject;
     const { parentRefs, hostnames } = find(hub, 'HTTPRoute', 'wc-webcapture')['spec'] as {
       parentRefs: { name: string; namespace: string; sectionName: string }[];
@@ -76,7 +76,7 @@ describe('behind a Gateway of GKE', () => {
   });
 });
 
-test('each service has a Google account of its own, and renderers run in a sandbox', () => {
+test('each service has its own Google account, and renderers run in a sandbox', () => {
   const accounts = ['front', 'renderer', 'controller'].map(
     (service) => find(hub, 'ServiceAccount', name(service)).metadata.annotations?.['iam.gke.io/gcp-service-account'],
   );
@@ -105,7 +105,7 @@ describe('a region is scaled', () => {
       }).backgroundSlots,
     );
 
-  test('between its floor and its maximum, and keeps more in the hours that the operator names', () => {
+  test('between its minimum and maximum, with a higher minimum in hours that the operator names', () => {
     const { minReplicaCount, maxReplicaCount, triggers } = scaled(hub);
     expect([minReplicaCount, maxReplicaCount]).toEqual([3, 60]);
     expect(triggers.map(({ type }) => type)).toEqual(['metrics-api', 'cron']);
@@ -117,17 +117,17 @@ describe('a region is scaled', () => {
     });
   });
 
-  test('by background captures up to the renderers that they are granted, by default half of the maximum', async () => {
-    // Renderers × slots × the share that is aimed at.
+  test('by background captures up to their share of renderers, by default half of the maximum', async () => {
+    // Renderers × slots × target utilization.
     expect(backgroundSlotsOf(hub)).toEqual({ 'us-east': 12 * 4 * 0.75 });
     expect(backgroundSlotsOf(onMetric)).toEqual({ 'us-east': 3.6, 'eu-west': 1.8 });
     const byDefault = await render({ keda: { enabled: true, minReplicas: 4, maxReplicas: 5, fallback: false } });
     expect(backgroundSlotsOf(byDefault)).toEqual({ 'us-east': 6, 'eu-west': 6 });
-    // KEDA before 2.18 takes it.
+    // KEDA before 2.18 accepts this.
     expect([scaled(hub), scaled(byDefault)].map((it) => 'fallback' in it)).toEqual([true, false]);
   });
 
-  test('without KEDA by a HorizontalPodAutoscaler on one series for the region', () => {
+  test('without KEDA by a HorizontalPodAutoscaler on one series per region', () => {
     expect(find(onMetric, 'HorizontalPodAutoscaler', name('renderer-eu-west'))['spec']).toEqual({
       scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: name('renderer-eu-west') },
       minReplicas: 2,
@@ -152,7 +152,7 @@ describe('a region is scaled', () => {
     expect(JSON.stringify(find(onMetric, 'Role', name('controller')))).toContain('"patch"');
   });
 
-  test('as docs/gke.md has it for Managed Service for Prometheus, by the series that its rule makes', async () => {
+  test('as in docs/gke.md for Managed Service for Prometheus, by the series of its rule', async () => {
     const page = await readFile(new URL('../../../docs/gke.md', import.meta.url), 'utf8');
     const [, values = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
     const objects = await render(parse(values) as object);
@@ -172,7 +172,7 @@ describe('a region is scaled', () => {
     [{ hpa: { enabled: true }, keda: { minReplicas: 0 } }, /keda\.minReplicas must be at least 1.*us-east/],
     [{ keda: { schedules: [{ timezone: 'UTC', start: 'at nine', end: '0 18 * * *', replicas: 2 }] } }, /schedules/],
     [{ keda: { maxBackgroundReplicas: 0 } }, /maxBackgroundReplicas/],
-  ])('and not with %j', async (values, message) => {
+  ])('but not with %j', async (values, message) => {
     await expect(render(values)).rejects.toThrow(message);
   });
 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
   path = await pathOfProbe();
 }, helmDeadlineMs);
 
-/** Programs of BusyBox, which the image has, where it is installed; else those of this machine. */
+/** Returns the PATH of BusyBox, as in the image, or that of this machine if it is not installed. */
 async function pathOfProbe(): Promise<string> {
   const own = process.env['PATH'] ?? '';
   const busybox = await run('sh', ['-c', 'command -v busybox']).catch(() => undefined);
@@ -34,7 +34,7 @@ async function pathOfProbe(): Promise<string> {
   return folder;
 }
 
-/** What the kubelet finds out with the liveness probe of the chart. */
+/** Runs the liveness probe of the chart, as the kubelet does. */
 async function isLive({ monitorPort, dataDir }: ChartNats): Promise<boolean> {
   const container = podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'))?.containers[0] as unknown as {
     livenessProbe: { exec: { command: [string, ...string[]] }; timeoutSeconds: number };
@@ -67,7 +67,7 @@ async function signIn({ url }: ChartNats) {
   return session;
 }
 
-test('the liveness probe restarts the embedded NATS after its volume was full, and not while it is', async (context) => {
+test('the liveness probe restarts the embedded NATS after its volume was full, not while it is', async (context) => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'volume-'));
   onTestFinished(() => removeFolder(folder));
   const disk = await mountSmallDisk(join(folder, 'data'), 160);
@@ -85,7 +85,7 @@ test('the liveness probe restarts the embedded NATS after its volume was full, a
   await expect(write()).rejects.toThrow();
   expect(await isLive(nats)).toBe(true);
   await disk.free();
-  // What the probe is for: there is space, and the server still refuses.
+  // The probe detects a server that still refuses writes although there is space.
   await expect(write()).rejects.toThrow();
   expect(await isLive(nats)).toBe(false);
 
@@ -97,7 +97,7 @@ test('the liveness probe restarts the embedded NATS after its volume was full, a
   expect(await isLive(restarted)).toBe(true);
 });
 
-test('the liveness probe restarts a server that does not answer', async () => {
+test('the liveness probe restarts a server that does not respond', async () => {
   const folder = await mkdtemp(join(inject('tempFolder'), 'volume-'));
   onTestFinished(() => removeFolder(folder));
   await mkdir(join(folder, 'data'));

@@ -26,7 +26,7 @@ const print = async (args: readonly string[]) =>
   parse((await run(process.execPath, [command, ...args])).stdout) as Values;
 
 test(
-  'the users of the official NATS chart are those that the examples of hub and satellite sign in with',
+  'the users of the official NATS chart are those of the examples for hub and satellite',
   async () => {
     const { config, container } = await print(['us-east', '--satellite', 'asia-southeast']);
     const keys = Object.values(container.env).map(({ valueFrom }) => valueFrom.secretKeyRef.key);
@@ -47,7 +47,7 @@ test(
     for (const ofAnotherSecret of ['admin-token', 'secrets-key']) used.delete(ofAnotherSecret);
     expect([...used, 'backup-password'].toSorted()).toEqual(keys.toSorted());
 
-    // As the official chart writes it: without the quotes.
+    // The official chart writes the configuration without these quotes.
     const text = JSON.stringify(config.merge, null, 1).replaceAll(/"<< (\$\w+) >>"/g, '$1');
     const file = join(await mkdtemp(join(inject('tempFolder'), 'nats-users-')), 'nats.conf');
     await writeFile(file, text.slice(1, -1));
@@ -70,7 +70,7 @@ test(
   helmDeadlineMs,
 );
 
-test('those of a leaf node may use the domain of the fleet, and nothing of the leaf node', async () => {
+test('users of a leaf node can use the domain of the fleet, but not the leaf node', async () => {
   const { config } = await print(['asia-southeast', '--satellite', 'asia-southeast', '--domain', 'hub']);
   const text = JSON.stringify(config);
   expect(text).toContain('"$JS.hub.API.$KV.live.cluster.asia-southeast.*"');
@@ -79,11 +79,11 @@ test('those of a leaf node may use the domain of the fleet, and nothing of the l
   expect(config.merge.accounts['webcapture']?.users).toEqual([]);
 });
 
-test('the commands for servers in operator mode create the same accounts', async () => {
+test('commands for servers in operator mode create the same accounts', async () => {
   const args = ['us-east', '--satellite', 'asia-southeast'];
   const { accounts } = (await print(args)).config.merge;
   const { stdout } = await run(process.execPath, [command, ...args, '--format', 'nsc']);
-  // A command in place of nsc that prints each of its arguments.
+  // Instead of nsc, this function prints each argument.
   const { stdout: called } = await run('sh', ['-c', `nsc() { printf '%s\\0' "$@"; echo; }\n${stdout}`]);
   const calls = called
     .trim()
@@ -119,11 +119,11 @@ test('the commands for servers in operator mode create the same accounts', async
   expect(streamed).toEqual(exports.map(({ service }) => service));
 });
 
-test('a region that does not exist is refused', async () => {
+test('an unknown region is refused', async () => {
   await expect(run(process.execPath, [command, 'mars'])).rejects.toThrow(/There is no region mars/);
 });
 
-test('second users for a rotation have the rights and the account of the first ones', async () => {
+test('second users for a rotation have the permissions and the account of the first ones', async () => {
   const args = ['us-east', '--satellite', 'asia-southeast'];
   const seconds = ['--second', 'renderer=renderer2', '--second', 'satellite=satellite2'];
   const { config, container } = await print([...args, ...seconds]);

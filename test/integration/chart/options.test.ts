@@ -8,7 +8,7 @@ const name = (component: string) => `wc-webcapture-${component}`;
 const imagesOf = (objects: readonly KubeObject[]) =>
   objects.flatMap((object) => podOf(object)?.containers ?? []).map(({ image }) => image);
 
-/** What a platform team sets, as far as it does not matter to the other tests. */
+/** Values of a platform team that do not affect the other tests. */
 const custom = {
   global: { imageRegistry: 'mirror.example:5000/proxy', imagePullSecrets: [{ name: 'shared' }] },
   imagePullSecrets: [{ name: 'own' }],
@@ -55,7 +55,7 @@ beforeAll(async () => {
 
 describe('images', () => {
   test(
-    'come from the registry that the operator names; without one, the message has the lines that build and push them',
+    'come from the registry of the operator; without one, the error has the commands to build and push them',
     async () => {
       expect(new Set(imagesOf(defaults))).toEqual(
         new Set([
@@ -72,7 +72,7 @@ describe('images', () => {
   );
 
   test(
-    'with a host in their repository, as releases before had them, stay as they are; a digest overrides the tag',
+    'with a host in their repository, as in earlier releases, stay unchanged; a digest overrides the tag',
     async () => {
       const digest = `sha256:${'a'.repeat(64)}`;
       const image = { repository: 'ghcr.io/mine/front', tag: '1' };
@@ -84,7 +84,7 @@ describe('images', () => {
   );
 });
 
-test('pods have what the operator adds to them', () => {
+test('pods have the additions of the operator', () => {
   for (const [kind, component] of [
     ['Deployment', 'front'],
     ['Deployment', 'controller'],
@@ -98,7 +98,7 @@ test('pods have what the operator adds to them', () => {
       volumeMounts: expect.arrayContaining([{ name: 'extra', mountPath: '/extra' }]) as unknown,
       securityContext: { privileged: false, allowPrivilegeEscalation: false },
     });
-    // The range of an OpenShift namespace applies.
+    // The user range of an OpenShift namespace applies.
     expect(Object.keys(pod?.securityContext ?? {}).toSorted()).toEqual(['runAsNonRoot', 'seccompProfile']);
   }
   for (const object of objects.filter((it) => podOf(it) && it.kind !== 'Pod')) {
@@ -117,13 +117,13 @@ test('service accounts are created or named by the operator', () => {
   expect(used).toEqual(['theirs', 'least', name('controller')]);
 });
 
-test('the browser is replaced below the memory limit that the operator gave the renderer', () => {
+test("the browser is replaced below the operator's memory limit of the renderer", () => {
   const env = { ...envOf(find(objects, 'Deployment', name('renderer-us-east'))), WEBCAPTURE_POD: 'p' };
   const { browserMemoryBytes } = readRendererConfig({ ...env, WEBCAPTURE_NATS_PASSWORD: 'x' });
   expect(browserMemoryBytes).toBe(3584 * 1024 ** 2);
 });
 
-test('the seccomp profile is installed on the nodes of each region, once', () => {
+test('the seccomp profile is installed once on the nodes of each region', () => {
   const installers = objects.filter(({ kind }) => kind === 'DaemonSet');
   expect(
     installers.map((object) => {
@@ -134,7 +134,7 @@ test('the seccomp profile is installed on the nodes of each region, once', () =>
     [name('seccomp-eu-west'), { pool: 'europe', arch: 'amd64' }, [{ key: 'europe', operator: 'Exists' }]],
     [name('seccomp-us-east'), { pool: 'render', arch: 'amd64' }, undefined],
   ]);
-  // The kubelet's folder belongs to root, whatever other containers run as.
+  // The folder of the kubelet belongs to root, so that the installer runs as root.
   for (const object of installers) {
     expect(podOf(object)?.containers[0]?.securityContext).toMatchObject({ runAsUser: 0, runAsNonRoot: false });
   }
@@ -147,14 +147,14 @@ describe('NetworkPolicies', () => {
       egress: { to?: { ipBlock?: { cidr: string; except?: string[] } }[] }[];
     };
 
-  test('let the pod of helm test reach the fronts, whoever else may', () => {
+  test('allow the pod of helm test to reach fronts, in addition to other peers', () => {
     const [peers] = policyOf('front').ingress;
     const { metadata } = objects.find(({ kind, metadata: it }) => kind === 'Pod' && it.name === name('test')) ?? {};
     const [, test] = (peers?.from ?? []) as { podSelector: { matchLabels: Record<string, string> } }[];
     expect(metadata?.labels).toMatchObject(test?.podSelector.matchLabels ?? { none: '' });
   });
 
-  test('close to captures what egress.deny names', () => {
+  test('block captures from the networks in egress.deny', () => {
     const blocks = policyOf('renderer').egress.flatMap(({ to = [] }) => to.flatMap(({ ipBlock }) => ipBlock ?? []));
     expect(blocks.find(({ cidr }) => cidr === '0.0.0.0/0')?.except).toContain('203.0.113.0/24');
     expect(blocks.find(({ cidr }) => cidr === '::/0')?.except).toContain('2001:db8::/32');
@@ -168,7 +168,7 @@ test('an Ingress has the annotations of its class and those of the operator', as
   expect(annotations(other)).toEqual({});
 }, 60_000);
 
-test('controllers have the rights that they use, and may patch pods only where an autoscaler removes them', () => {
+test('controllers have only the permissions that they use, and may patch pods only with an autoscaler', () => {
   const rulesOf = (of: readonly KubeObject[]) =>
     (find(of, 'Role', name('controller')) as unknown as { rules: { resources: string[]; verbs: string[] }[] }).rules;
   const text = (of: readonly KubeObject[]) =>
@@ -188,7 +188,7 @@ test('controllers have the rights that they use, and may patch pods only where a
   expect([costs(defaults), costs(objects)]).toEqual(['off', 'on']);
 });
 
-test('old pods are not counted when new ones are spread', () => {
+test('spread constraints ignore pods of the previous version', () => {
   for (const object of defaults.filter(({ kind }) => kind === 'Deployment')) {
     const { topologySpreadConstraints } = podOf(object) as {
       topologySpreadConstraints?: { matchLabelKeys: string[] }[];
@@ -200,7 +200,7 @@ test('old pods are not counted when new ones are spread', () => {
   }
 });
 
-test('a node can be drained of a share of the pods, however many there are', () => {
+test('a share of the pods may be drained at any number of replicas', () => {
   const budgets = defaults.filter(({ kind }) => kind === 'PodDisruptionBudget');
   const shares = budgets.map(({ metadata, spec }) => [
     metadata.name,

@@ -29,7 +29,7 @@ const satellite = {
   renderRegions: 'always',
 };
 
-/** What only a hub has may be switched on by the values that all clusters of an operator share. */
+/** Values shared by all clusters of an operator may enable features that only a hub has. */
 const shared = {
   ...satellite,
   keda: { enabled: true },
@@ -50,7 +50,7 @@ beforeAll(async () => {
 const namesOf = (of: readonly KubeObject[]) => of.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
 
 describe('a satellite', () => {
-  test('has renderers and a controller, and nothing of a hub', () => {
+  test('has renderers and a controller, and no components of a hub', () => {
     expect(namesOf(objects).toSorted()).toEqual(
       [
         'Deployment wc-webcapture-controller',
@@ -80,7 +80,7 @@ describe('a satellite', () => {
     ]);
   });
 
-  test('is watched by the alerts that its services can raise', () => {
+  test('has the alerts that its services can trigger', () => {
     const { groups } = find(everything, 'PrometheusRule', 'wc-webcapture')['spec'] as {
       groups: { rules: { alert: string }[] }[];
     };
@@ -93,7 +93,7 @@ describe('a satellite', () => {
     ]);
   });
 
-  test('tells its pods where the hub is, and by which certificates and user they join it', () => {
+  test('gives its pods the address of the hub, and the certificates and users to join it', () => {
     const tls = {
       caFile: '/var/run/secrets/webcapture/nats/ca.crt',
       certFile: '/var/run/secrets/webcapture/nats/tls.crt',
@@ -147,7 +147,7 @@ describe('a satellite', () => {
     }
   });
 
-  test('starts without a key for the secrets of captures where the operator accepts that', async () => {
+  test('starts without a key for the secrets of captures if the operator accepts that', async () => {
     const secretsKeyOf = (of: readonly KubeObject[]) =>
       podOf(find(of, 'Deployment', 'wc-webcapture-renderer-asia-east'))?.containers[0]?.env?.find(
         ({ name }) => name === 'WEBCAPTURE_SECRETS_KEY',
@@ -157,13 +157,13 @@ describe('a satellite', () => {
     });
   });
 
-  test('replaces a controller that does not find its fleet, although its successor is not ready either', () => {
+  test('replaces a controller that cannot join its fleet, even if its successor is not ready', () => {
     expect(find(objects, 'Deployment', 'wc-webcapture-controller')['spec']).toMatchObject({
       strategy: { type: 'Recreate' },
     });
   });
 
-  test('has a controller that reaches no public address: webhooks are sent by the hub', () => {
+  test('has a controller without access to public addresses, as the hub sends webhooks', () => {
     const { egress } = find(objects, 'NetworkPolicy', 'wc-webcapture-controller')['spec'] as {
       egress: { ports?: object[] }[];
     };
@@ -201,7 +201,7 @@ describe('a satellite', () => {
     helmDeadlineMs,
   );
 
-  test('needs NATS servers of the operator: the embedded one has no TLS', async () => {
+  test('needs NATS servers of the operator, as the embedded one has no TLS', async () => {
     await expect(render({ nats: { tls: { caSecret: 'ca' } } })).rejects.toThrow(/the embedded NATS has no TLS/);
   });
 });

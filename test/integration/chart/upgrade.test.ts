@@ -32,7 +32,7 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 test(
-  'a chart of another version changes no pod template, so that an upgrade restarts what changed and nothing else',
+  'another version of the chart changes no pod template, so that an upgrade restarts only what changed',
   async () => {
     const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
     await cp(chartFolder, folder, { recursive: true });
@@ -42,7 +42,7 @@ test(
     const { objects: after } = await renderAnew({ ...pinned, commonLabels: { team: 'other' } }, [], folder);
     expect(workloads(after).map(({ metadata }) => metadata.labels?.['helm.sh/chart'])).toContain('webcapture-9.9.9');
     expect(workloads(after).map(templateOf)).toEqual(workloads(before).map(templateOf));
-    // Kubernetes refuses to change these.
+    // Kubernetes refuses changes of these.
     const claims = (objects: readonly KubeObject[]) =>
       (find(objects, 'StatefulSet', 'wc-webcapture-nats')['spec'] as { volumeClaimTemplates: object })
         .volumeClaimTemplates;
@@ -52,7 +52,7 @@ test(
 );
 
 test(
-  'the same values make the same objects without a cluster, and no secret is among them',
+  'the same values make the same objects without a cluster, and no secret',
   async () => {
     expect((await renderAnew(pinned)).objects).toEqual(before);
     expect(before.filter(({ kind }) => kind === 'Secret')).toEqual([]);
@@ -60,7 +60,7 @@ test(
   helmDeadlineMs,
 );
 
-test('no template asks the cluster or makes something up', async () => {
+test('no template looks up cluster state or generates values', async () => {
   const templates = before.map((object) => JSON.stringify(object)).join('');
   expect(templates).not.toContain('lookup');
   for (const name of ['prepare/job.yaml', 'prepare/_plan.tpl', 'front/deployment.yaml', 'nats/statefulset.yaml']) {
@@ -70,7 +70,7 @@ test('no template asks the cluster or makes something up', async () => {
 });
 
 describe('the Job before an installation', () => {
-  test('has no more rights than it needs, and is gone afterwards with all that it had', () => {
+  test('has only the permissions that it needs, and is removed afterwards with all of them', () => {
     const { rules } = find(before, 'Role', 'wc-webcapture-prepare') as unknown as { rules: object };
     expect(rules).toEqual([
       { apiGroups: [''], resources: ['secrets'], verbs: ['create'] },
@@ -100,7 +100,7 @@ describe('the Job before an installation', () => {
   });
 
   test(
-    'makes only the secrets that the operator does not bring, and is not there when there is nothing to do',
+    'creates only secrets that the operator does not set, and is absent if nothing is to be done',
     async () => {
       const auth = { existingSecret: 'mine' };
       expect(
@@ -113,7 +113,7 @@ describe('the Job before an installation', () => {
   );
 });
 
-describe('the limits of the embedded NATS follow its volume', () => {
+describe('the limits of the embedded NATS follow from its volume', () => {
   const limitsOf = (objects: readonly KubeObject[]) => {
     const config = find(objects, 'ConfigMap', 'wc-webcapture-nats') as unknown as { data: { 'nats.conf': string } };
     const env = envOf(find(objects, 'Deployment', 'wc-webcapture-controller'));
@@ -125,7 +125,7 @@ describe('the limits of the embedded NATS follow its volume', () => {
     };
   };
 
-  test('by default files get half, records what the memory allows, and the rest is left to the others', () => {
+  test('by default files get half, records as much as memory allows, and the other streams the rest', () => {
     expect(limitsOf(before)).toEqual({
       store: 16 * gibibyte,
       files: 10 * gibibyte,
@@ -168,7 +168,7 @@ describe('the limits of the embedded NATS follow its volume', () => {
   );
 });
 
-test('an emptyDir volume is used only by an explicit word', async () => {
+test('an emptyDir volume is used only if set explicitly', async () => {
   const values = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8')) as {
     nats: { persistence: { enabled: boolean } };
   };
@@ -180,7 +180,7 @@ test.each([
   ['argocd-application.yaml', ({ source }: Manifest) => source?.helm.valuesObject],
   ['flux-helmrelease.yaml', ({ values }: Manifest) => values],
 ])(
-  'the values of examples/%s make an installation',
+  'the values of examples/%s render an installation',
   async (name, valuesOf) => {
     const text = await readFile(join(chartFolder, 'examples', name), 'utf8');
     const manifest = parseAllDocuments(text).at(-1)?.toJS() as { spec: Manifest };

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import { runChecks, type Check } from '../../check-runs.ts';
 
-/** A Git repository with a check that fails while a file in `src` contains `bad`, and how often it was run. */
+/** A Git repository with a check that fails while a file in `src` contains `bad`, and the number of its runs. */
 async function repository() {
   const folder = await mkdtemp(join(inject('tempFolder'), 'check-'));
   const root = join(folder, 'root');
@@ -37,7 +37,7 @@ async function repository() {
 }
 
 describe('a check of npm run check', () => {
-  test('is not repeated while its inputs are those that it passed with', async () => {
+  test('is not repeated if its inputs have not changed since it passed', async () => {
     const { write, git, run, runs } = await repository();
     expect(await run()).toMatchObject({ name: 'no bad word', outcome: 'passed', text: '' });
     expect(await run()).toMatchObject({ outcome: 'unchanged' });
@@ -48,7 +48,7 @@ describe('a check of npm run check', () => {
     expect(await runs()).toBe(1);
   });
 
-  test('fails again at each run until the error is gone', async () => {
+  test('fails again at each run until the error is fixed', async () => {
     const { write, run, runs } = await repository();
     await run();
     await write('src/a.ts', 'bad');
@@ -60,7 +60,7 @@ describe('a check of npm run check', () => {
     expect(await runs()).toBe(4);
   });
 
-  test('finds an edit that keeps the size and the times of the file', async () => {
+  test('detects an edit that keeps the size and the times of the file', async () => {
     const { root, write, run } = await repository();
     await write('src/a.ts', 'dab');
     await run();
@@ -90,12 +90,12 @@ describe('a check of npm run check', () => {
     expect(await run(check('! grep -rl good src'))).toMatchObject({ outcome: 'failed' });
   });
 
-  test('is repeated when a file was edited during the run that passed', async () => {
+  test('is repeated if a file was edited during the run that passed', async () => {
     const { root, write, check, run } = await repository();
     await write('ignored/edit', '');
     const edits = check('! grep -rl bad src && if test -e ignored/edit; then echo bad > src/a.ts; fi');
     expect(await run(edits)).toMatchObject({ outcome: 'passed' });
-    // The file is again as it was before the edit. Whether the check read it before or after the edit is unknown.
+    // The file has its content from before the edit. Whether the check read it before or after is unknown.
     await write('src/a.ts', 'good');
     await rm(join(root, 'ignored/edit'));
     expect(await run(edits)).toMatchObject({ outcome: 'passed' });
@@ -109,14 +109,14 @@ describe('a check of npm run check', () => {
     expect(await runs()).toBe(2);
   });
 
-  test('is repeated each time when it does not say what it depends on', async () => {
+  test('is repeated each time if it does not declare its inputs', async () => {
     const { run, check, runs } = await repository();
     const { name, command } = check();
     for (const _ of [1, 2]) expect(await run({ name, command })).toMatchObject({ outcome: 'passed' });
     expect(await runs()).toBe(2);
   });
 
-  test('is skipped when it says so, and asked again at the next run', async () => {
+  test('is skipped if it says so, and repeated at the next run', async () => {
     const { run, check, runs } = await repository();
     const skips = check('echo SKIPPED: nobody answers');
     for (const _ of [1, 2]) expect(await run(skips)).toMatchObject({ outcome: 'skipped', text: 'nobody answers' });

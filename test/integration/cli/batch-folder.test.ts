@@ -19,16 +19,16 @@ describe('a folder is locked', () => {
     return readFile(join(folder, '.webcapture-batch.lock'), 'utf8');
   };
 
-  test('by a process of another host, whatever its number, and by one of this host', async () => {
+  test('by a process of another host with any id, and by one of this host', async () => {
     await expect(openLocked('other-host', `${process.pid} elsewhere`)).rejects.toThrow(
       /Process \d+ of elsewhere is using .*; if it is no longer running, remove .*\.lock\./,
     );
     await expect(openLocked('running', `${process.ppid} ${hostname()}`)).rejects.toThrow('is using');
-    // Its owner is about to write its name.
+    // Its owner is about to write its process id.
     await expect(openLocked('begun', '')).rejects.toThrow('Another process is using');
   });
 
-  test('and no longer when its process is gone', async () => {
+  test('until its process has ended', async () => {
     const gone = spawnSync('true').pid;
     expect(await openLocked('gone', `${gone} ${hostname()}`)).toBe(`${process.pid} ${hostname()}`);
     expect(await openLocked('restarted', `${process.pid} ${hostname()}`)).toBe(`${process.pid} ${hostname()}`);
@@ -36,13 +36,13 @@ describe('a folder is locked', () => {
   });
 });
 
-describe('an output folder of somebody else', () => {
+describe('an untrusted output folder', () => {
   const uuid = '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77';
   const first = (service: string) => ({ type: 'batch', version: 1, service, at: '2026-01-01T00:00:00.000Z' });
   const begun = (file: string) => ({ type: 'begun', id: 'a', key: 'k', file, url: 'https://example.com/' });
   const linesOf = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
-  test('is refused and left as it is when its journal is none of a batch', async () => {
+  test('is refused and left unchanged if its file is not the journal of a batch', async () => {
     const service = 'https://capture.example.com';
     const page = { title: '', format: 'png', width: 1, height: 1, httpStatus: 200, remarks: [] };
     const captured = { type: 'captured', id: 'a', uuid, fileUrl: 'http://evil.test/', ...page };
@@ -66,7 +66,7 @@ describe('an output folder of somebody else', () => {
       });
       expect(await readFile(path, 'utf8')).toBe(journal);
     }
-    // What was written whole is kept, also of a process that was killed at once.
+    // Complete lines are kept, even if the process was killed at once.
     for (const [journal, states] of [
       [linesOf([first(service)]).slice(0, 30), 0],
       [`${linesOf([first(service), begun(`${'a'.repeat(120)}-100000.webp`)])}{"type":"sav`, 1],
@@ -77,7 +77,7 @@ describe('an output folder of somebody else', () => {
     }
   });
 
-  test('is refused when its journal is a link', async () => {
+  test('is refused if its journal is a link', async () => {
     const folder = await mkdtemp(join(cli().folder, 'linked-'));
     const target = join(cli().folder, 'of-the-user');
     await writeFile(target, '');
@@ -89,7 +89,7 @@ describe('an output folder of somebody else', () => {
     expect(await readFile(target, 'utf8')).toBe('');
   });
 
-  test('chooses neither where files come from nor, with links, where they go', async () => {
+  test('cannot change the source of files, or their target through links', async () => {
     const account = await cli().openAccount();
     const asked: (string | undefined)[] = [];
     await using evil = await serve((request, response) => {
@@ -103,7 +103,7 @@ describe('an output folder of somebody else', () => {
     expect(await batch()).toMatchObject({ code: 0 });
     const whole = await readFile(picture);
 
-    /** As if the picture had not been saved, and its file were elsewhere. */
+    /** Changes the journal as if the picture had not been saved and its file had another address. */
     const steer = async (changes: object) => {
       const path = join(out, '.webcapture-batch.jsonl');
       const lines = (await journalOf(out)).filter(({ type }) => type !== 'saved');
@@ -160,7 +160,7 @@ describe('an output folder of somebody else', () => {
       stderr: expect.stringContaining('index.html is not a regular file') as string,
     });
     expect(await readFile(target, 'utf8')).toBe('as it was');
-    // All of it is found out before a capture is paid for.
+    // Each link is detected before a capture is charged.
     expect((await account.usage()).tokensUsed).toBe(tokensUsed);
   });
 });

@@ -10,7 +10,7 @@ import { useCli } from './test-cli.ts';
 const cli = useCli();
 
 describe('a list', () => {
-  test('may be hostile: names stay in the folder, text stays text', async () => {
+  test('may be hostile: files stay in the folder, and text remains text', async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'hostile');
     const title = '</title><script>alert(1)</script>\u202egnp.exe\u001b[2J';
@@ -38,7 +38,7 @@ describe('a list', () => {
     expect(page).toContain('\\u{202e}gnp.exe');
   });
 
-  test('can be an index of compressed sitemaps by http; a failure is told, and the rest is captured', async () => {
+  test('can be an index of compressed sitemaps over http; a failed one is reported, others are captured', async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'sitemap');
     const site = join(cli().folder, 'site');
@@ -72,7 +72,7 @@ describe('a list', () => {
     );
   });
 
-  test('that is a sitemap asks no other site, whatever it names or redirects to', async () => {
+  test('that is a sitemap sends no requests to other sites that it names or redirects to', async () => {
     const account = await cli().openAccount();
     const asked: (string | undefined)[] = [];
     await using inner = await serve((request, response) => {
@@ -107,7 +107,7 @@ describe('a list', () => {
     const list = index(`${site.url}/own.xml`, `${inner.url}/child`);
     const piped = await run('-', 'site-piped', list, '--sitemap-origin', site.url);
     expect({ code: piped.code, stderr: piped.stderr }).toMatchObject({ code: 0 });
-    // Without a word of the user's, a file chooses no address of this network.
+    // Without the flag, a file cannot choose an address of this network.
     const unasked = await run('-', 'site-unasked', index(`${inner.url}/child`));
     expect(unasked.code).toBe(2);
     expect(unasked.stderr).toContain(

@@ -11,7 +11,7 @@ import { useCli } from './test-cli.ts';
 
 const cli = useCli();
 
-/** Completes the first jobs at once, and holds the others until the function that it returns is called. */
+/** Completes the first jobs at once, and holds the others until the returned function is called. */
 function completeFirst(count: number): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
   let jobs = 0;
@@ -23,8 +23,8 @@ function completeFirst(count: number): () => void {
 }
 
 describe('a batch captures each entry once', () => {
-  test('when the rate limit refuses most requests at first', async () => {
-    // A batch begins with four at a time, of which one is accepted.
+  test('if the rate limit refuses most requests at first', async () => {
+    // A batch starts with four concurrent requests, of which one is accepted.
     const account = await cli().openAccount({ ratePerMinute: 60, burst: 1 });
     const out = join(cli().folder, 'rate');
     const { code, stderr, stdout } = await account.run(['batch', '-', '-o', out, '--concurrency', '30'], {
@@ -40,7 +40,7 @@ describe('a batch captures each entry once', () => {
     expect((await account.usage()).tokensUsed).toBe(6);
   });
 
-  test('when it is killed in the middle and started again', async () => {
+  test('if it is killed and restarted', async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'killed');
     const completeOthers = completeFirst(15);
@@ -64,7 +64,7 @@ describe('a batch captures each entry once', () => {
     expect((await account.usage()).tokensUsed).toBe(60);
   });
 
-  test('when it is interrupted, which leaves a page of what there is', async () => {
+  test('if it is interrupted, and then writes an index page of the finished captures', async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'interrupted');
     const completeOthers = completeFirst(5);
@@ -82,7 +82,7 @@ describe('a batch captures each entry once', () => {
     expect((await account.usage()).tokensUsed).toBe(40);
   });
 
-  test('when the disk is full, once there is room', async () => {
+  test('if the disk is full, after space is available again', async () => {
     const account = await cli().openAccount();
     const out = join(cli().folder, 'full');
     const args = ['batch', '-', '-o', out, '--concurrency', '2'];
@@ -104,7 +104,7 @@ describe('a batch captures each entry once', () => {
     expect((await account.usage()).tokensUsed).toBe(30);
   });
 
-  test('when under a rate limit the disk is full first, and then its process is killed', async () => {
+  test('if under a rate limit the disk is full and then its process is killed', async () => {
     const account = await cli().openAccount({ ratePerMinute: 240, burst: 2 });
     const out = join(cli().folder, 'all');
     const args = ['batch', '-', '-o', out, '--concurrency', '4'];
@@ -130,7 +130,7 @@ describe('a batch captures each entry once', () => {
   });
 });
 
-test('a picture that was removed meanwhile is missing', async () => {
+test('a picture that was removed is reported as missing', async () => {
   const account = await cli().openAccount();
   const out = join(cli().folder, 'missing');
   const args = ['batch', '-', '-o', out, '--concurrency', '1'];
@@ -148,13 +148,13 @@ test('a picture that was removed meanwhile is missing', async () => {
 });
 
 interface SmallDisk extends AsyncDisposable {
-  /** Runs the command line where only that one finds no room. */
+  /** Runs the command line with the limited space. */
   readonly program: CommandOptions['program'];
-  /** Makes room for all. */
+  /** Removes the limit. */
   grow(): Promise<void>;
 }
 
-/** A folder with room for so many KiB. Where nothing may be mounted, no file can be that large instead. */
+/** A folder with this space. If mounting is not possible, the size of each file is limited instead. */
 async function smallDisk(folder: string, kibibytes: number): Promise<SmallDisk> {
   const run = promisify(execFile);
   try {

@@ -3,14 +3,14 @@ import { fileURLToPath } from 'node:url';
 
 export const main = fileURLToPath(new URL('../../../services/cli/main.ts', import.meta.url));
 
-/** The command line as it runs in this repository; it starts four times as slowly as the bundle that users get. */
+/** The command line from its sources, which starts four times as slowly as the bundle for users. */
 export const fromSources = [process.execPath, main] as const;
 
 export interface CommandOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string | Uint8Array;
   readonly cwd?: string;
-  /** By default the sources. */
+  /** Default: the sources. */
   readonly program?: readonly [command: string, ...args: string[]] | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Starts the command line as a user would, with nothing of this process's environment but PATH. */
+/** Starts the command line as a user would, with only PATH from the environment of this process. */
 export function startCommand(
   args: readonly string[],
   { env = {}, input = '', cwd, program = fromSources }: CommandOptions = {},

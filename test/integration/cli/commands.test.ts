@@ -21,7 +21,7 @@ const lastJob = () => cli().front.renderer.jobs.at(-1) ?? expect.fail('no job ca
 const page = 'https://example.com/';
 
 describe('capture', () => {
-  test('writes the file in the format of its extension, and takes options of flags and of a file', async () => {
+  test('writes the file in the format of its extension, with options from flags and a file', async () => {
     await writeFile(join(cli().folder, 'options.json'), '{"viewport":{"width":900,"height":500},"block":{"ads":true}}');
     const args = [
       'capture',
@@ -50,7 +50,7 @@ describe('capture', () => {
     });
   });
 
-  test('takes HTML of a file or of stdin, and writes to stdout', async () => {
+  test('reads HTML from a file or stdin, and writes to stdout', async () => {
     await writeFile(join(cli().folder, 'page.html'), '<p>é</p>');
     expect((await run(['capture', 'page.html', '-o', '-'])).stdout).toEqual(cli().front.renderer.fileOf(lastJob()));
     expect(lastJob().source).toMatchObject({ html: '<p>é</p>' });
@@ -59,12 +59,12 @@ describe('capture', () => {
     expect(lastJob().source).toMatchObject({ html: 'only text' });
   });
 
-  test('waits for a background capture whose file is wanted', async () => {
+  test('waits for a background capture if its file is needed', async () => {
     expect(await run(['capture', page, '--background', '-o', 'later.png'])).toMatchObject({ code: 0 });
     expect(await readFile(join(cli().folder, 'later.png'))).toEqual(cli().front.renderer.fileOf(lastJob()));
   });
 
-  test('leaves no part of a file when it is interrupted', async () => {
+  test('leaves no partial file when interrupted', async () => {
     let release: () => void = () => undefined;
     cli().front.renderer.behaviour = async (job, renderer) => {
       await new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ describe('capture', () => {
   });
 });
 
-describe('an error has an exit code by its kind, and a sentence', () => {
+describe('an error has an exit code for its kind, and a message', () => {
   test.each<[name: string, args: string[], code: number, message: RegExp]>([
     ['unknown flag', ['capture', page, '--qualty', '1'], 2, /unknown option '--qualty' \(Did you mean --quality\?\)/],
     [
@@ -126,7 +126,7 @@ describe('an error has an exit code by its kind, and a sentence', () => {
     expect((await account.usage()).tokensUsed).toBe(tokensUsed);
   });
 
-  test('capture failed, quota used up', async () => {
+  test('for a failed capture and a used-up quota', async () => {
     cli().front.renderer.behaviour = (job, renderer) =>
       renderer.fail(job, 'PAGE_TOO_LARGE', 'The page is \u001b[31mtoo large.');
     expect(await run(['capture', page])).toMatchObject({
@@ -139,7 +139,7 @@ describe('an error has an exit code by its kind, and a sentence', () => {
     expect(code).toBe(5);
   });
 
-  test('and never the key', async () => {
+  test('never shows the key', async () => {
     const secret = 'wc_live_sécret\nkey';
     for (const args of [['usage'], ['capture', page], ['login', '--api-key-stdin']]) {
       const { code, stderr } = await run(args, { env: { WEBCAPTURE_API_KEY: secret }, input: secret });
@@ -154,7 +154,7 @@ describe('profiles', () => {
   const bare = (args: readonly string[], env: Record<string, string>, input = '') =>
     runCommand(args, { env, input, cwd: cli().folder, program: cli().program });
 
-  test('are checked, kept for the owner only, and used by name', async () => {
+  test('are checked, readable only by their owner, and used by name', async () => {
     const env = { XDG_CONFIG_HOME: home('xdg') };
     const path = join(home('xdg'), 'webcapture', 'config.json');
     const wrong = await bare(['login', '--server', cli().front.url, '--api-key-stdin'], env, 'not-a-key');
@@ -169,11 +169,11 @@ describe('profiles', () => {
     expect((await bare(['usage'], env)).stdout.toString()).toContain('77 per minute');
     expect((await bare(['usage', '--profile', 'default'], env)).stdout.toString()).toContain('1000000 per minute');
     expect(await bare(['usage', '--profile', 'nobody'], env)).toMatchObject({ code: 2 });
-    // A key goes to no other service than the one it was given for.
+    // A key is sent only to its own service.
     expect(await bare(['usage', '--server', 'http://127.0.0.1:1'], env)).toMatchObject({ code: 4 });
   });
 
-  test('tell what the service says of a key that it knows and refuses', async () => {
+  test('show the reason of the service for a key that it refuses', async () => {
     const env = { XDG_CONFIG_HOME: home('narrow') };
     const login = (key: string) => bare(['login', '--server', cli().front.url, '--api-key-stdin'], env, key);
     const narrow = (await run(['keys', 'create', 'only captures', '--scopes', 'capture'])).stdout.toString();
@@ -189,7 +189,7 @@ describe('profiles', () => {
     expect(capture.code).toBe(4);
   });
 
-  test('that others can read are refused', async () => {
+  test('are refused if other users can read them', async () => {
     const folder = join(home('open'), '.config', 'webcapture');
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, 'config.json'), '{"current":"default","profiles":{}}');
@@ -200,8 +200,8 @@ describe('profiles', () => {
   });
 });
 
-describe('what an account has', () => {
-  test('its captures: listed, shown, refreshed, deleted', async () => {
+describe('an account can', () => {
+  test('list, show, refresh and delete its captures', async () => {
     const { key: _key, ...mine } = await cli().openAccount();
     const own = (...args: string[]) => mine.run(args);
     const title = 'a\u009b2J\u007f\u2028\u202egnp.exe\u2066 \u{e0041} é\u200d';
@@ -229,7 +229,7 @@ describe('what an account has', () => {
     expect((await own('captures', 'list', '--status', 'deleted')).stdout.toString()).toContain(uuid);
   });
 
-  test('why its captures failed: as text, as JSON, as HAR and in a last picture', async () => {
+  test('show why captures failed: as text, as JSON, as HAR and in a last picture', async () => {
     const { renderer } = cli().front;
     const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
     const message = {
@@ -249,7 +249,7 @@ describe('what an account has', () => {
     const text = shown.stdout.toString();
     expect(text).toMatch(/^0\.66 s +5\.65 s +settle \(failed\)$/m);
     expect(text).toMatch(/^0\.48 s +0\.10 s +500 +41 +fetch +GET +https:\/\/example\.com\/data\.json$/m);
-    // Nothing of a page reaches the terminal as it is.
+    // Control characters of a page are escaped for the terminal.
     expect(text).toMatch(/^0\.61 s +error +- +\\u\{1b\}\[2Jboom$/m);
     expect(JSON.parse(await readFile(join(cli().folder, 'a.har'), 'utf8'))).toMatchObject({ log: { version: '1.2' } });
     expect(await readFile(join(cli().folder, 'a.jpg'))).toEqual(jpeg);
@@ -261,7 +261,7 @@ describe('what an account has', () => {
     expect([code, stderr]).toEqual([9, expect.stringContaining('has no diagnostics')]);
   });
 
-  test('its keys: created, used, rotated, revoked', async () => {
+  test('create, use, rotate and revoke its keys', async () => {
     const created = await run(['keys', 'create', 'for CI', '--scopes', 'read']);
     const key = created.stdout.toString().trim();
     const id = created.stderr.split(':', 1)[0] ?? '';
@@ -276,7 +276,7 @@ describe('what an account has', () => {
   });
 });
 
-test('a shell completes commands, flags and values', async () => {
+test('the shell completes commands, flags and values', async () => {
   await writeFile(join(cli().folder, 'completion'), (await run(['completion', 'bash'])).stdout);
   const complete = async (...words: string[]) => {
     const script = `source completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _webcapture; echo "\${COMPREPLY[*]}"`;
@@ -301,7 +301,7 @@ test('status --watch repeats until Ctrl-C', async () => {
   expect(await result).toMatchObject({ code: 130 });
 });
 
-test('diff ends with 1 when more differs than is allowed, and draws where', async () => {
+test('diff exits with 1 and draws the differences if they exceed the threshold', async () => {
   const picture = (name: string, height: number, red: number) => {
     const pixels = Array.from({ length: 20 * height }, (_, pixel) => [pixel < red ? 255 : 0, 0, 0]);
     return sharp(Buffer.from(pixels.flat()), { raw: { width: 20, height, channels: 3 } }).toFile(

@@ -10,13 +10,13 @@ import { adminToken, dataOf, openAccount, send } from '../front/accounts.ts';
 import { startTestFront, type TestFront } from '../front/test-front.ts';
 import { type CommandOptions, type CommandResult, runCommand, startCommand } from './command.ts';
 
-/** A front with stand-ins for renderers, whose files can be fetched, and a folder to work in. */
+/** A front with a stand-in renderer whose files can be fetched, and a working folder. */
 export interface TestCli extends AsyncDisposable {
   readonly front: TestFront;
   readonly folder: string;
-  /** The bundle that users get, away from the packages of the repository: what accounts run. */
+  /** The bundle for users, outside of the packages of the repository. */
   readonly program: NonNullable<CommandOptions['program']>;
-  /** An account of its own: its key, and what it has used. */
+  /** Opens a new account with its key, and reads its usage. */
   openAccount(limits?: object): Promise<CliAccount>;
 }
 
@@ -32,7 +32,7 @@ const root = new URL('../../..', import.meta.url);
 
 const wide = { tokenQuota: 1e6, ratePerMinute: 1e6, burst: 1e6, maxInFlight: 1e5 };
 
-/** Gives the tests of a file one command line. Its stand-in renderer completes every job unless a test says otherwise. */
+/** Gives the tests of a file one command line. By default its stand-in renderer completes every job. */
 export function useCli(): () => TestCli {
   let cli: TestCli;
   beforeAll(async () => {

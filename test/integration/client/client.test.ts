@@ -29,7 +29,7 @@ afterAll(() => front[Symbol.asyncDispose]());
 const page = { url: 'https://example.com/' };
 const unknownUuid = '00000000-0000-4000-8000-000000000000';
 
-test('a capture is its data, or its file', async () => {
+test('a capture returns its data, or its file', async () => {
   const result = await client.capture({ ...page, format: 'jpeg' });
   expect(result).toMatchObject({ status: 'completed', metadata: { format: 'jpeg' } });
   const file = await client.captureFile(page);
@@ -46,7 +46,7 @@ test('a background capture is waited for', async () => {
   expect(seen.at(-1)).toBe('completed');
 });
 
-test('errors are classes with codes', async () => {
+test('errors have a class and a code', async () => {
   const invalid = await client.capture({ url: 'nowhere' }).catch((error: unknown) => error);
   expect(invalid).toBeInstanceOf(ValidationError);
   expect(invalid).toMatchObject({ code: 'VALIDATION_ERROR', status: 400, retryable: false });
@@ -55,7 +55,7 @@ test('errors are classes with codes', async () => {
   await expect(stranger.getUsage()).rejects.toBeInstanceOf(AuthenticationError);
 });
 
-test('lists are iterated over page by page', async () => {
+test('lists are iterated page by page', async () => {
   const key = await front.makeKey();
   const other = new Webcapture({ url: front.url, apiKey: key });
   const made = [];
@@ -65,7 +65,7 @@ test('lists are iterated over page by page', async () => {
   expect(listed).toEqual(made);
 });
 
-test('a thumbnail is a picture, or null where there is none', async () => {
+test('a thumbnail is a picture, or null if the capture has none', async () => {
   const pdf = await client.capture({ ...page, format: 'pdf' });
   expect(await client.getThumbnail(pdf.uuid)).toBeNull();
   const size = { width: 100, height: 50 };
@@ -79,7 +79,7 @@ test('a thumbnail is a picture, or null where there is none', async () => {
   await expect(client.getThumbnail(unknownUuid)).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
 });
 
-test('what has been used, refreshed and delivered is told', async () => {
+test('usage, refreshes and deliveries can be read', async () => {
   const { uuid } = await client.capture(page);
   expect(await client.getCaptureHistory(uuid)).toEqual({ refreshes: [], deliveries: [] });
   const { days } = await client.getUsageHistory({ days: 7 });
@@ -91,7 +91,7 @@ test('what has been used, refreshed and delivered is told', async () => {
   expect(await client.getStatusHistory()).toMatchObject({ components: expect.any(Array), incidents: [] });
 });
 
-test('events are iterated over until the key no longer holds', async () => {
+test('events are iterated until the key is no longer valid', async () => {
   const { account, first } = await openAccount(front.url);
   const own = new Webcapture({ url: front.url, apiKey: first.key });
   const operator = new Webcapture({ url: front.url, apiKey: adminToken });
@@ -111,7 +111,7 @@ test('events are iterated over until the key no longer holds', async () => {
   await expect(own.events()[Symbol.asyncIterator]().next()).rejects.toBeInstanceOf(PermissionError);
 });
 
-test('the operator sees the fleet, once and as it changes, and what went wrong', async () => {
+test('the operator reads the fleet, its changes, and failures', async () => {
   const { admin } = new Webcapture({ url: front.url, apiKey: adminToken });
   const { regions } = await admin.getOverview();
   expect(regions.length).toBeGreaterThan(0);
@@ -127,7 +127,7 @@ test('the operator sees the fleet, once and as it changes, and what went wrong',
   expect(await admin.listDeadLetters()).toEqual([]);
 });
 
-test('a capture is followed step by step, and its failure is an error', async () => {
+test('a capture reports its progress, and its failure is an error', async () => {
   const steps: string[] = [];
   const onProgress = ({ region, step }: CaptureProgress) => steps.push(`${step} ${region}`);
   const result = await client.capture(page, { onProgress });
@@ -146,7 +146,7 @@ test('a capture is followed step by step, and its failure is an error', async ()
   await expect(early).rejects.toMatchObject({ code: 'VALIDATION_ERROR', status: 400 });
 });
 
-describe('what the controller signs', () => {
+describe('a signature of the controller', () => {
   const occurredAt = Date.now();
   const sign = (secrets: readonly string[], now = Date.now()) =>
     signEvent(
@@ -189,7 +189,7 @@ describe('what the controller signs', () => {
     await expect(verifyWebhook(body, headers, secret)).rejects.toBeInstanceOf(WebhookVerificationError);
   });
 
-  test('is refused more than five minutes from now, in both directions', async () => {
+  test('is refused if it is more than five minutes old or in the future', async () => {
     const { secret } = await client.getWebhookSecret();
     for (const seconds of [-302, 302]) {
       const { body, headers } = sign([secret], Date.now() + 1000 * seconds);

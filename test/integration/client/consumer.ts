@@ -1,13 +1,13 @@
-// A program of a user: package.test.ts runs it with the published package in a project of its own.
+// A program of a user: package.test.ts runs it in a separate project with the published package.
 import { type Capture, ValidationError, Webcapture } from '@webcapture/client';
 
-// An empty project has no types of Node.
+// An empty project has no types of Node.js.
 declare const process: { argv: string[]; stdout: { write(text: string): void } };
 
 const [url = '', apiKey = ''] = process.argv.slice(2);
 const client = new Webcapture({ url, apiKey });
 
-/** The states are told apart by their status. */
+/** The status distinguishes the states of a capture. */
 function describe(capture: Capture): string {
   switch (capture.status) {
     case 'failed':

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const tsc = fileURLToPath(new URL('../../../node_modules/.bin/tsc', import.meta.url));
 
 test(
-  'the packed client works in an empty project: installed, type-checked and run against a front',
+  'the packed client can be installed in an empty project, type-checked and run against a front',
   { tags: 'long' },
   async () => {
     await using folder = await mkdtempDisposable(join(tmpdir(), 'client-'));
@@ -24,7 +24,7 @@ test(
     const { stdout: archive } = await run('npm', ['pack', '--silent', built], { cwd });
 
     await writeFile(join(cwd, 'package.json'), JSON.stringify({ type: 'module', private: true }));
-    // What it depends on stands in the cache of npm, since this repository has it, too.
+    // The npm cache has its dependencies, as this repository uses them, too.
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${archive.trim()}`], { cwd });
     await copyFile(new URL('consumer.ts', import.meta.url), join(cwd, 'consumer.ts'));
     const strict = ['--strict', '--target', 'es2022', '--module', 'nodenext', '--noEmit'];

@@ -27,7 +27,7 @@ interface Seen {
 const closers: (() => void)[] = [];
 afterAll(() => closers.splice(0).forEach((close) => close()));
 
-/** A client of a server that gives these answers in turn, the last one for ever. */
+/** A client of a server with these responses in order. The last one is repeated. */
 async function clientOf(answers: readonly Answer[], options: Partial<WebcaptureOptions> = {}) {
   const seen: Seen[] = [];
   const answerNext = async (request: IncomingMessage, response: ServerResponse) => {
@@ -71,7 +71,7 @@ const failureOf = (call: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('which codes can be retried is what the error table says', () => {
+test('the error table defines which codes can be retried', () => {
   const told = errorCodes.map((code) => {
     const { status } = errorTable[code];
     return [code, errorOfResponse(new Response(null, { status }), failure(code)).retryable];
@@ -86,7 +86,7 @@ test.concurrent.each([
   ['an answer that ends early', cut],
   ['an internal error', fails('INTERNAL_ERROR')],
   ['a proxy that does not reach the service', badGateway],
-])('a capture is repeated under one Idempotency-Key after %s', async (_, answer) => {
+])('a capture is retried with the same Idempotency-Key after %s', async (_, answer) => {
   const { client, seen } = await clientOf([answer, done]);
   expect(await client.capture(page)).toEqual({ uuid: 'a' });
   const keys = seen.map(({ headers }) => headers['idempotency-key']);
@@ -107,13 +107,13 @@ test.concurrent('retries end at maxRetries, with the error of the last attempt',
 });
 
 describe('Retry-After', () => {
-  test.concurrent('is waited for, by a POST that nothing else would repeat, too', async () => {
+  test.concurrent('is waited for, even by a POST that is otherwise not retried', async () => {
     const { client, seen } = await clientOf([fails('RATE_LIMIT_EXCEEDED', { 'retry-after': '1' }), done]);
     await client.createKey({ name: 'a' });
     expect((seen[1]?.at ?? 0) - (seen[0]?.at ?? 0)).toBeGreaterThanOrEqual(990);
   });
 
-  test.concurrent('of more than two minutes is left to the caller', async () => {
+  test.concurrent('of more than two minutes is not waited for', async () => {
     const { client, seen } = await clientOf([fails('RATE_LIMIT_EXCEEDED', { 'retry-after': '121' })]);
     const error = await failureOf(client.capture(page));
     expect(error).toBeInstanceOf(RateLimitError);
@@ -125,7 +125,7 @@ describe('Retry-After', () => {
 test.concurrent.each([
   ['what cannot help', fails('QUOTA_EXCEEDED'), QuotaExceededError],
   ['what an answer of 500 says is final', fails('PAGE_TOO_LARGE'), CaptureFailedError],
-])('%s is not repeated', async (_, answer, Class) => {
+])('%s is not retried', async (_, answer, Class) => {
   const { client, seen } = await clientOf([answer]);
   expect(await failureOf(client.capture(page))).toBeInstanceOf(Class);
   expect(seen).toHaveLength(1);
@@ -134,13 +134,13 @@ test.concurrent.each([
 test.concurrent.each([
   ['no answer came', reset, NetworkError],
   ['it may have been done', fails('INTERNAL_ERROR'), ServiceUnavailableError],
-])('what would be done twice is not repeated when %s', async (_, answer, Class) => {
+])('a request with side effects is not retried if %s', async (_, answer, Class) => {
   const { client, seen } = await clientOf([answer]);
   expect(await failureOf(client.createKey({ name: 'a' }))).toBeInstanceOf(Class);
   expect(seen).toHaveLength(1);
 });
 
-test.concurrent('a signal ends the pauses between attempts, too', async () => {
+test.concurrent('a signal ends the pause between attempts, too', async () => {
   const { client, seen } = await clientOf([fails('QUEUE_FULL', { 'retry-after': '100' })]);
   const stop = new AbortController();
   const call = failureOf(client.capture(page, { signal: stop.signal }));
@@ -149,16 +149,16 @@ test.concurrent('a signal ends the pauses between attempts, too', async () => {
   expect(await call).toEqual(new Error('enough'));
 });
 
-test.concurrent('an attempt without an answer is given up, and not repeated', async () => {
+test.concurrent('an attempt without a response times out, and is not retried', async () => {
   const { client, seen } = await clientOf([never], { timeoutMs: 100 });
   const error = await failureOf(client.capture(page));
   expect(error).toBeInstanceOf(RequestTimeoutError);
   expect(error).toMatchObject({ code: 'TIMEOUT', status: null });
-  // None, where the server was slower than the limit.
+  // The server sees no request if it was slower than the timeout.
   expect(seen.length).toBeLessThan(2);
 });
 
-test.concurrent('the time of an attempt covers the body of an error, also of a file', async () => {
+test.concurrent('the timeout of an attempt includes the body of an error, also for files', async () => {
   const stalled: Answer = (response) => response.writeHead(404, { 'content-type': 'text/html' }).write('<h1>');
   const { client, url } = await clientOf([stalled], { timeoutMs: 200 });
   const told = { code: 'TIMEOUT', status: null };
@@ -175,14 +175,14 @@ test.concurrent('the time of an attempt covers the body of an error, also of a f
   });
 });
 
-test.concurrent('waiting for a capture has an end', async () => {
+test.concurrent('waiting for a capture times out', async () => {
   const { client } = await clientOf([json(200, success({ uuid: 'a', status: 'queued' }))]);
   const error = await failureOf(client.waitFor('a', { timeoutMs: 100 }));
   expect(error).toBeInstanceOf(RequestTimeoutError);
   expect(error).toMatchObject({ captureUuid: 'a' });
 });
 
-test.concurrent('a capture that failed in the background is an error with its code', async () => {
+test.concurrent('a failed background capture is an error with its code', async () => {
   const error = { code: 'CAPTURE_TIMEOUT', message: 'too slow' };
   const { client } = await clientOf([json(200, success({ uuid: 'a', status: 'failed', error }))]);
   const thrown = await failureOf(client.waitFor('a'));
@@ -190,7 +190,7 @@ test.concurrent('a capture that failed in the background is an error with its co
   expect(thrown).toMatchObject({ ...error, captureUuid: 'a', status: null });
 });
 
-test.concurrent('an outage is an answer of the status', async () => {
+test.concurrent('a status with an outage is returned, not thrown', async () => {
   const status = { status: 'major_outage', lastCheckedAt: '2025-01-01T00:00:00Z' };
   const { client, seen } = await clientOf([json(503, status)]);
   expect(await client.getStatus()).toEqual(status);
@@ -207,7 +207,7 @@ test.concurrent.each([
   ],
   ['JSON that is none', 200, (response: ServerResponse) => response.writeHead(200, jsonType).end('{"data":')],
   ['JSON of something else', 200, json(200, { hello: 'world' })],
-])('%s is no answer of webcapture', async (_, status, answer) => {
+])('%s is not accepted as a response of webcapture', async (_, status, answer) => {
   const { client } = await clientOf([answer]);
   const told = { code: 'UNEXPECTED_RESPONSE', status };
   expect(await failureOf(client.getUsage())).toMatchObject(told);
@@ -215,7 +215,7 @@ test.concurrent.each([
   expect(await failureOf(client.captureFile(page))).toMatchObject(told);
 });
 
-test('an address or a key that cannot be one is refused at once', () => {
+test('an invalid address or key is refused at once', () => {
   expect(() => new Webcapture({ url: 'capture.example.com' })).toThrow(/^url must be the http or https address/);
   expect(() => new Webcapture({ url: 'https://example.com', apiKey: 'secret\n' })).toThrow(
     /^apiKey must contain only visible/,

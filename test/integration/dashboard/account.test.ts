@@ -17,7 +17,7 @@ const openDashboard = useDashboard(service);
 const open = (route: string, visitor: OpenOptions = { key: service().key }) =>
   openDashboard({ ...visitor, route: `#${route}` });
 
-test('a link with a code signs in once, and leaves nothing in the address', async () => {
+test('a link with a code signs in once, and the address does not keep the code', async () => {
   const link = `#code=${signInCode}`;
   const page = await openDashboard({ route: link });
   await page.getByRole('heading', { level: 1, name: 'Playground' }).waitFor();
@@ -31,7 +31,7 @@ test('a link with a code signs in once, and leaves nothing in the address', asyn
 test.each([
   { route: '/operator', held: '**/admin/{overview,events}*', label: 'Loading the fleet…', below: 'Accounts' },
   { route: '/usage', held: '**/usage', label: 'Loading usage…', below: 'History' },
-])('what stands below what is still loading at $route is shown with it', async ({ route, held, label, below }) => {
+])('content below a loading section at $route is shown together with it', async ({ route, held, label, below }) => {
   const page = await open('/keys', { key: service().key, adminToken });
   const release = await holdRequests(page, held);
   await page.goto(`${service().url}/dashboard/#${route}`);
@@ -44,7 +44,7 @@ test.each([
 });
 
 describe('keys', () => {
-  test('one is made, shown once, used, rotated and revoked', async () => {
+  test('a key is created, shown once, used, rotated and revoked', async () => {
     const { api } = service();
     const page = await open('/keys');
     await page.getByRole('button', { name: 'Create key' }).click();
@@ -53,7 +53,7 @@ describe('keys', () => {
     const shown = async () => (await page.getByRole('dialog').locator('.secret-value code').innerText()).trim();
     const key = await shown();
     expect(key).toMatch(/^wc_live_/);
-    // The browser lets a page refuse only the first one.
+    // The page can prevent only the first Escape from closing the dialog.
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     expect(await shown()).toBe(key);
@@ -70,7 +70,7 @@ describe('keys', () => {
     await page.getByRole('button', { name: 'I have stored it' }).click();
     await expect(api.call('GET', '/usage', { key })).rejects.toThrow(/revoked|expired/);
 
-    // The list shows the old key as it was until it has been loaded again.
+    // The list shows the previous state of the key until it is loaded again.
     await row.filter({ hasText: /revoked|expired/ }).waitFor();
     await row
       .filter({ hasText: 'active' })
@@ -82,7 +82,7 @@ describe('keys', () => {
     await expectAllLooks(page, () => page.getByRole('row').nth(1).waitFor());
   });
 
-  test('a key without the scope manage is told so, and one that is revoked is signed out with the reason', async () => {
+  test('a key without the scope manage gets an explanation, a revoked key is signed out with the reason', async () => {
     const { api } = service();
     const { id, key } = await api.call<{ id: string; key: string }>('POST', '/keys', {
       body: { name: 'Reader', scopes: ['read'] },
@@ -114,7 +114,7 @@ test('usage shows tokens by day and key, and the same numbers in a table', async
     .first()
     .waitFor();
   await page.getByText('Show as table').click();
-  // At midnight (UTC) the two captures are of different days.
+  // Around midnight (UTC) the two captures may be on different days.
   const used = (column: number) =>
     page
       .getByRole('table', { name: 'Usage by day' })
@@ -128,7 +128,7 @@ test('usage shows tokens by day and key, and the same numbers in a table', async
   await expectAllLooks(page, isThere);
 });
 
-test('charts that cannot be loaded say so: a new version has other files', async () => {
+test('charts that cannot be loaded show an error, as after an update with other files', async () => {
   const page = await open('/captures');
   await untilLive(page);
   await page.route(/assets\/.*uplot.*\.js/i, (route) => route.fulfill({ status: 404 }));
@@ -137,7 +137,7 @@ test('charts that cannot be loaded say so: a new version has other files', async
 });
 
 describe('operator', () => {
-  test('captures of regions that were removed are shown while there are any', async () => {
+  test('captures of removed regions are shown while there are any', async () => {
     const { report } = service();
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
@@ -150,7 +150,7 @@ describe('operator', () => {
     await notice.waitFor({ state: 'detached' });
   });
 
-  test('clusters are shown when there are several, with what is wrong with one', async () => {
+  test('clusters are shown if there are several, with their problems', async () => {
     const { report } = service();
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
@@ -174,7 +174,7 @@ describe('operator', () => {
     await clusters.waitFor({ state: 'detached' });
   });
 
-  test('the fleet stays shown when its events begin', async () => {
+  test('the fleet remains visible when its events begin', async () => {
     const page = await open('/keys', { key: service().key, adminToken });
     const release = await holdRequests(page, '**/admin/events*');
     await page.goto(`${service().url}/dashboard/#/operator`);
@@ -190,7 +190,7 @@ describe('operator', () => {
     expect(await page.locator('body.was-gone').count()).toBe(0);
   });
 
-  test('sees the fleet live, and makes, limits and suspends accounts', async () => {
+  test('the fleet is shown live, and accounts are created, limited and suspended', async () => {
     const { api } = service();
     await api.refused({ url: `${site}/unreachable` });
     const page = await open('/operator', { adminToken });

@@ -22,7 +22,7 @@ const open = (route: string, visitor: OpenOptions = { key: service().key }) =>
 
 const statusOf = async (uuid: string) => (await service().api.call<CaptureState>('GET', `/captures/${uuid}`)).status;
 
-test('the list shows what there is, finds it, and leads to it by keyboard', async () => {
+test('the list shows and finds captures, and opens them with the keyboard', async () => {
   const { api } = service();
   await api.captured({ url: `${site}/hostile` });
   await api.captured({ url: `${site}/orchard` });
@@ -51,7 +51,7 @@ test('the list shows what there is, finds it, and leads to it by keyboard', asyn
   expect(await page.getByRole('searchbox').inputValue()).toBe('ORCHARD');
 });
 
-test('a picture that arrives late moves nothing: a click goes where it was aimed', async () => {
+test('a picture that loads late does not move the page, so that a click reaches its target', async () => {
   const { api } = service();
   const { uuid } = await api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
   const page = await open('/usage', { key: service().key, isPhone: true });
@@ -71,7 +71,7 @@ test('a picture that arrives late moves nothing: a click goes where it was aimed
   expect(await widthOf('.viewer-frame')).toBe(await widthOf('.viewer-bar'));
 });
 
-test('a refresh is shown beside what it replaced, and a deleted capture says so', async () => {
+test('a refresh is shown next to the previous picture, and a deleted capture is marked as deleted', async () => {
   const { api } = service();
   const { uuid } = await api.captured({
     url: `${site}/reading`,
@@ -98,7 +98,7 @@ test('a refresh is shown beside what it replaced, and a deleted capture says so'
   expect(await statusOf(uuid)).toBe('deleted');
 });
 
-test('the diagnostics of a failed capture are shown with its last picture, and stay text', async () => {
+test('the diagnostics of a failed capture are shown as text, with its last picture', async () => {
   const { api, renderer } = service();
   const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
   const [message] = diagnostics.console;
@@ -129,7 +129,7 @@ test('the diagnostics of a failed capture are shown with its last picture, and s
   await expectAccessible(page);
 });
 
-test('a hostile title stays text, and all of it can be read', async () => {
+test('a hostile title is shown as text, completely', async () => {
   const { api } = service();
   const { uuid, report } = await api.captured({ url: `${site}/hostile` });
   const page = await open(`/captures/${uuid}`);
@@ -144,7 +144,7 @@ test('a hostile title stays text, and all of it can be read', async () => {
   await expectAllLooks(page, isThere);
 });
 
-test('what was extracted is text: its beginning here, all of it to download', async () => {
+test('extracted data is shown as text: its beginning in the page, all of it as a download', async () => {
   const { api } = service();
   service().renderer.extracted = {
     text: `<b>bold</b> \u202Egnp.exe ${'W'.repeat(30_000)}`,
@@ -172,9 +172,9 @@ test('what was extracted is text: its beginning here, all of it to download', as
   expect(await readFile(await download.path(), 'utf8')).toContain('W'.repeat(30_000));
 });
 
-test('ten thousand are scrolled through to the last, a few dozen at a time', { tags: 'long' }, async () => {
+test('ten thousand captures scroll to the last one with a few dozen rows', { tags: 'long' }, async () => {
   const { api } = service();
-  // Of a PDF, the list asks for no thumbnail.
+  // The list requests no thumbnail of a PDF.
   const { uuid, ...template } = await api.captured({ url: `${site}/many`, format: 'pdf' });
   const ids = Array.from({ length: 10_000 }, (_, index) => `${uuid.slice(0, -5)}${String(99_999 - index)}`);
   const page = await open('/usage');

@@ -13,23 +13,23 @@ import { apiOf, presetKey, startTestFront, type TestFront } from '../front/test-
 export const adminToken = 'the-admin-token-of-the-dashboard';
 export const signInCode = 'the-sign-in-code-of-the-dashboard';
 
-/** A front that serves the dashboard, its renderer, and a client that signs in with its preset key. */
+/** A front that serves the dashboard, its renderer, and a client with its preset key. */
 export interface DashboardService {
   readonly url: string;
   readonly key: string;
   readonly api: Api;
   readonly renderer: StandInRenderer;
-  /** Writes a status, as the controller does. */
+  /** Writes a status report, as the controller does. */
   readonly report: (report: Partial<StatusReport>) => Promise<unknown>;
 }
 
-/** Host of the pages that the renderer knows. */
+/** Host of the pages that the renderer can open. */
 export const site = 'https://example.com';
 
-/** Markup, marks that change the direction of text, and no space to break a line at; as long as a title may be. */
+/** Markup, marks that change the text direction, and no space for a line break, with the maximum length of a title. */
 const hostileTitle = `<img src=x onerror=alert(1)> \u202Etxt.exe\u2066 ${'W'.repeat(512)}`.slice(0, 512);
 
-/** Gives the tests of a file a front on a real nats-server, whose stand-in renderer makes pictures that browsers can show. */
+/** Gives the tests of a file a front on a real nats-server. Its stand-in renderer makes real pictures. */
 export function useService(): () => DashboardService {
   let front: TestFront | undefined;
   let service: DashboardService | undefined;
@@ -56,7 +56,7 @@ export function useService(): () => DashboardService {
   };
 }
 
-/** Each page has the title "Page <path>" and, as a PNG, a square that moves with each rendering; /unreachable fails. */
+/** Each page has the title "Page <path>" and a PNG of a square that moves with each rendering. /unreachable fails. */
 function renderPages(renderer: StandInRenderer): void {
   let renderings = 0;
   const pictures = new WeakMap<CaptureJob, Buffer>();

@@ -27,7 +27,7 @@ async function startRegistry(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(registry.address() as AddressInfo).port}/`;
 }
 
-/** The environment of an npm that asks that registry, with nothing of this machine's npm. */
+/** The environment of an npm that uses only this registry, without the npm configuration of this machine. */
 const npmEnv = (registry: string, home: string) => ({
   PATH: process.env['PATH'],
   HOME: home,
@@ -45,7 +45,7 @@ async function project(registry: string) {
   return { root, env: npmEnv(registry, root) };
 }
 
-test('npm audit finds what a registry knows', async () => {
+test('npm audit reports advisories of the registry', async () => {
   const advisory = {
     id: 1,
     url: `https://github.com/advisories/${ids.id}`,
@@ -76,7 +76,7 @@ test('npm audit finds what a registry knows', async () => {
   expect(accepted).toEqual({ problems: [] });
 });
 
-test('the audit is skipped when the registry refuses connections', async () => {
+test('the audit is skipped if the registry refuses connections', async () => {
   const gone = createServer().listen(0, '127.0.0.1');
   await once(gone, 'listening');
   const { port } = gone.address() as AddressInfo;
@@ -87,7 +87,7 @@ test('the audit is skipped when the registry refuses connections', async () => {
   });
 });
 
-test('the audit is skipped when its time is up, and npm ends', async () => {
+test('the audit is skipped when it times out, and npm ends', async () => {
   const timeUp = new AbortController();
   const closed = Promise.withResolvers<void>();
   const registry = await startRegistry((request) => {
@@ -101,7 +101,7 @@ test('the audit is skipped when its time is up, and npm ends', async () => {
   await closed.promise;
 });
 
-test('a registry without advisories fails the audit only when it is required', async () => {
+test('a registry without advisories fails only a required audit', async () => {
   const registry = await startRegistry((_, response) => void response.writeHead(405).end());
   const home = await tempDir();
   const main = fileURLToPath(new URL('../../../deploy/audit/main.ts', import.meta.url));
@@ -111,7 +111,7 @@ test('a registry without advisories fails the audit only when it is required', a
       execFile(process.execPath, [main], { env }, (error, output) => resolve({ code: error?.code ?? 0, output }));
     });
   const reason = 'the registry does not offer advisories (405)';
-  // One after the other: an audit that is not required gives up after some seconds.
+  // Sequential, as an optional audit times out after some seconds.
   for (const optional of [undefined, '', 'false']) {
     expect(await run(optional), optional).toEqual({ code: 0, output: `SKIPPED: ${reason}\n` });
   }

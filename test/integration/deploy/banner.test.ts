@@ -15,7 +15,7 @@ const options = {
   regions: ['us-east'],
 };
 
-test('the curl lines work as pasted, whatever the key', async () => {
+test('the curl lines work as pasted, with any key', async () => {
   const apiKey = `it's a "key" $HOME \`x\` \\`;
   const requests: { authorization: string | undefined; body: unknown }[] = [];
   const server = createServer((request, response) => {
@@ -39,7 +39,7 @@ test('the curl lines work as pasted, whatever the key', async () => {
   ]);
 });
 
-test('a bucket is told of', () => {
+test('the address of a bucket is shown', () => {
   expect(banner({ ...options, files: 'gs://b/captures/' })).toContain('files     gs://b/captures/');
   expect(banner(options)).not.toContain('files  ');
 });
@@ -53,7 +53,7 @@ test.each([
   expect(banner({ ...options, host })).toContain(`curl -s ${address}/capture`);
 });
 
-test('the dashboard comes first, by a link that signs in where there is a code for it', () => {
+test('the dashboard is first, with a link that signs in if there is a code', () => {
   const text = banner(options);
   expect(text).toMatch(/http:\/\/127\.0\.0\.1:3000\/dashboard\/#code=the-code\n[^]*curl/);
   const withoutCode = banner({ ...options, signInCode: undefined });

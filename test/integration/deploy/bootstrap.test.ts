@@ -11,7 +11,7 @@ import { patient, processesNaming, tempDir } from './support.ts';
 
 const localFolder = new URL('../../../deploy/local/', import.meta.url);
 
-/** A repository with one package, which is a folder of its own, so that npm needs no registry. */
+/** A repository with one package in a local folder, so that npm needs no registry. */
 const repository = template(async (root) => {
   await mkdir(join(root, 'deploy', 'local'), { recursive: true });
   for (const name of (await readdir(localFolder)).filter((file) => file.endsWith('.mjs'))) {
@@ -32,13 +32,13 @@ const repository = template(async (root) => {
   );
 });
 
-/** The same with its packages in step. */
+/** The same repository with its package installed. */
 const installedRepository = template(async (root) => {
   await copy(await repository(), root);
   await bootstrap(root, 'task.ts');
 });
 
-/** Makes a folder once, since npm takes its time, and gives each test a copy. */
+/** Makes a folder once, as npm is slow, and gives each test a copy. */
 function template(fill: (root: string) => Promise<void>): () => Promise<string> {
   const filled = once(async () => {
     const root = await mkdtemp(join(inject('tempFolder'), 'template-'));
@@ -62,7 +62,7 @@ const npm = (cwd: string, ...args: string[]) =>
 
 const bootstrap = (root: string, ...args: string[]) => told(start(root, ...args)).end;
 
-/** What a process has said up to now, and its end. */
+/** Returns the output of a process so far, and its exit. */
 function told(child: { readonly stdout: Readable; readonly stderr: Readable } & EventEmitter) {
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
@@ -78,7 +78,7 @@ const start = (root: string, ...args: string[]) =>
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 
-/** The same with a terminal of its own, whose keyboard is the child's standard input. */
+/** Starts a command in its own terminal, whose keyboard is the standard input of the child. */
 function startInTerminal(cwd: string, command: readonly string[]) {
   const child = spawn('script', ['--quiet', '--return', '--flush', '--command', command.join(' '), '/dev/null'], {
     cwd,
@@ -88,9 +88,9 @@ function startInTerminal(cwd: string, command: readonly string[]) {
   return child;
 }
 
-// npm takes its time.
+// npm may take long.
 describe('bootstrap', { timeout: 180_000 }, () => {
-  test('installs when the packages are not in step, and only then', async () => {
+  test('installs only if the installed packages are outdated', async () => {
     const root = await repository();
     const first = await bootstrap(root, 'task.ts', 'a', 'b');
     expect(first.text).toMatch(/^Installing the packages .*\nInstalled the packages in \d+ s\.\nran a b\n$/);
@@ -104,9 +104,9 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     expect((await bootstrap(root, 'task.ts')).text).toMatch(/^Installing/);
   });
 
-  test('two at once install once', async () => {
+  test('runs the installation once if started twice concurrently', async () => {
     const root = await repository();
-    // npm goes on when both have come so far.
+    // npm waits here until both processes are this far.
     await writePackage(root, {
       name: 'repository',
       private: true,
@@ -127,7 +127,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     expect(both.filter(({ text }) => text.startsWith('Another process is installing'))).toHaveLength(1);
   });
 
-  test('takes the lock of a process that died with it', async () => {
+  test('takes over the lock of a process that ended', async () => {
     const root = await repository();
     await mkdir(join(root, '.cache'));
     const dead = spawn('true');
@@ -136,7 +136,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     expect((await bootstrap(root, 'task.ts')).text).toMatch(/^Installing/);
   });
 
-  test("shows npm's reason and the line to run when it fails", async () => {
+  test('shows the error of npm and the command to run when it fails', async () => {
     const root = await repository();
     await writePackage(root, { name: 'repository', dependencies: { gadget: 'file:gadget', other: 'file:other' } });
     const lock = join(root, 'package-lock.json');
@@ -149,7 +149,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     expect(text).not.toContain('    at ');
   });
 
-  test('hands signals on, and its own death too', async () => {
+  test('forwards signals, and ends its child when it is killed', async () => {
     const root = await installedRepository();
     await writeFile(
       join(root, 'patient.ts'),
@@ -170,7 +170,7 @@ describe('bootstrap', { timeout: 180_000 }, () => {
     await expect.poll(() => processesNaming(root), patient).toEqual([]);
   });
 
-  test('in a terminal, stops what it runs by a signal to it alone, and once by Ctrl-C', async () => {
+  test('in a terminal, stops its child after a signal to itself, and once after Ctrl-C', async () => {
     const root = await installedRepository();
     const stopSignals = new URL('stop-signals.ts', localFolder).href;
     await writeFile(

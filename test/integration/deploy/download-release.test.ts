@@ -26,7 +26,7 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A release of a program that tells its version, served by a release host of this test's own. */
+/** A release of a program that prints its version, on its own release host. */
 async function release() {
   const root = await tempDir();
   const folder = join(root, 'gadget-1.2.3');
@@ -61,7 +61,7 @@ async function release() {
 }
 
 describe('downloadRelease', () => {
-  test('downloads, checks and keeps it', async () => {
+  test('downloads a file, checks and keeps it', async () => {
     const { tool, env, sha256, requests, cacheDir } = await release();
     const tools = [tool({ [releasePlatform()]: sha256 })];
     const lines: string[] = [];
@@ -75,7 +75,7 @@ describe('downloadRelease', () => {
     ]);
   });
 
-  test('refuses a file with another checksum, and keeps nothing of it', async () => {
+  test('refuses a file with another checksum, and keeps nothing', async () => {
     const { tool, env, sha256, cacheDir } = await release();
     const tools = [tool({ [releasePlatform()]: '0'.repeat(64) })];
     await expect(ensureTool('gadget', { env, tools })).rejects.toThrow(`download of release 1.2.3: 127.0.0.1:`);
@@ -85,7 +85,7 @@ describe('downloadRelease', () => {
     expect(await readdir(join(cacheDir, 'gadget'))).toEqual([]);
   });
 
-  test('takes a SHA-512 where that is what a publisher lists', async () => {
+  test('accepts a SHA-512 if the publisher lists that', async () => {
     const { tool, env, sha512 } = await release();
     const found = await ensureTool('gadget', { env, tools: [tool({ [releasePlatform()]: sha512 }, 'sha512')] });
     expect(found.version).toBe('1.2.3');
@@ -94,7 +94,7 @@ describe('downloadRelease', () => {
     await expect(ensureTool('gadget', { env: elsewhere, tools: wrong })).rejects.toThrow(`has the SHA-512 ${sha512}`);
   });
 
-  test('does not even ask for a platform without a pin', async () => {
+  test('sends no request for a platform without a checksum', async () => {
     const { tool, env, sha256, requests } = await release();
     const tools = [tool({ 'plan9-mips': sha256 })];
     await expect(ensureTool('gadget', { env, tools })).rejects.toThrow(
@@ -111,12 +111,12 @@ describe('downloadFile', () => {
     await downloadFile(url, path, { checksum: { sha256: 'x' }, log: (line) => lines.push(line), signal, ...limits });
   };
 
-  test('gives up a host that does not answer', async () => {
+  test('fails if a host does not respond', async () => {
     const host = await serve(() => undefined);
     await expect(download(host, { connectMs: 100 })).rejects.toThrow('no answer within 0.1 s');
   });
 
-  test('gives up a host that never ends', async () => {
+  test('fails if a response does not end', async () => {
     const host = await serve((_, response) => {
       const timer = setInterval(() => response.write('x'), 20);
       response.on('close', () => clearInterval(timer));
@@ -124,7 +124,7 @@ describe('downloadFile', () => {
     await expect(download(host, { totalMs: 300 })).rejects.toThrow('not done within 0.3 s');
   });
 
-  test('tells a bad status, and an address that is not there', async () => {
+  test('reports an error status, and an address that does not exist', async () => {
     const host = await serve((_, response) => response.writeHead(404).end());
     await expect(download(host)).rejects.toThrow('it answered with status 404');
     await expect(download('http://127.0.0.1:1/')).rejects.toThrow(/^127\.0\.0\.1:1: /);

@@ -9,7 +9,7 @@ import { patient, tempDir } from './support.ts';
 const lockModule = new URL('../../../deploy/tools/file-lock.ts', import.meta.url).href;
 const signal = new AbortController().signal;
 
-test('only one has the lock', async () => {
+test('only one process has the lock', async () => {
   const path = join(await tempDir(), 'folder', 'lock');
   const release = await tryFileLock(path);
   expect(release).toBeDefined();
@@ -20,7 +20,7 @@ test('only one has the lock', async () => {
   again?.();
 });
 
-test('waiters come one after the other, also after one that failed', async () => {
+test('waiters get the lock one by one, also after a failure', async () => {
   const path = join(await tempDir(), 'lock');
   let inside = 0;
   let most = 0;
@@ -36,7 +36,7 @@ test('waiters come one after the other, also after one that failed', async () =>
   expect(most).toBe(1);
 });
 
-test('a killed holder lets go at once', async () => {
+test('the lock of a killed process is free at once', async () => {
   const folder = await tempDir();
   const path = join(folder, 'lock');
   const script = join(folder, 'holder.ts');

@@ -8,7 +8,7 @@ import { imageConfig } from '../../../deploy/docker/image-config.ts';
 const root = new URL('../../../', import.meta.url);
 const dockerfile = await readFile(new URL('deploy/docker/Dockerfile', root), 'utf8');
 
-/** The instructions of a stage, lines that go on put together. */
+/** Returns the instructions of a stage, with continued lines joined. */
 function stage(name: string): string {
   const [, text = ''] = dockerfile.replaceAll(/\\\n\s*/g, '').split(new RegExp(`^FROM .* AS ${name}$`, 'm'));
   return text.split(/^FROM /m)[0] ?? '';
@@ -26,7 +26,7 @@ interface Config {
 }
 
 describe.each(['front', 'renderer'] as const)('the image of the %s', (image) => {
-  test('is the same by Dockerfile and by archive', async () => {
+  test('is the same from the Dockerfile and from the archive', async () => {
     const { config } = imageConfig(image, []) as Config;
     const instructions = stage(image);
     expect(instructions).toContain(`USER ${config.User}\n`);
@@ -38,7 +38,7 @@ describe.each(['front', 'renderer'] as const)('the image of the %s', (image) => 
     for (const path of config.Cmd) await access(new URL(path, root));
   });
 
-  test('is made of all layers, the lowest first', () => {
+  test('consists of all layers, from the lowest up', () => {
     const copied = [...stage(image).matchAll(/^COPY --from=(\S+) \/layers\/(\S+)\/ \/$/gm)].map(([, from, layer]) => [
       from,
       layer,
@@ -48,20 +48,20 @@ describe.each(['front', 'renderer'] as const)('the image of the %s', (image) => 
   });
 });
 
-test('what the images begin with is pinned by digest', () => {
+test('base images are pinned by digest', () => {
   for (const [, from = ''] of dockerfile.matchAll(/^FROM (\S+)/gm)) {
     const isStage = new RegExp(`AS ${from}$`, 'm').test(dockerfile);
     expect(from === 'scratch' || isStage || from.includes('@sha256:')).toBe(true);
   }
 });
 
-test('the scripts are ones that bash takes', async () => {
+test('bash accepts the scripts', async () => {
   for (const path of ['deploy/docker/rootfs.sh', 'deploy/kind/up.sh']) {
     await promisify(execFile)('bash', ['-n', join(root.pathname, path)]);
   }
 });
 
-test('the layout says what it needs to be told', async () => {
+test('the layout script prints its usage for invalid arguments', async () => {
   await expect(
     promisify(execFile)('bash', [join(root.pathname, 'deploy/docker/rootfs.sh'), 'backend', '/nowhere']),
   ).rejects.toThrow(/usage: rootfs.sh front\|renderer FOLDER/);

@@ -32,7 +32,7 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
     candidates: (_tool, { env }) => programsInPath(['gadget'], env),
   });
 
-  /** An apt-get (and a sudo) that do as they are told, and write down what that was. */
+  /** A fake apt-get (and sudo) that records its calls. */
   async function system(aptGet: string) {
     const root = await tempDir();
     const bin = join(root, 'bin');
@@ -57,7 +57,7 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
 
   const installs = 'case "$*" in *--download-only*) ;; *" install "*) cp "$0" "$BIN/gadget";; esac';
 
-  test('downloads first, then installs, without asking', async () => {
+  test('downloads, then installs, without questions', async () => {
     const { root, bin, env, calls } = await system(installs);
     expect(await ensureTool('gadget', { env, tools: [gadget(install)] })).toEqual({
       path: join(bin, 'gadget'),
@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
     );
   });
 
-  test('fetches the lists where they are missing', async () => {
+  test('updates the package lists if they are missing', async () => {
     const { env, calls } = await system(
       `case "$*" in *update*) touch "$ROOT/lists";; *) test -e "$ROOT/lists" || { echo "E: Unable to locate package gadget" >&2; exit 100; };; esac\n${installs}`,
     );
@@ -85,14 +85,14 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
     ]);
   });
 
-  test("tells apt-get's reason", async () => {
+  test('reports the error of apt-get', async () => {
     const { env } = await system('echo "E: Unable to locate package gadget" >&2; exit 100');
     await expect(ensureTool('gadget', { env, tools: [gadget(install)] })).rejects.toThrow(
       '  - apt-get install gadget gadget-data: exit code 100: E: Unable to locate package gadget\n',
     );
   });
 
-  test('a package is only unpacked, as no root, where nothing but its programs is wanted', async () => {
+  test('only unpacks a package, without root, if only its programs are needed', async () => {
     const { root, bin, env, calls } = await system(
       'case "$*" in *update*) touch "$ROOT/lists";; *) test -e "$ROOT/lists" && echo content > gadget_1_all.deb;; esac',
     );
@@ -104,7 +104,7 @@ describe.runIf(process.platform === 'linux')('aptInstall', () => {
     expect(await calls()).toEqual(['download gadget', 'update', 'download gadget']);
   });
 
-  test('says so where there is no apt-get', async () => {
+  test('reports that there is no apt-get', async () => {
     const { env } = await system('');
     await expect(ensureTool('gadget', { env: { ...env, PATH: '/nowhere' }, tools: [gadget(install)] })).rejects.toThrow(
       'there is no apt-get here',
@@ -116,7 +116,7 @@ describe("Playwright's cache", () => {
   const browser = { name: 'chromium-headless-shell', programs: ['headless_shell', 'chrome-headless-shell'], args: [] };
   const tools = [gadget(findInPlaywright(browser))];
 
-  test('a browser counts when its installation is complete', async () => {
+  test('has a browser only after its installation is complete', async () => {
     const root = await tempDir();
     const env = {
       ...process.env,
@@ -136,7 +136,7 @@ describe("Playwright's cache", () => {
 });
 
 describe.skipIf(process.platform === 'win32')('goBuild', () => {
-  /** A Go that writes its arguments into what it builds. */
+  /** A fake Go that writes its arguments to the output file. */
   const fakeGo = 'while [ "$1" != -o ]; do args="$args $1"; shift; done; echo "$args" > "$2/gadget"';
   const build = (kept: string) =>
     goBuild({

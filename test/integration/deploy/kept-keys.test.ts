@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { demoKey, keptSecretsKey } from '../../../deploy/local/kept-keys.ts';
 import { tempDir } from './support.ts';
 
-test('the demo key is made once, for its owner only', async () => {
+test('the demo key is created once, readable only by its owner', async () => {
   const folder = await tempDir();
   const key = await demoKey(join(folder, 'data'));
   expect(key).toMatch(/^wc_live_[0-9A-Za-z]{38}$/);
@@ -13,7 +13,7 @@ test('the demo key is made once, for its owner only', async () => {
   expect((await stat(join(folder, 'data', 'demo-key'))).mode & 0o777).toBe(0o600);
 });
 
-test('what secrets are sealed with is made once, for its owner only', async () => {
+test('the key that seals secrets is created once, readable only by its owner', async () => {
   const folder = await tempDir();
   const key = await keptSecretsKey(folder);
   expect(Buffer.from(key, 'base64url')).toHaveLength(32);
@@ -21,7 +21,7 @@ test('what secrets are sealed with is made once, for its owner only', async () =
   expect((await stat(join(folder, 'secrets-key'))).mode & 0o777).toBe(0o600);
 });
 
-test('a spoilt file is replaced', async () => {
+test('a corrupt file is replaced', async () => {
   const folder = await tempDir();
   await writeFile(join(folder, 'demo-key'), '');
   expect(await demoKey(folder)).toMatch(/^wc_live_/);

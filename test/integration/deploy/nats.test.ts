@@ -20,7 +20,7 @@ async function start(dataDir: string, port?: number) {
 }
 
 describe('startNats', () => {
-  test('a killed server comes back on its port with its streams', async () => {
+  test('a killed server restarts on its port with its streams', async () => {
     const dataDir = await tempDir();
     expect(await runningNats(dataDir)).toBeUndefined();
     const first = await start(dataDir, await freePort());
@@ -45,9 +45,9 @@ describe('startNats', () => {
     expect(await processesNaming(dataDir)).toEqual([]);
   });
 
-  // The server's own default limit would be nothing then.
+  // The default limit of the server would be 0 on a full disk.
   test(
-    'a server that was started on a full disk takes writes when there is space again',
+    'a server that started on a full disk accepts writes when there is space again',
     { tags: 'long' },
     async (context) => {
       const disk = await mountSmallDisk(await tempDir(), 100);
@@ -55,31 +55,31 @@ describe('startNats', () => {
       onTestFinished(() => disk[Symbol.asyncDispose]());
       const { port, process: first } = await start(disk.folder);
       await first.stop();
-      // Room for the configuration of the server, and no more.
+      // Space only for the configuration of the server.
       await disk.fill(64 * 1024);
       const server = await start(disk.folder, port);
       await disk.free();
       const nc = await connect({ servers: server.url });
       await (await jetstreamManager(nc)).streams.add({ name: 'KEPT', subjects: ['kept'] });
-      // The limit is compared with what is there before a message.
+      // The server compares the limit with the size before the message.
       for (const seq of [1, 2]) expect((await jetstream(nc).publish('kept', Buffer.alloc(200_000))).seq).toBe(seq);
       await nc.close();
     },
   );
 
-  test('many at once get ports of their own', async () => {
+  test('concurrent servers have different ports', async () => {
     const servers = await Promise.all(Array.from({ length: 4 }, async () => start(await tempDir())));
     expect(new Set(servers.map(({ port }) => port)).size).toBe(4);
   });
 
-  test('a taken port is told by the server itself, and leaves nothing', async () => {
+  test('a port in use is reported by the server, and nothing remains', async () => {
     const { port } = await start(await tempDir());
     const dataDir = await tempDir();
     await expect(start(dataDir, port)).rejects.toThrow(/its last line: .*address already in use/);
     expect(await processesNaming(dataDir)).toEqual([]);
   });
 
-  test('two servers never share a folder', async () => {
+  test('two servers cannot share a folder', async () => {
     const dataDir = await tempDir();
     const first = await start(dataDir);
     let secondIsUp = false;
@@ -90,7 +90,7 @@ describe('startNats', () => {
     await second;
   });
 
-  test('a start that is given up leaves nothing', async () => {
+  test('a cancelled start leaves nothing', async () => {
     const dataDir = await tempDir();
     await expect(startNats({ dataDir, toolPath, signal: AbortSignal.abort(new Error('no more')) })).rejects.toThrow(
       'no more',

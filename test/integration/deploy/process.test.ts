@@ -23,7 +23,7 @@ describe('startProcess', () => {
     expect(lines.toSorted()).toEqual(['stderr two', 'stdout one', 'stdout three']);
   });
 
-  test('hands on environment and working folder', async () => {
+  test('passes the environment and working folder', async () => {
     const cwd = await tempDir();
     const lines: string[] = [];
     const child = await startProcess({
@@ -38,7 +38,7 @@ describe('startProcess', () => {
     expect(lines).toEqual([expect.stringContaining(cwd), 'green']);
   });
 
-  test('throws when the command is not there', async () => {
+  test('throws if the command does not exist', async () => {
     await expect(startProcess({ name: 'nothing', command: '/nonexistent/program' })).rejects.toThrow(
       'nothing could not be started: spawn /nonexistent/program ENOENT',
     );
@@ -51,7 +51,7 @@ describe('startProcess', () => {
     expect(await child.exited).toEqual({ code: null, signal: 'SIGKILL' });
   });
 
-  test('stops in order, and by force after the grace', async () => {
+  test('stops a process with a signal, and kills it after the grace period', async () => {
     const polite = await startReady({
       name: 'polite',
       command: 'sh',
@@ -69,7 +69,7 @@ describe('startProcess', () => {
     expect(performance.now() - begin).toBeGreaterThanOrEqual(300);
   });
 
-  test('a patient stop waits for the end without a signal', async () => {
+  test('stops a process by waiting for its end if no signal is wanted', async () => {
     const child = await startProcess({
       name: 'finishing',
       command: 'sh',
@@ -79,32 +79,32 @@ describe('startProcess', () => {
     expect(await child.stop({ graceMs: 10_000 })).toEqual({ code: 0, signal: null });
   });
 
-  test('leaves no descendant, not even one in a session of its own', async () => {
+  test('ends all descendants, including one in its own session', async () => {
     const token = randomUUID();
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', familyScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(3);
     child.kill('SIGKILL');
     await child.exited;
-    // Elsewhere than on Linux only the group is ended.
+    // On systems other than Linux, only the process group is ended.
     const fled = process.platform === 'linux' ? 0 : 1;
     await expect.poll(async () => (await processesNaming(token)).length, patient).toBeLessThanOrEqual(fled);
   });
 
-  test.runIf(process.platform === 'linux')('finds a descendant that dropped its environment, too', async () => {
+  test.runIf(process.platform === 'linux')('ends a descendant with another environment, too', async () => {
     const token = randomUUID();
     const child = await startProcess({ name: 'parent', command: process.execPath, args: ['-e', browserScript, token] });
     await expect.poll(() => processesNaming(token), patient).toHaveLength(2);
-    // The guard looks before it hands a signal on.
+    // The guard looks for descendants before it forwards a signal.
     child.kill('SIGKILL');
     await child.exited;
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
   });
 
   test.runIf(process.platform === 'linux')(
-    'knows its descendants also when it ends by itself: it looks now and then',
+    'knows the descendants of a process that exited, as it looks for them regularly',
     async () => {
       const token = randomUUID();
-      // The guard's timer by hand: whether it has come round cannot be seen from outside.
+      // A fake timer, as the search of the guard is not visible from outside.
       vi.useFakeTimers({ toFake: ['setInterval'] });
       onTestFinished(() => void vi.useRealTimers());
       const parent = spawn(process.execPath, ['-e', toldScript, token], { stdio: ['pipe', 'ignore', 'inherit'] });
@@ -123,7 +123,7 @@ describe('startProcess', () => {
     },
   );
 
-  test('ends the process when its guard is killed', async () => {
+  test('ends the process if its guard is killed', async () => {
     const token = randomUUID();
     const child = await startProcess({ name: token, command: process.execPath, args: ['-e', sleepScript, token] });
     const [guard] = await processesNaming(`guard.mjs ${token}`);
@@ -132,7 +132,7 @@ describe('startProcess', () => {
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
   });
 
-  test('ends everything when the starter is killed', async () => {
+  test('ends everything if the starter is killed', async () => {
     const token = randomUUID();
     const starter = await startStarter(token);
     await expect.poll(async () => (await processesNaming(`${token}-child`)).length, patient).toBeGreaterThanOrEqual(3);
@@ -140,7 +140,7 @@ describe('startProcess', () => {
     await expect.poll(() => processesNaming(token), patient).toHaveLength(0);
   });
 
-  test('ends everything when the starter is killed in the middle of starting', async () => {
+  test('ends everything if the starter is killed during a start', async () => {
     const tokens = Array.from({ length: 8 }, () => randomUUID());
     await Promise.all(
       tokens.map(async (token, index) => {
@@ -154,7 +154,7 @@ describe('startProcess', () => {
     }
   });
 
-  test('ends what a guarded process guards itself', async () => {
+  test('ends processes that a guarded process guards', async () => {
     const token = randomUUID();
     const outer = await startProcess({
       name: 'outer',
@@ -168,7 +168,7 @@ describe('startProcess', () => {
   });
 });
 
-/** A process that has said a line: a signal that comes before its handler is there would end it. */
+/** Starts a process and waits for its first line, as only then it handles signals. */
 async function startReady(options: Omit<ProcessOptions, 'onLine'>) {
   const ready = Promise.withResolvers<void>();
   const child = await startProcess({ ...options, onLine: () => ready.resolve() });
@@ -178,7 +178,7 @@ async function startReady(options: Omit<ProcessOptions, 'onLine'>) {
 
 const sleepScript = 'setInterval(() => {}, 1000)';
 
-/** A process with a child in its group and one in a session of its own; all of them name the last argument. */
+/** A process with a child in its group and one in its own session. All have the last argument. */
 const familyScript = `
   const { spawn } = require('node:child_process');
   const token = process.argv.at(-1);
@@ -188,7 +188,7 @@ const familyScript = `
   setInterval(() => {}, 1000);
 `;
 
-/** A process with a child that has a session and an environment of its own, as a browser has. */
+/** A process whose child has its own session and environment, as a browser has. */
 const browserScript = `
   const { spawn } = require('node:child_process');
   const sleeper = ['-e', 'setInterval(() => {}, 1000)', process.argv.at(-1)];
@@ -196,7 +196,7 @@ const browserScript = `
   setInterval(() => {}, 1000);
 `;
 
-/** The same, when it is told to. */
+/** The same process, but it starts the child after input. */
 const toldScript = `process.stdin.once('data', () => { ${browserScript} });`;
 
 function starterScript(token: string): string {
@@ -213,7 +213,7 @@ function starterScript(token: string): string {
   `;
 }
 
-/** A process of its own that starts a guarded family; resolves as soon as it begins to. */
+/** Starts a process that starts a guarded family. Resolves when that start begins. */
 async function startStarter(token: string) {
   const path = join(await tempDir(), 'starter.ts');
   await writeFile(path, starterScript(token));

@@ -15,7 +15,7 @@ const read = (file: string, folder = root) => readFile(join(folder, file), 'utf8
 const services = ['cli', 'client', 'controller', 'dashboard', 'front', 'renderer', 'shared'];
 
 describe('the version', () => {
-  test('is the same wherever it is written', async () => {
+  test('is the same in all files', async () => {
     const found = await readVersions(root);
     expect(found.filter((each) => each.version !== version)).toEqual([]);
     expect(new Set(found.map(({ file }) => file))).toEqual(
@@ -31,7 +31,7 @@ describe('the version', () => {
     );
   });
 
-  test('moves everywhere at once, and nothing else does', async () => {
+  test('changes in all files, and nothing else changes', async () => {
     const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
     const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
     await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
@@ -42,7 +42,7 @@ describe('the version', () => {
       const undone = after.replaceAll('9.8.7-rc.1', version);
       expect(undone === before, file).toBe(true);
     }
-    // A dependency that happens to have the same version stays as it is.
+    // A dependency with the same version keeps it.
     const { packages } = JSON.parse(await read('package-lock.json', folder)) as {
       packages: Record<string, { version?: string }>;
     };
@@ -51,7 +51,7 @@ describe('the version', () => {
     expect(await read('CHANGELOG.md', folder)).toContain('## [Unreleased]\n\n## [9.8.7-rc.1] - 2026-12-01\n');
   });
 
-  test('is not moved where one place would be left behind', async () => {
+  test('is changed nowhere if one file does not have it', async () => {
     const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
     const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
     await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
@@ -63,14 +63,14 @@ describe('the version', () => {
 
 const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`;
 
-describe('a chart of a release', () => {
+describe('the chart of a release', () => {
   const metadata = JSON.stringify({
     front: { 'containerimage.digest': digestOf('a'), 'image.name': 'registry.test/webcapture/front:0' },
     renderer: { 'containerimage.digest': digestOf('b') },
   });
 
   test(
-    'installs the images that were built with it, by digest and without a word about a registry',
+    'installs the images built with it, by digest and without setting a registry',
     async () => {
       const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
       await cp(chartFolder, folder, { recursive: true });
@@ -85,7 +85,7 @@ describe('a chart of a release', () => {
       );
       const values = await read('values.yaml', folder);
       expect((parse(values) as { image: object }).image).toMatchObject({ registry: 'ghcr.io/owner' });
-      // The explanations of the values are still there.
+      // The comments of the values are kept.
       expect(values.match(/# -- /g)).toHaveLength(
         (await read('values.yaml', chartFolder)).match(/# -- /g)?.length ?? 0,
       );
@@ -93,7 +93,7 @@ describe('a chart of a release', () => {
     helmDeadlineMs,
   );
 
-  test('is not made of images that were not pushed', async () => {
+  test('is not built for images that were not pushed', async () => {
     const pushedOne = JSON.stringify({ front: { 'containerimage.digest': digestOf('a') }, renderer: {} });
     await expect(pinImages(chartFolder, 'ghcr.io/owner', pushedOne)).rejects.toThrow(/no digest of the image renderer/);
   });
@@ -114,7 +114,7 @@ interface BakeTarget {
   readonly tags?: readonly string[];
 }
 
-test('the bake file builds what the chart pulls, for both architectures, with an SBOM and provenance', async () => {
+test('the bake file builds the images of the chart, for both architectures, with SBOM and provenance', async () => {
   const text = await read('deploy/docker/docker-bake.json');
   const { variable, group, target } = JSON.parse(text) as BakeFile;
   expect([...text.matchAll(/\$\{(\w+)\}/g)].filter(([, name = '']) => !Object.hasOwn(variable, name))).toEqual([]);
@@ -144,7 +144,7 @@ interface Workflow {
   >;
 }
 
-/** One job for each row, which is a command of package.json. */
+/** A workflow with one job per row, which is a command of package.json. */
 interface NightlyWorkflow {
   readonly on: Readonly<Record<string, unknown>>;
   readonly jobs: {
@@ -157,7 +157,7 @@ interface NightlyWorkflow {
 describe('the workflows', () => {
   const workflows = ['ci', 'release', 'nightly'].map((name) => `.github/workflows/${name}.yml`);
 
-  test('use nothing that can be replaced under the same name', async () => {
+  test('use only actions and images that cannot be replaced under the same name', async () => {
     for (const file of workflows) {
       for (const [, used = ''] of (await read(file)).matchAll(/uses: (.*)$/gm)) {
         expect(used).toMatch(/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$|^\.\//);
@@ -165,7 +165,7 @@ describe('the workflows', () => {
     }
   });
 
-  test('may read the repository; only the job that publishes may more, after the tests', async () => {
+  test('have read access; only the job that publishes has more, and runs after the tests', async () => {
     const texts = await Promise.all(workflows.map((file) => read(file)));
     const [ci, release, nightly] = texts.map((it) => parse(it) as Workflow);
     for (const workflow of [ci, release, nightly]) expect(workflow?.permissions).toEqual({ contents: 'read' });
@@ -187,7 +187,7 @@ describe('the workflows', () => {
     }
   });
 
-  test('run each night what package.json has, mutation testing of both groups among it', async () => {
+  test('run commands of package.json each night, including mutation tests of both groups', async () => {
     const { on, jobs } = parse(await read('.github/workflows/nightly.yml')) as NightlyWorkflow;
     expect(Object.keys(on)).toEqual(['schedule', 'workflow_dispatch']);
     const commands = jobs.nightly.strategy.matrix.include.map(({ command }) => command);
@@ -199,7 +199,7 @@ describe('the workflows', () => {
     expect(await read('.github/workflows/nightly.yml')).toContain('run: npm run ${{ matrix.command }}\n');
   });
 
-  test('require the audit of the packages for a release', async () => {
+  test('require the audit of packages for a release', async () => {
     const ci = parse(await read('.github/workflows/ci.yml')) as Workflow;
     expect(ci.jobs['test']?.env).toEqual({ REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
   });

@@ -16,11 +16,11 @@ const runModule = new URL('../../../deploy/local/run.ts', import.meta.url).href;
 let natsServer: string;
 beforeAll(async () => {
   natsServer = (await ensureTool('nats-server')).path;
-  // It may have to be built: not within the time of a test.
+  // A build of this tool would exceed the timeout of a test.
   await ensureTool('fake-gcs-server');
 }, 600_000 + bucketSetUpMs);
 
-/** A repository whose services are stand-ins, and a script that runs them as `npm start` does. */
+/** A repository with stand-in services, and a script that runs them as `npm start` does. */
 async function repository(setUp = `({ natsServer: withNats ? ${JSON.stringify(natsServer)} : undefined })`) {
   const root = await tempDir();
   for (const service of ['front', 'controller', 'renderer']) {
@@ -54,7 +54,7 @@ function start(root: string, env: Record<string, string> = {}, args: readonly st
   onTestFinished(() => void child.kill('SIGKILL'));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  // With its last line: the end of a process may be known before what it printed.
+  // "close" comes after the last output, unlike "exit".
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as unknown);
   return {
     text: () => text,
@@ -67,7 +67,7 @@ function start(root: string, env: Record<string, string> = {}, args: readonly st
 const environment = async (root: string, pod: string) =>
   JSON.parse(await readFile(join(root, `env-${pod}.json`), 'utf8')) as Record<string, string | undefined>;
 
-/** What another user of the machine meets: a server that refuses him, and nothing that he could read. */
+/** Checks that another user of the machine cannot connect to the server, and cannot read the files. */
 async function isClosedToOthers(root: string) {
   const { WEBCAPTURE_NATS_URL: servers = '' } = await environment(root, 'front');
   await expect(connect({ servers })).rejects.toThrow(/authorization/i);
@@ -87,9 +87,9 @@ async function isClosedToOthers(root: string) {
 
 const nothingOf = (root: string) => expect.poll(() => processesNaming(root), patient).toEqual([]);
 
-// Each test starts a dozen processes or more.
+// Each test starts at least a dozen processes.
 describe('npm start', { timeout: 180_000 }, () => {
-  test('says what is wrong with a bucket before anything is started', async () => {
+  test('reports an invalid bucket before it starts anything', async () => {
     await using bucket = await startTestBucket();
     const root = await repository();
     const service = start(root, { WEBCAPTURE_GCS_BUCKET: 'another', WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint });
@@ -99,7 +99,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await nothingOf(root);
   });
 
-  test('starts all, tells each what it must know, and stops in order', async () => {
+  test('starts all services with their configuration, and stops them in order', async () => {
     const root = await repository();
     const service = start(root, {
       WEBCAPTURE_ADMIN_TOKEN: 'admin',
@@ -158,7 +158,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     ]);
     await nothingOf(root);
 
-    // As a copy of the folder may leave them.
+    // A copied folder may have these modes.
     for (const path of ['.data', '.data/nats']) await chmod(join(root, path), 0o755);
     await chmod(join(root, '.data/nats/nats-server.conf'), 0o644);
     const second = start(root);
@@ -170,7 +170,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await second.exited).toBe(0);
   });
 
-  test('uses an existing server and bucket, a preset key and an empty egress list', async () => {
+  test('accepts an existing server and bucket, a preset key and an empty egress list', async () => {
     const root = await repository();
     const existing = await startNats({ dataDir: await tempDir(), toolPath: natsServer });
     onTestFinished(async () => void (await existing.process.stop()));
@@ -207,7 +207,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await service.exited).toBe(0);
   });
 
-  test('says in one line what is in the way', async () => {
+  test('reports each obstacle in one line', async () => {
     const root = await repository();
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
@@ -234,7 +234,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await running.exited).toBe(0);
   });
 
-  test('starts again what dies, nats-server included', { tags: 'long' }, async () => {
+  test('restarts processes that end, including nats-server', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root);
     await service.ready();
@@ -244,7 +244,7 @@ describe('npm start', { timeout: 180_000 }, () => {
       process.kill(victim?.pid ?? 0, 'SIGKILL');
     }
     const restarts = () => service.text().match(/ (up|starting it again)/g)?.length;
-    // Four services at first, then a renderer again, and a note for each of the two.
+    // Four services, then a renderer again, and one line for each of the two restarts.
     await expect.poll(restarts, patient).toBe(7);
     await expect
       .poll(
@@ -258,7 +258,7 @@ describe('npm start', { timeout: 180_000 }, () => {
   });
 
   test(
-    'with --watch, an edit restarts its service alone, also after one that cannot run',
+    'with --watch, restarts only the service of an edited file, even after one that could not start',
     { tags: 'long' },
     async () => {
       const root = await repository();
@@ -285,24 +285,24 @@ describe('npm start', { timeout: 180_000 }, () => {
     },
   );
 
-  test('a second signal stops at once', { tags: 'long' }, async () => {
+  test('stops at once on a second signal', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root, { DEAF: '1' });
     await service.ready();
     service.kill('SIGINT');
     await expect.poll(service.text, patient).toContain('told to stop');
-    // So that it is not taken for the same keystroke.
+    // Within a shorter time, both signals would count as one key press.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const begin = performance.now();
     service.kill('SIGINT');
     expect(await service.exited).toBe(130);
     expect(service.text()).toContain('stopping at once');
-    // Each of three stages would get ten seconds.
+    // A normal stop has up to 10 s for each of three stages.
     expect(performance.now() - begin).toBeLessThan(20_000);
     await nothingOf(root);
   });
 
-  test('a stop during set-up or start ends what is under way', { tags: 'long' }, async () => {
+  test('cancels set-up or start on a stop', { tags: 'long' }, async () => {
     const settingUp = await repository(`(console.log('setting up'), new Promise(() => setInterval(() => {}, 1000)))`);
     const first = start(settingUp);
     await expect.poll(first.text, patient).toContain('setting up');
@@ -317,7 +317,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await nothingOf(root);
   });
 
-  test('leaves nothing when it is killed, and starts again', { tags: 'long' }, async () => {
+  test('leaves nothing when killed, and starts again', { tags: 'long' }, async () => {
     const root = await repository();
     const service = start(root);
     await service.ready();

@@ -1,4 +1,4 @@
-/** The source of a service that does nothing but obey: what `npm start` keeps running, without what it is for. */
+/** Source of a service that only starts, logs and stops as a test needs. */
 export const standInService = `
 import { createServer } from 'node:http';
 import { writeFileSync } from 'node:fs';

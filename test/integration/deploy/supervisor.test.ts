@@ -12,7 +12,7 @@ interface Recorded {
 
 const sleeper = 'sleep 1000 & wait';
 
-/** Specs whose starts and ends are recorded. */
+/** Specs that record starts and ends. */
 function recorder() {
   const recorded: Recorded = { events: [], lines: [], processes: new Map() };
   const spec = (
@@ -66,7 +66,7 @@ describe('Supervisor', () => {
     expect(recorded.events.slice(6)).toEqual(['end front', 'end renderer', 'end broker']);
   });
 
-  test('says what it still waits for', async () => {
+  test('reports processes that are not ready yet', async () => {
     const { recorded, spec, supervise } = recorder();
     const warm = Promise.withResolvers<void>();
     const specs = [
@@ -80,14 +80,14 @@ describe('Supervisor', () => {
     await started;
   });
 
-  test('gives up what does not get ready in time', async () => {
+  test('fails if a process is not ready in time', async () => {
     const { spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);
     const supervisor = supervise([spec('slow', { start: 0, stop: 0 }, { ready: never })], { readyDeadlineMs: 200 });
     await expect(supervisor.start()).rejects.toThrow('not ready after 0.2 s: slow (it is being started)');
   });
 
-  test('starts again what dies', async () => {
+  test('restarts a process that ends', async () => {
     const { recorded, spec, supervise } = recorder();
     const supervisor = supervise([spec('renderer', { start: 0, stop: 0 })], { quickMs: 0 });
     await supervisor.start();
@@ -102,7 +102,7 @@ describe('Supervisor', () => {
     expect(recorded.events.at(-1)).toBe('end renderer');
   });
 
-  test('keeps starting what was ready before, with growing pauses, and leaves the others alone', async () => {
+  test('restarts a process that was ready before with backoff, and no other one', async () => {
     const { recorded, spec, supervise } = recorder();
     const supervisor = supervise([
       spec('renderer', { start: 0, stop: 0 }, { script: `sleep 0.05; exit ${configExitCode}` }),
@@ -123,7 +123,7 @@ describe('Supervisor', () => {
   describe('after an edit', () => {
     const stages = { start: 0, stop: 0 };
 
-    test('restarts that process at once, and no other', async () => {
+    test('only that process restarts, at once', async () => {
       const { recorded, spec, supervise } = recorder();
       const supervisor = supervise([spec('front', stages), spec('renderer', stages)], { restartMs: 60_000 });
       await supervisor.start();
@@ -160,19 +160,19 @@ describe('Supervisor', () => {
       await supervisor.stop();
     });
 
-    test('a process that waits for an edit, or for its next start, is stopped with the others', async () => {
+    test('a process that waits for an edit or its backoff is stopped with the others', async () => {
       const { recorded, spec, supervise } = recorder();
       const supervisor = supervise([spec('front', stages, { script: 'sleep 0.1; exit 9' })], { restartMs: 60_000 });
       await supervisor.start();
       await expect.poll(() => recorded.lines, patient).toHaveLength(1);
-      // Its pause ends.
+      // The restart ends the backoff.
       supervisor.restart('front');
       await expect.poll(() => recorded.events.filter((event) => event === 'start front'), patient).toHaveLength(2);
       await supervisor.stop();
     });
   });
 
-  test('ends with an error when a process dies twice before it is ready', async () => {
+  test('ends with an error if a process ends twice before it is ready', async () => {
     const { recorded, spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);
     const supervisor = supervise([spec('front', { start: 0, stop: 0 }, { script: 'exit 1', ready: never })]);
@@ -180,14 +180,14 @@ describe('Supervisor', () => {
     expect(recorded.events.filter((event) => event === 'start front')).toHaveLength(2);
   });
 
-  test('a process that cannot even be launched counts as dead', async () => {
+  test('counts a process that cannot be launched as ended', async () => {
     const { supervise } = recorder();
     const launch = () => Promise.reject(new Error('no such file'));
     const supervisor = supervise([{ name: 'broker', startStage: 0, stopStage: 0, graceMs: 0, launch }]);
     await expect(supervisor.start()).rejects.toThrow(/^broker ended after .* \(no such file\)/);
   });
 
-  test('a stop during the start ends all, and the start', async () => {
+  test('cancels the start and ends all processes on a stop', async () => {
     const { recorded, spec, supervise } = recorder();
     const never = () => new Promise<void>(() => undefined);
     const supervisor = supervise([
@@ -203,7 +203,7 @@ describe('Supervisor', () => {
     expect(recorded.events).not.toContain('start never');
   });
 
-  test('a stop at once does not wait for anybody', async () => {
+  test('does not wait for processes on an immediate stop', async () => {
     const { recorded, spec, supervise } = recorder();
     const deaf = 'trap "" TERM; echo; while true; do sleep 1000 & wait; done';
     const specs = ['a', 'b'].map((name, stop) => ({

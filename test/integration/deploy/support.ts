@@ -6,14 +6,14 @@ import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { commandOf } from '../../../deploy/local/command-of.ts';
 
-/** A folder of this test's own, removed at its end. */
+/** Creates a folder that is removed at the end of the test. */
 export async function tempDir(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'webcapture-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
-/** For `expect.poll`: a condition that comes true in its own time. */
+/** Options of `expect.poll` for a condition that takes long. */
 export const patient = { timeout: 30_000, interval: 30 };
 
 export interface LivingProcess {
@@ -21,7 +21,7 @@ export interface LivingProcess {
   readonly command: string;
 }
 
-/** All living processes (no zombies) whose command line contains `token`. */
+/** Returns all living processes (no zombies) whose command line contains `token`. */
 export async function processesNaming(token: string): Promise<readonly LivingProcess[]> {
   return (await livingProcesses()).filter(({ command }) => command.includes(token));
 }

@@ -19,7 +19,7 @@ import { compareVersions } from '../../../deploy/tools/versions.ts';
 import { until } from '../../harness/until.ts';
 import { tempDir } from './support.ts';
 
-/** A program that tells its version. */
+/** A program that prints its version. */
 async function program(path: string, version: string): Promise<string> {
   await mkdir(join(path, '..'), { recursive: true });
   await writeFile(path, `#!/bin/sh\necho "gadget: v${version}"\n`);
@@ -27,7 +27,7 @@ async function program(path: string, version: string): Promise<string> {
   return path;
 }
 
-/** Makes it in the cache, and keeps count. */
+/** Makes the tool in the cache, and counts. */
 function makeIt(count: { made: number }): Strategy {
   return {
     title: 'make it',
@@ -59,14 +59,14 @@ async function setting() {
 }
 
 describe('ensureTool', () => {
-  test('takes the first in PATH that is new enough', async () => {
+  test('returns the first tool in PATH that is new enough', async () => {
     const { root, env } = await setting();
     await program(join(root, 'a', 'gadget'), '2.9.10');
     const newer = await program(join(root, 'b', 'gadget'), '2.14.0');
     expect(await ensureTool('gadget', { env, tools: [gadget()] })).toEqual({ path: newer, version: '2.14.0' });
   });
 
-  test('makes what is not there, once, and finds it in the cache from then on', async () => {
+  test('makes a missing tool once, and then finds it in the cache', async () => {
     const { root, env, log, lines } = await setting();
     const count = { made: 0 };
     const tools = [gadget([makeIt(count)])];
@@ -78,7 +78,7 @@ describe('ensureTool', () => {
     expect(lines).toEqual(['gadget: making it']);
   });
 
-  test('goes on to the next way when one fails or brings nothing usable', async () => {
+  test('tries the next strategy if one fails or finds no usable tool', async () => {
     const { root, env, log, lines } = await setting();
     const fails: Strategy = { title: 'download', candidates: () => Promise.reject(new Error('no answer')) };
     const old: Strategy = { title: 'package', candidates: async () => [await program(join(root, 'old'), '1.0.0')] };
@@ -91,7 +91,7 @@ describe('ensureTool', () => {
     ]);
   });
 
-  test('tells all that was tried, and the line to run', async () => {
+  test('lists all attempts in its error, with the command to run', async () => {
     const { root, env } = await setting();
     await program(join(root, 'a', 'gizmo'), '2.13.9');
     const fails: Strategy = { title: 'download', candidates: () => Promise.reject(new Error('no answer')) };
@@ -109,7 +109,7 @@ describe('ensureTool', () => {
     ]);
   });
 
-  test('its variable is the last word', async () => {
+  test('uses only the tool of its variable, if set', async () => {
     const { root, env } = await setting();
     const inPath = await program(join(root, 'a', 'gadget'), '2.15.0');
     const named = await program(join(root, 'mine'), '2.16.0');
@@ -121,7 +121,7 @@ describe('ensureTool', () => {
     );
   });
 
-  test('one tool may stand in for another', async () => {
+  test('can use another tool as a replacement', async () => {
     const { root, env } = await setting();
     const path = await program(join(root, 'a', 'full'), '3.1.0');
     const full: Tool = { ...gadget(), name: 'full', find: [findInPath('full')] };
@@ -134,7 +134,7 @@ describe('ensureTool', () => {
     ).rejects.toThrow('  - full in its place: full could not be set up.\n');
   });
 
-  test('callers side by side, in this process and in others, make it once', async () => {
+  test('makes a tool once for concurrent callers, in this and other processes', async () => {
     const { root, env, lines, log } = await setting();
     const script = join(root, 'caller.ts');
     await writeFile(script, callerScript(root));
@@ -158,7 +158,7 @@ describe('ensureTool', () => {
     expect(waiting()).toBe(2);
   });
 
-  test('says so when the cache cannot be written', async () => {
+  test('reports a cache that is not writable', async () => {
     const { root, env } = await setting();
     const file = await program(join(root, 'file'), '1.0.0');
     await expect(
@@ -166,7 +166,7 @@ describe('ensureTool', () => {
     ).rejects.toThrow('WEBCAPTURE_CACHE_DIR must name a folder to write to: ENOTDIR');
   });
 
-  test('a stop ends it', async () => {
+  test('ends on a stop', async () => {
     const { env } = await setting();
     const stop = new AbortController();
     const hangs: Strategy = {
@@ -180,7 +180,7 @@ describe('ensureTool', () => {
   });
 });
 
-test('the cache removes what a killed process left half done', async () => {
+test('the cache removes incomplete folders of a killed process', async () => {
   const cacheDir = await tempDir();
   await mkdir(join(cacheDir, 'gadget', '.making-of-a-killed-one'), { recursive: true });
   await storeInCache({ cacheDir }, 'gadget', '1.0.0', (folder) => program(join(folder, 'made'), '1.0.0'));
@@ -190,7 +190,7 @@ test('the cache removes what a killed process left half done', async () => {
   expect(await readdir(join(cacheDir, 'gadget'))).toHaveLength(1);
 });
 
-test('a folder of the cache that is no longer of use is replaced', async () => {
+test('a folder of the cache is replaced if stored again', async () => {
   const cacheDir = await tempDir();
   for (const file of ['old', 'new']) {
     const path = await storeInCache({ cacheDir }, 'gadget', 'apt', async (folder) => {
@@ -202,7 +202,7 @@ test('a folder of the cache that is no longer of use is replaced', async () => {
   }
 });
 
-test('CRDs of which one is missing are no CRDs', async () => {
+test('CRDs are not usable if one is missing', async () => {
   const folder = await tempDir();
   await writeFile(join(folder, 'monitoring.coreos.com_servicemonitors.yaml'), '');
   await expect(operatorCrds.inspect(folder)).rejects.toThrow(
@@ -210,7 +210,7 @@ test('CRDs of which one is missing are no CRDs', async () => {
   );
 });
 
-test('where the cache is', () => {
+test('the folder of the cache follows the environment', () => {
   expect(cacheDirOf({ WEBCAPTURE_CACHE_DIR: '/c', XDG_CACHE_HOME: '/x', HOME: '/h' })).toBe('/c');
   expect(cacheDirOf({ XDG_CACHE_HOME: '/x', HOME: '/h' })).toBe('/x/webcapture');
   expect(cacheDirOf({ HOME: '/h' }, 'linux')).toBe('/h/.cache/webcapture');
@@ -222,25 +222,25 @@ test.each([
   ['2.9.10', '2.14.0', -1],
   ['2.15.2', '2.15.10', -1],
   ['156.0.8078.79', '132.0', 1],
-])('version %s against %s', (a, b, sign) => {
+])('version %s compared with %s', (a, b, sign) => {
   expect(Math.sign(compareVersions(a, b))).toBe(sign);
 });
 
-test('what set-up accepts as nats-server, the services accept too', async () => {
+test('set-up and services accept the same versions of nats-server', async () => {
   const { root } = await setting();
   expect(await natsServer.inspect(await program(join(root, 'nats-server'), minNatsVersion))).toBe(minNatsVersion);
   const justBefore = await program(join(root, 'older'), '2.13.99');
   await expect(natsServer.inspect(justBefore)).rejects.toThrow(`older than ${minNatsVersion}`);
 });
 
-test('every tool of the registry has a name of its own and a line to run by hand', () => {
+test('every tool of the registry has a unique name and a command to run by hand', () => {
   expect(new Set(registry.map(({ name }) => name)).size).toBe(registry.length);
   for (const tool of registry) {
     for (const platform of ['linux', 'darwin'] as const) expect(tool.byHand(platform)).not.toMatch(/\n|^$/);
   }
 });
 
-/** A process that wants a tool which takes a while to make; each making leaves a folder in `made`. */
+/** A process that needs a tool which takes long to make. Each run creates a folder in `made`. */
 function callerScript(root: string): string {
   const module = (name: string) => JSON.stringify(new URL(`../../../deploy/tools/${name}`, import.meta.url).href);
   return `

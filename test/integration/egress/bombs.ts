@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { constants, createBrotliCompress, crc32, deflateRawSync, deflateSync, zstdCompressSync } from 'node:zlib';
 
-/** A body of which a few megabytes become ten gigabytes: a beginning, and what may follow it again and again. */
+/** A compressed body of a few megabytes that expands to ten gigabytes: a head, and a part that can be repeated. */
 export interface Bomb {
   readonly encoding: string;
   readonly head: Buffer;
@@ -15,12 +15,12 @@ const times = (10 * gibibyte) / blank.length;
 
 export function gzipBomb(): Bomb {
   const head = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]);
-  // Ends at a byte, and refers to nothing before it.
+  // A full flush ends at a byte boundary and needs no earlier data.
   const repeated = deflateRawSync(blank, { finishFlush: constants.Z_FULL_FLUSH });
   return { encoding: 'gzip', head, repeated, times };
 }
 
-/** The second block of a stream looks like each one after it. */
+/** The second block of a stream can be repeated. */
 export async function brotliBomb(): Promise<Bomb> {
   const stream = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
   const block = async (): Promise<Buffer> => {
@@ -34,12 +34,12 @@ export async function brotliBomb(): Promise<Bomb> {
   return bomb;
 }
 
-/** Frames follow each other. */
+/** A stream may consist of several frames. */
 export function zstdBomb(): Bomb {
   return { encoding: 'zstd', head: Buffer.alloc(0), repeated: zstdCompressSync(blank), times };
 }
 
-/** A black square, at one bit a pixel: 110 KB that are 3.6 GB in the memory of who draws it. */
+/** A black square of 1 bit per pixel: 110 KB that decode to 3.6 GB. */
 export function pngBomb(side: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type, 'latin1'), data]);
@@ -58,7 +58,7 @@ export function pngBomb(side: number): Buffer {
   return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', rows), chunk('IEND', Buffer.alloc(0))]);
 }
 
-/** Ten entities, each ten times the one before: 10 GB of text. */
+/** Ten entities, each ten times the previous one: 10 GB of text. */
 export const entityBomb = `<?xml version="1.0"?><!DOCTYPE a [<!ENTITY e0 "${'x'.repeat(10)}">${Array.from(
   { length: 9 },
   (_, index) => `<!ENTITY e${index + 1} "${`&e${index};`.repeat(10)}">`,

@@ -8,11 +8,11 @@ import { brotliBomb, entityBomb, gzipBomb, pngBomb, zstdBomb, type Bomb } from '
 
 const mebibyte = 1024 * 1024;
 const limits = { maxDownloadBytes: 16 * mebibyte, maxUploadBytes: 4 * mebibyte, maxConnections: 6 };
-/** What ends by itself ends long before this. */
+/** Timeout of pages that end long before it. */
 const timeout = 30_000;
-/** What does not has this long, */
+/** Timeout of pages that do not end. */
 const shortTimeout = 1500;
-/** and this for what comes after the navigation, on a busy machine. */
+/** Maximum time after the navigation, on a busy machine. */
 const roomMs = 15_000;
 
 let engine: TestEngine;
@@ -50,7 +50,7 @@ beforeAll(async () => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.write(green('<p>begun'), () => response.destroy());
     },
-    // An image that does not come holds the page until its network is cut.
+    // A hanging image delays the page until its connections are cut.
     '/fetches': green(`<img src="/hang"><script>
       fetch('/endless').then((r) => r.text()).catch(() => 0); fetch('/endless').then((r) => r.arrayBuffer()).catch(() => 0);
     </script>`),
@@ -95,7 +95,7 @@ beforeEach(() => {
   held = 0;
 });
 
-/** Writes for as long as somebody takes it. */
+/** Writes chunks until the receiver disconnects. */
 function pour(response: ServerResponse, chunk: Buffer | string, times = Infinity): void {
   let left = times;
   const more = () => {
@@ -115,7 +115,7 @@ function explode(response: ServerResponse, { encoding, head, repeated, times }: 
   pour(response, repeated, times);
 }
 
-/** What comes of a page, while another one is captured beside it. */
+/** Returns the outcome of a page that is captured concurrently with another one. */
 async function captureBeside(path: string, ms = timeout) {
   const start = performance.now();
   const hard = engine.shoot(site.url(path), { timeout: ms }).then(
@@ -130,8 +130,8 @@ async function captureBeside(path: string, ms = timeout) {
   return { ...(await hard), ms: performance.now() - start };
 }
 
-describe('what is too much for one capture', () => {
-  test('a document without an end is shown as far as it was let', async () => {
+describe('a page over the limits of one capture', () => {
+  test('with an endless document is captured up to the limit', async () => {
     expect(await captureBeside('/endless')).toMatchObject({
       code: 'completed',
       colour: '#00aa00',
@@ -140,26 +140,26 @@ describe('what is too much for one capture', () => {
     expect(met).toEqual(['download']);
   });
 
-  test('downloads beside the page end, the page is captured', async () => {
+  test('with endless downloads is captured, and the downloads end', async () => {
     expect(await captureBeside('/fetches')).toMatchObject({ code: 'completed', colour: '#00aa00' });
     expect(met).toEqual(['download']);
   });
 
-  test('connections beyond the most are refused, the page is captured', async () => {
+  test('with too many connections is captured, and the excess is refused', async () => {
     const { code, colour } = await captureBeside('/many');
     expect({ code, colour }).toEqual({ code: 'completed', colour: '#00aa00' });
     expect(met).toEqual(['connections']);
   });
 
-  test('an upload ends, the page is captured', async () => {
+  test('with an endless upload is captured, and the upload ends', async () => {
     expect(await captureBeside('/uploads')).toMatchObject({ code: 'completed', colour: '#00aa00' });
     expect(met).toEqual(['upload']);
     expect(received).toBeLessThan(2 * limits.maxUploadBytes);
   });
 });
 
-describe('a document that does not come whole', () => {
-  test.each(['/short', '/short-chunk'])('is shown as far as it came, at once: %s', async (path) => {
+describe('an incomplete document', () => {
+  test.each(['/short', '/short-chunk'])('is captured as far as received, without a wait: %s', async (path) => {
     const { code, colour, report, ms } = await captureBeside(path);
     expect({ code, colour, late: report?.softTimeouts }).toEqual({
       code: 'completed',
@@ -169,8 +169,8 @@ describe('a document that does not come whole', () => {
     expect(ms).toBeLessThan(timeout / 2);
   });
 
-  test('fails in time when it comes in drops', async () => {
-    // Long enough for it to begin.
+  test('times out if it arrives in small pieces', async () => {
+    // Long enough for the document to begin.
     const { code, message, ms } = await captureBeside('/dribble', 4000);
     expect({ code, message }).toEqual({
       code: 'CAPTURE_TIMEOUT',
@@ -179,21 +179,21 @@ describe('a document that does not come whole', () => {
     expect(ms).toBeLessThan(4000 + roomMs);
   });
 
-  test('and a script that is answered with another protocol has failed', async () => {
+  test('is captured without a script whose response switches the protocol', async () => {
     const { code, colour, report, ms } = await captureBeside('/switches');
     expect({ code, colour, late: report?.softTimeouts }).toEqual({ code: 'completed', colour: '#00aa00', late: [] });
     expect(ms).toBeLessThan(timeout / 2);
   });
 });
 
-describe('what swells on arrival ends in time, and takes no more memory than a page may', () => {
-  /** How each ends, and what is shown of those that are captured. */
+describe('a decompression bomb ends in time, within the memory limit of a page', () => {
+  /** Each bomb, with the outcome that its capture must have. */
   const bombs: readonly [path: string, ms: number, holds: (end: Awaited<ReturnType<typeof captureBeside>>) => void][] =
     [
-      // A document of ten gigabytes is never there whole: it runs out of time, or of memory.
+      // A document of ten gigabytes is never complete: it times out or exceeds the memory limit.
       ['/bomb?as=gzip', shortTimeout, (end) => expect(end).toMatchObject(isTooMuch(end.code))],
       ['/bomb?as=zstd', shortTimeout, (end) => expect(end).toMatchObject(isTooMuch(end.code))],
-      // A picture is shown as far as it came.
+      // A picture is shown as far as it was received.
       [
         '/bomb?as=br&type=image/png',
         shortTimeout,
@@ -202,7 +202,7 @@ describe('what swells on arrival ends in time, and takes no more memory than a p
           expect(report?.softTimeouts).toContain('load');
         },
       ],
-      // One that would take gigabytes once it is decoded is not drawn, and its page is.
+      // The page is captured without a picture that would decode to gigabytes.
       [
         '/image',
         timeout,
@@ -213,7 +213,7 @@ describe('what swells on arrival ends in time, and takes no more memory than a p
             images: { loaded: 0, failed: 1, pending: 0 },
           }),
       ],
-      // The browser stops at a depth of its own, and shows that.
+      // Chromium limits the depth of entities, and shows an error.
       [
         '/entities',
         timeout,

@@ -4,18 +4,18 @@ import { once } from 'node:events';
 interface Answer {
   readonly A?: readonly string[];
   readonly AAAA?: readonly string[];
-  /** The name that the addresses belong to, of which this one is an alias. */
+  /** Canonical name that has the addresses. This name is an alias of it. */
   readonly CNAME?: string;
-  /** From the second question of a type on. */
+  /** Answer from the second query of a type on. */
   readonly later?: Answer;
   readonly silent?: 'all' | 'AAAA';
 }
 
-/** A name server on loopback. Names that it does not know do not exist. */
+/** A name server on loopback. Names without an answer do not exist. */
 export interface DnsServer {
   /** `127.0.0.1:port` */
   readonly address: string;
-  /** What was asked, `name type`, in order. */
+  /** Queries in order, as `name type`. */
   readonly asked: readonly string[];
   close(): void;
 }
@@ -27,7 +27,7 @@ export async function startDnsServer(names: Readonly<Record<string, Answer>>): P
   const socket = createSocket('udp4');
   socket.on('message', (query, from) => {
     const { name, type, end } = parseQuestion(query);
-    // A client that was held up sends the same question again, as datagrams get lost: it has asked once.
+    // A slow client may repeat a query with the same id. It counts once.
     const identity = `${query.readUInt16BE(0)} ${name} ${type}`;
     if (!identities.has(identity)) asked.push(`${name} ${type}`);
     identities.add(identity);
@@ -65,7 +65,7 @@ function parseQuestion(query: Buffer): { name: string; type: string; end: number
   };
 }
 
-/** A pointer to the name in the question. */
+/** A pointer to the name in the query. */
 const question = Buffer.from([0xc0, 0x0c]);
 
 function encodeName(name: string): Buffer {
@@ -88,7 +88,7 @@ function addressRecord(owner: Buffer, address: string): Buffer {
     : record(owner, 1, Buffer.from(address.split('.').map(Number)));
 }
 
-/** Nobody may keep an answer: its time to live is 0. */
+/** A record with a time to live of 0, so that it is not cached. */
 function record(owner: Buffer, type: number, data: Buffer): Buffer {
   const head = Buffer.alloc(10);
   head.writeUInt16BE(type, 0);

@@ -13,10 +13,10 @@ import { watchStalls } from '../../../services/renderer/egress/stalls.ts';
 import { listen, publicAddress, startSite, type Site } from './sites.ts';
 import { tlsFixture } from './tls-fixture.ts';
 
-/** Short, but longer than a busy machine takes for an answer. */
+/** Short, but longer than a response takes on a busy machine. */
 const responseTimeoutMs = 1000;
 
-/** Which protocol a script hangs over, and at which host; the site itself is site.example. */
+/** Protocol and host of a hanging script. The host of the site is site.example. */
 const hangs = [
   ['http', 'site.example'],
   ['http', 'cdn.example'],
@@ -26,7 +26,7 @@ const hangs = [
   ['h2', 'site.example'],
 ] as const;
 
-/** Every name is the public address. */
+/** Resolves every name to the public address. */
 const lookup: Lookup = async () => [{ address: publicAddress, family: 4 }];
 
 let proxy: EgressProxy;
@@ -63,7 +63,7 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
   };
 
   it.each(which === 'headlessShell' ? hangs : hangs.slice(-1))(
-    'does not let a script hold the page that hangs over %s at %s',
+    'a script that hangs over %s at %s does not block the page',
     (protocol, host) =>
       withSession(async (context, session) => {
         const hanging = await startHangingSite(protocol);
@@ -72,7 +72,7 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
           const page = await context.newPage();
           const stalls = watchStalls(page, session, { responseTimeoutMs, navigationTimeoutMs: 20_000 });
           const started = performance.now();
-          // The document itself takes longer than a response may, at the end of a redirect.
+          // The document comes after a redirect, and takes longer than the response timeout.
           const to = encodeURIComponent(`/slow?script=${origin(host)}/hang.js`);
           await page.goto(`${origin('site.example')}/redirect?to=${to}`);
           const tookMs = performance.now() - started;
@@ -90,7 +90,7 @@ describe.each(['headlessShell', 'chromium'] as const)('%s', (which) => {
   );
 });
 
-/** A site whose document is slow and whose head has a script that never comes, beside a stylesheet that does. */
+/** A site with a slow document, whose head has a hanging script and a style sheet that loads. */
 async function startHangingSite(protocol: 'http' | 'h1' | 'h2'): Promise<Site> {
   const serve = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => {
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');

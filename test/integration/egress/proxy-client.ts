@@ -16,7 +16,7 @@ interface PlainOptions {
   readonly agent?: http.Agent;
 }
 
-/** Sends a plain request through a proxy, as a browser would; rejects when the connection ends without an answer. */
+/** Sends a plain request through a proxy, as a browser would. Rejects if the connection ends without a response. */
 export async function plain(server: string, url: string, options: PlainOptions = {}): Promise<Answer> {
   const { method = 'GET', headers = {}, body, agent } = options;
   const request = http.request(server, { method, path: url, headers, ...(agent && { agent }) });
@@ -32,7 +32,7 @@ export async function plain(server: string, url: string, options: PlainOptions =
   };
 }
 
-/** Opens a tunnel. Without status 200 the socket is of no use. */
+/** Opens a tunnel. The socket is usable only with status 200. */
 export async function openTunnel(server: string, authority: string) {
   const request = http.request(server, { method: 'CONNECT', path: authority });
   request.end();
@@ -41,7 +41,7 @@ export async function openTunnel(server: string, authority: string) {
   return { status: response.statusCode ?? 0, headers: response.headers, socket };
 }
 
-/** The next bytes of a socket, as text; an empty text when it ended. */
+/** Returns the next bytes of a socket as text, or an empty text if it ended. */
 export async function read(socket: Socket): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   const done = (text: string) => {

@@ -11,11 +11,11 @@ import { networkError, several, useSessions } from './use-sessions.ts';
 
 const { site, tcp, closing, openSession } = useSessions();
 
-describe('time-outs', () => {
+describe('timeouts', () => {
   const limits = { responseTimeoutMs: 200 };
   const hanging = () => site(publicAddress, (request, response) => void (request.url === '/ok' && response.end('ok')));
 
-  it('end a plain request whose answer does not begin', async () => {
+  it('end a plain request without a response', async () => {
     const { port } = await hanging();
     const session = await openSession({ limits });
     const started = performance.now();
@@ -23,13 +23,13 @@ describe('time-outs', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(195);
     expect(session.stats()).toMatchObject({ stalledHosts: ['a.example'], stalledRequests: 1, failedRequests: 0 });
     expect(session.failureOf(`http://a.example:${port}/`)).toBe('response-timeout');
-    // On a kept connection too, and without sending it again.
+    // This holds for a reused connection, too, and the proxy does not send the request again.
     await plain(session.server, `http://a.example:${port}/ok`);
     await expect(plain(session.server, `http://a.example:${port}/hang`)).rejects.toThrow(networkError);
     expect(session.stats().stalledRequests).toBe(2);
   });
 
-  it('leave alone an answer that has begun, and an upload that moves on', async () => {
+  it('do not affect a response that has begun, or an upload that makes progress', async () => {
     const { port } = await site(publicAddress, (request, response) => {
       if (request.method === 'POST') request.resume().on('end', () => response.end('stored'));
       else {
@@ -53,7 +53,7 @@ describe('time-outs', () => {
     expect(session.stats().stalledRequests).toBe(0);
   });
 
-  it('wait for a server that may be slow, as long as it may', async () => {
+  it('are longer for a server that is expected to be slow', async () => {
     const { port } = await site(publicAddress, (_, response) => void setTimeout(() => response.end('late'), 600));
     const session = await openSession({ limits });
     const release = session.expectSlow(`http://a.example:${port}/`, 5000);
@@ -67,7 +67,7 @@ describe('time-outs', () => {
     expect(performance.now() - started).toBeGreaterThanOrEqual(295);
   });
 
-  it('do not count the time in which this process stood still', async () => {
+  it('exclude time in which the process was suspended', async () => {
     const asked = Promise.withResolvers<void>();
     const { port } = await site(publicAddress, (_, response) => {
       asked.resolve();
@@ -80,7 +80,7 @@ describe('time-outs', () => {
     expect((await answer).body).toBe('there');
   });
 
-  it('cut a tunnel whose server never answers, not one that falls silent later', async () => {
+  it('cut a tunnel whose server never responds, but not one that is silent later', async () => {
     const silent = await tcp(publicAddress, () => undefined);
     const brief = await tcp(publicAddress, (socket) => void socket.once('data', () => socket.write('hello')));
     const session = await openSession({ limits });
@@ -97,7 +97,7 @@ describe('time-outs', () => {
     expect(idle.socket.destroyed).toBe(false);
     expect(session.stats()).toMatchObject({ stalledHosts: ['deaf.example'], stalledRequests: 1, openConnections: 2 });
 
-    // Unless somebody knows better.
+    // The caller sets how long a tunnel must be silent to be cut.
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 60_000)).toBe(0);
     expect(session.cutSilent(`https://quiet.example:${brief.port}/x`, 300)).toBe(1);
     expect(await read(quiet.socket)).toBe('');
@@ -113,12 +113,12 @@ describe('time-outs', () => {
       headers: { 'x-webcapture-egress': 'connect-timeout' },
     });
     await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
-    // Unless told otherwise, ten seconds each.
+    // The default is 10 s for each.
     expect(performance.now() - started).toBeLessThan(8000);
     expect(session.failureOf(`http://a.example:${port}/`)).toBe('connect-timeout');
   });
 
-  it('share the time to connect among the addresses', async () => {
+  it('divide the connect time among the addresses', async () => {
     const port = await freePort();
     await closing(startDeaf('127.0.0.3', port));
     await site(publicAddress, (_, response) => response.end('second'), undefined, port);
@@ -128,7 +128,7 @@ describe('time-outs', () => {
 });
 
 describe('limits', () => {
-  it('hold for connections, of which closed ones do not count', async () => {
+  it('apply to the number of open connections', async () => {
     const { port } = await tcp(publicAddress, () => undefined);
     const session = await openSession({ limits: { maxConnections: 2 } });
     const first = await openTunnel(session.server, `a.example:${port}`);
@@ -143,7 +143,7 @@ describe('limits', () => {
     expect((await openTunnel(session.server, `c.example:${port}`)).status).toBe(200);
   });
 
-  it('hold for bytes: everything is cut then, for good', async () => {
+  it('apply to bytes: the proxy cuts all connections and opens no new ones', async () => {
     const flood = Buffer.alloc(64 * 1024, 1);
     const { port } = await tcp(publicAddress, (socket) => {
       const pour = () => {
@@ -166,7 +166,7 @@ describe('limits', () => {
     expect((await openTunnel(session.server, `a.example:${port}`)).status).toBe(503);
   });
 
-  it('hold for the body of a plain response', async () => {
+  it('apply to the body of a plain response', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end(Buffer.alloc(3 * 1024 * 1024)));
     const session = await openSession({ limits: { maxDownloadBytes: 1024 * 1024 } });
     await expect(plain(session.server, `http://a.example:${port}/`)).rejects.toThrow(networkError);
@@ -174,8 +174,8 @@ describe('limits', () => {
   });
 });
 
-describe('too many requests', () => {
-  it('wait for their turn, and no other session with them', async () => {
+describe('excess requests', () => {
+  it('wait without delaying other sessions', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end('ok'));
     const limits = { requestBurst: 10, requestsPerSecond: 20 };
     const [hasty, patient] = [await openSession({ limits }), await openSession({ limits })];
@@ -192,7 +192,7 @@ describe('too many requests', () => {
     await plain(patient.server, `http://a.example:${port}/`);
     expect(isOver).toBe(false);
     for (const { status } of await flood) expect(status).toBe(200);
-    // Twenty of them, 50 ms each.
+    // 20 requests wait for 50 ms each.
     expect(performance.now() - started).toBeGreaterThanOrEqual(990);
   });
 
@@ -211,7 +211,7 @@ describe('too many requests', () => {
 describe('by default', () => {
   const mebibyte = 1_048_576;
 
-  it('a capture uploads 64 MiB and not a byte more', async () => {
+  it('a capture may upload 64 MiB, and not a byte more', async () => {
     let received = 0;
     const { port } = await tcp(
       publicAddress,
@@ -230,7 +230,7 @@ describe('by default', () => {
     expect(received).toBeLessThanOrEqual(64 * mebibyte + 1);
   });
 
-  it('a capture holds 256 connections, and the next one is refused', async () => {
+  it('a capture may have 256 connections, and the next one is refused', async () => {
     const { port } = await tcp(publicAddress, () => undefined);
     const session = await openSession();
     const open = () => openTunnel(session.server, `a.example:${port}`);
@@ -241,7 +241,7 @@ describe('by default', () => {
     expect(session.stats()).toMatchObject({ openConnections: 256, limitReached: 'connections' });
   });
 
-  it('the list of variables says so', async () => {
+  it('the list of variables has these values', async () => {
     const page = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
     expect(page).toContain('at most 64 MiB of uploads, and at most 256 connections');
   });

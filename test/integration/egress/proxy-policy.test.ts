@@ -15,7 +15,7 @@ import { networkError, several, useSessions } from './use-sessions.ts';
 const { site, tcp, closing, openProxy, openSession, onEnd } = useSessions();
 
 describe('the policy', () => {
-  it('holds in every notation, and nothing arrives', async () => {
+  it('applies to every notation, and nothing reaches the target', async () => {
     const canary = await tcp(innerAddress, (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\nsecret'));
     const { port } = canary;
     const session = await openSession();
@@ -57,14 +57,14 @@ describe('the policy', () => {
     expect(session.wasBlocked('not a url')).toBe(false);
   });
 
-  it('asks no server about the network when full Chromium does, and answers that there is no login', async () => {
+  it('answers connectivity checks of full Chromium itself, without a request to a server', async () => {
     const session = await openSession({ lookup: async (name) => expect.unreachable(`${name} was looked up`) });
     for (const url of connectivityChecks)
       expect(await plain(session.server, url)).toMatchObject({ status: 204, body: '' });
     expect(session.stats().blockedRequests).toBe(0);
   });
 
-  it('holds for where a redirect leads', async () => {
+  it('applies to the target of a redirect', async () => {
     const canary = await tcp(innerAddress, (socket) => socket.end('secret'));
     const { port } = await site(publicAddress, (_, response) => {
       response.writeHead(302, { location: `http://inner.example:${canary.port}/secret` });
@@ -77,8 +77,8 @@ describe('the policy', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  it('holds against names that change their address', async () => {
-    // The canary listens on the very port of the public site: only the address decides.
+  it('applies to names that change their address', async () => {
+    // The canary uses the port of the public site, so that only the address decides.
     const port = await freePort();
     await site(publicAddress, (_, response) => response.end('public'), undefined, port);
     let inner = 0;
@@ -110,7 +110,7 @@ describe('the policy', () => {
     expect(inner).toBe(0);
   });
 
-  it('refuses a name with a public and an inner address', async () => {
+  it('refuses a name with a public and an internal address', async () => {
     const both: Lookup = async () => [
       { address: publicAddress, family: 4 },
       { address: innerAddress, family: 4 },
@@ -121,7 +121,7 @@ describe('the policy', () => {
     expect(connections()).toBe(0);
   });
 
-  it('refuses ports that are not of the web', async () => {
+  it('refuses ports that are not web ports', async () => {
     const session = await openSession();
     for (const port of [22, 25, 6379]) {
       expect((await plain(session.server, `http://a.example:${port}/`)).status).toBe(403);
@@ -131,7 +131,7 @@ describe('the policy', () => {
     expect(session.wasBlocked('http://a.example/')).toBe(false);
   });
 
-  it('keeps a page from the proxy itself, its own session and others, where loopback is open', async () => {
+  it('blocks the proxy itself, for its own session and others, where loopback is allowed', async () => {
     const proxy = await openProxy({ allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() });
     const [own, other] = [await proxy.openSession(), await proxy.openSession()];
     const { port } = await site(innerAddress, (_, response) => response.end('open'));
@@ -154,7 +154,7 @@ describe('the policy', () => {
     expect((await plain(own.server, `http://127.0.0.1:${late.port}/`)).body).toBe('again');
   });
 
-  it('keeps a page from the proxies and operators ports of other processes on this machine, where it is open', async () => {
+  it('blocks proxies and operations ports of other processes on this machine, where loopback is allowed', async () => {
     const rules = { allow: ['127.0.0.0/8', '0.0.0.0/32', '::1'], lookup: createSystemLookup() };
     const [own, other] = [await openSession(rules), await openSession(rules)];
     const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
@@ -172,7 +172,7 @@ describe('the policy', () => {
     expect(other.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0 });
   });
 
-  it('tries the next address when one does not answer', async () => {
+  it('tries the next address when one does not respond', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end('second'));
     const session = await openSession({ allow: ['127.0.0.2/31'], lookup: several });
     expect((await plain(session.server, `http://a.example:${port}/`)).body).toBe('second');

@@ -1,10 +1,7 @@
-/** Lists of words are easier to read in lines than one below the other. */
+/** Splits lines of words, which are easier to read than one word per line. */
 const words = (...lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
 
-/**
- * Addresses that must be refused, by the range they lie in: the first and the last of each, and well-known ones
- * between.
- */
+/** Addresses that must be refused, by range: the first and the last of each, and well-known ones. */
 export const refusedAddresses: Readonly<Record<string, readonly string[]>> = {
   unspecified: words('0.0.0.0 0.0.0.1 0.255.255.255 ::'),
   private: words(
@@ -42,7 +39,7 @@ export const refusedAddresses: Readonly<Record<string, readonly string[]>> = {
   sixBone: words('3ffe:: 3ffe:ffff::1'),
 };
 
-/** Addresses just outside of a refused range, and some that sites have. */
+/** Addresses just outside of a refused range, and some of public sites. */
 export const openAddresses: readonly string[] = words(
   '1.0.0.0 1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0',
   '168.63.129.15 168.63.129.17 169.253.255.255 169.255.0.0 172.15.255.255 172.32.0.0 191.255.255.255',
@@ -53,7 +50,7 @@ export const openAddresses: readonly string[] = words(
   '2606:4700:4700::1111 2620:4f:7fff::1 2620:4f:8001::1 2a00:1450:4001::1 3ffd:ffff::1 3fff:1000:: 3fff:ffff::1',
 );
 
-/** All notations of an IPv4 address that a URL parser or an old resolver understands. */
+/** Returns all notations of an IPv4 address that a URL parser or an old resolver accepts. */
 export function notationsOf(address: string): readonly string[] {
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
   const number = ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
@@ -75,7 +72,7 @@ export function notationsOf(address: string): readonly string[] {
   );
 }
 
-/** Names that are this machine, and texts that are no host at all but that something down the line may take for one. */
+/** Names of this machine, and texts that are not a host but that a component may accept as one. */
 export const refusedHosts: readonly string[] = [
   ...words(
     'localhost LOCALHOST LocalHost localhost. LOCALHOST. foo.localhost a.b.LOCALHOST. localhost.localdomain',

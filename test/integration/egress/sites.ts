@@ -3,33 +3,33 @@ import http, { type RequestListener, type Server } from 'node:http';
 import { Worker } from 'node:worker_threads';
 import net, { type AddressInfo, type Socket } from 'node:net';
 
-/** The one address of loopback that the tests open, as if it were public. Linux answers on all of 127.0.0.0/8. */
+/** The only loopback address that the tests allow, as if it were public. Linux responds on all of 127.0.0.0/8. */
 export const publicAddress = '127.0.0.2';
 
-/** The address that nothing may reach. */
+/** The address that must not be reached. */
 export const innerAddress = '127.0.0.1';
 
 export interface Site {
   readonly port: number;
-  /** Connections taken so far. */
+  /** Number of accepted connections. */
   readonly connections: () => number;
   close(): Promise<void>;
 }
 
-/** Serves http on an address of loopback. */
+/** Serves http on a loopback address. */
 export async function startSite(
   address: string,
   listener: RequestListener,
   prepare?: (server: Server) => void,
   port = 0,
 ) {
-  // A kept connection stays until one side wants to close it, however long a test takes.
+  // Kept connections have no timeout, as a test may take long.
   const server = http.createServer({ keepAliveTimeout: 0 }, listener);
   prepare?.(server);
   return listen(server, address, port);
 }
 
-/** Serves raw TCP on an address of loopback. */
+/** Serves raw TCP on a loopback address. */
 export async function startTcp(address: string, onConnection: (socket: Socket) => void): Promise<Site> {
   return listen(net.createServer({ allowHalfOpen: true }, onConnection), address);
 }
@@ -55,7 +55,7 @@ export async function listen(server: net.Server, address: string, port = 0): Pro
   };
 }
 
-/** Listens, but never takes a connection: its queue is full, and further ones get no answer at all. */
+/** Listens, but never accepts a connection: its queue is full, so that new connections get no response. */
 export async function startDeaf(address: string, atPort = 0): Promise<{ port: number; close(): Promise<void> }> {
   const worker = new Worker(
     `const { parentPort, workerData } = require('node:worker_threads');

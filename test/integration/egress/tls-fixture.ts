@@ -1,4 +1,4 @@
-/** A certificate for `*.example`, signed by itself for these tests and good for nothing else. */
+/** A self-signed certificate for `*.example`, only for these tests. */
 export const tlsFixture = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBoTCCAUegAwIBAgIUDrb4DHW4zNsAsvkbHrPhKDo6mS4wCgYIKoZIzj0EAwIw

@@ -6,36 +6,36 @@ import type { EgressLimits } from '../../../services/renderer/egress/counters.ts
 import { startEgressProxy, type EgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { innerAddress, publicAddress, startSite, startTcp } from './sites.ts';
 
-/** What a client of the proxy sees when a connection ends without a whole answer. */
+/** Error of a proxy client whose connection ends without a complete response. */
 export const networkError = /socket hang up|ECONNRESET|aborted/;
 
-/** Every name is the public address, but for those that say otherwise. */
+/** Resolves every name to the public address, with some exceptions. */
 export const lookup: Lookup = async (name) => {
   if (name.startsWith('inner.')) return [{ address: innerAddress, family: 4 }];
   if (name.startsWith('nowhere.')) throw new Error('no such name');
   return [{ address: publicAddress, family: 4 }];
 };
 
-/** The first address is one where nothing answers. */
+/** Resolves to several addresses, of which the first does not respond. */
 export const several: Lookup = async () => [
   { address: '127.0.0.3', family: 4 },
   { address: publicAddress, family: 4 },
 ];
 
 interface ProxyChanges {
-  /** What is open; by default the public address. */
+  /** Allowed addresses. Default: the public address. */
   readonly allow?: readonly string[];
   readonly lookup?: Lookup;
   readonly limits?: Partial<EgressLimits>;
 }
 
-/** Gives the tests of a file sessions of a proxy, and servers, which are closed after each of them. */
+/** Gives the tests of a file proxy sessions and servers, which are closed after each test. */
 export function useSessions() {
   const cleanUps: (() => Promise<void> | void)[] = [];
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
   });
-  /** The last to be told is the first to be done. */
+  /** Clean-ups run in reverse order. */
   const onEnd = (cleanUp: () => Promise<void> | void) => void cleanUps.push(cleanUp);
   const closing = async <T extends { close(): Promise<void> }>(started: Promise<T>): Promise<T> => {
     const it = await started;

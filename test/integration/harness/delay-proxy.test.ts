@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startDelayProxy } from '../../harness/delay-proxy.ts';
 import { until } from '../../harness/until.ts';
 
-/** A proxy in front of a server that sends back whatever it gets, and says goodbye when the client does. */
+/** A proxy in front of a server that echoes, and closes a connection when the client does. */
 async function proxyToEcho(roundTripMs: number) {
   const accepted: Socket[] = [];
   const server = createServer({ noDelay: true }, (socket) => {
@@ -25,7 +25,7 @@ async function proxyToEcho(roundTripMs: number) {
   return { proxy, accepted };
 }
 
-/** A client that has had an answer, so that its connection stands all the way. */
+/** A client that has received a response, so that both connections of the proxy are open. */
 async function open(port: number): Promise<{ socket: Socket; received: () => string }> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   onTestFinished(() => void socket.destroy());
@@ -38,7 +38,7 @@ async function open(port: number): Promise<{ socket: Socket; received: () => str
   return { socket, received: () => Buffer.concat(pieces).toString() };
 }
 
-/** Milliseconds until what was written is back. */
+/** Returns the milliseconds until the text is echoed. */
 async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<number> {
   const start = performance.now();
   const answered = once(socket, 'data');
@@ -47,15 +47,15 @@ async function roundTrip({ socket }: { socket: Socket }, text = 'x'): Promise<nu
   return performance.now() - start;
 }
 
-/** The quickest of several: on a busy machine the others wait for a processor as well. */
+/** Returns the shortest of several round trips, as others may wait for a processor on a busy machine. */
 async function quickestRoundTrip(client: { socket: Socket }, count: number): Promise<number> {
   let quickest = Number.POSITIVE_INFINITY;
   for (let index = 0; index < count; index++) quickest = Math.min(quickest, await roundTrip(client));
   return quickest;
 }
 
-describe('a proxy that delays', () => {
-  test('takes the round trip that it was given, and another one from when it is told', async () => {
+describe('the delay of a proxy', () => {
+  test('is the configured round trip, and can be changed', async () => {
     const { proxy } = await proxyToEcho(40);
     const client = await open(proxy.port);
     const far = await quickestRoundTrip(client, 15);
@@ -65,7 +65,7 @@ describe('a proxy that delays', () => {
     expect(await quickestRoundTrip(client, 15)).toBeLessThan(10);
   });
 
-  test('lets a new connection wait for its handshake', async () => {
+  test('applies to the handshake of a new connection', async () => {
     const { proxy, accepted } = await proxyToEcho(60);
     const start = performance.now();
     const socket = connect({ port: proxy.port, host: '127.0.0.1' });
@@ -74,7 +74,7 @@ describe('a proxy that delays', () => {
     expect(performance.now() - start).toBeGreaterThan(85);
   });
 
-  test('keeps the order and every byte of many connections under load, and adds no time of its own to each piece', async () => {
+  test('keeps the order and every byte of many connections under load, and is not added up over pieces', async () => {
     const { proxy } = await proxyToEcho(50);
     const clients = await Promise.all(Array.from({ length: 10 }, () => open(proxy.port)));
     const sent = Array.from({ length: 4000 }, (_, index) => `${index} `);
@@ -83,7 +83,7 @@ describe('a proxy that delays', () => {
       clients.map(async ({ socket, received }) => {
         for (const [index, piece] of sent.entries()) {
           socket.write(piece);
-          // Many pieces, at many times.
+          // Writes many pieces in many turns.
           if (index % 5 === 0) await new Promise((resolve) => setImmediate(resolve));
         }
         await until('all to be back', () => received().length === sent.join('').length, { intervalMs: 5 });
@@ -91,11 +91,11 @@ describe('a proxy that delays', () => {
     );
     const tookMs = performance.now() - start;
     for (const { received } of clients) expect(received()).toBe(sent.join(''));
-    // Eight hundred times half a round trip, one after the other, would take twenty seconds.
+    // 800 consecutive half round trips would take 20 s.
     expect(tookMs).toBeLessThan(10_000);
   });
 
-  test('has room for more than the distance holds: 32 MB do not wait for one round trip after the other', async () => {
+  test('allows more data in flight than a TCP window: 32 MB do not take one round trip per window', async () => {
     const { proxy } = await proxyToEcho(100);
     const { socket } = await open(proxy.port);
     const size = 32 * 1024 * 1024;
@@ -104,13 +104,13 @@ describe('a proxy that delays', () => {
     const start = performance.now();
     socket.write(Buffer.alloc(size));
     await until('all to be back', () => back === size, { intervalMs: 5 });
-    // A window of 64 KB would take 50 s.
+    // With a window of 64 KB, this would take 50 s.
     expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 
 describe('a partition', () => {
-  test('holds what is sent, and new connections; at its end all of it arrives, in order', async () => {
+  test('holds data and new connections, and delivers all of it in order at its end', async () => {
     const { proxy, accepted } = await proxyToEcho(0);
     const { socket, received } = await open(proxy.port);
     proxy.pause();
@@ -121,7 +121,7 @@ describe('a partition', () => {
     late.on('data', (piece: Buffer) => (lateReceived += piece.toString()));
     await once(late, 'connect');
     late.write('late');
-    // Long enough for a way that leaks to be seen; nothing else would end the wait.
+    // Long enough to detect a leak, as no event ends the wait.
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect([received(), lateReceived, accepted.length]).toEqual(['', '', 1]);
     expect(socket.closed).toBe(false);
@@ -130,7 +130,7 @@ describe('a partition', () => {
     expect(await roundTrip({ socket })).toBeLessThan(1000);
   });
 
-  test('hides the end of a connection until it is over', async () => {
+  test('hides the end of a connection until the partition ends', async () => {
     const { proxy, accepted } = await proxyToEcho(0);
     const { socket } = await open(proxy.port);
     proxy.pause();
@@ -142,7 +142,7 @@ describe('a partition', () => {
   });
 });
 
-test('a cut resets every connection and refuses new ones until it is mended, at the same port', async () => {
+test('a cut resets every connection and refuses new ones until it ends, on the same port', async () => {
   const { proxy, accepted } = await proxyToEcho(0);
   const clients = [await open(proxy.port), await open(proxy.port)];
   expect(proxy.connections()).toBe(2);
@@ -158,7 +158,7 @@ test('a cut resets every connection and refuses new ones until it is mended, at 
   expect(await roundTrip(await open(proxy.port))).toBeLessThan(1000);
 });
 
-test('the end of either side reaches the other one after what was sent before it', async () => {
+test('the end of either side reaches the other one after all earlier data', async () => {
   const { proxy, accepted } = await proxyToEcho(40);
   const { socket, received } = await open(proxy.port);
   socket.end('the last words');

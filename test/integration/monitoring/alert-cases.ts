@@ -1,15 +1,15 @@
 /**
- * What Prometheus has read: a series, and its values minute by minute in the notation of promtool. One that names no
- * namespace is of the release.
+ * Series in Prometheus, with their values minute by minute in the notation of promtool. Without a namespace, a series
+ * belongs to the release.
  */
 type Series = Readonly<Record<string, string>>;
 
-/** One case in which an alert fires, and one near to it in which it does not. */
+/** A case in which an alert fires, and a similar one in which it does not. */
 export interface AlertCase {
   readonly alert: string;
   readonly after?: string;
   readonly fires: Series;
-  /** The labels that the alert then has, besides those that it always has. */
+  /** Labels of the alert, in addition to the common ones. */
   readonly labels: Readonly<Record<string, string>>;
   readonly summary: string;
   readonly quiet: Series;
@@ -40,19 +40,19 @@ const answered = 'method="POST",route="/capture",status="2xx"';
 const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
 const all = `webcapture_front_request_seconds_count{${answered}}`;
 
-/** Every alert of the chart, looked at after 20 minutes where nothing else is said. */
+/** Cases of every alert of the chart, evaluated after 20 minutes by default. */
 export const alertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureRegionDown',
     fires: { [status('engine.us-east')]: '0x17 3x3' },
     labels: { component: 'engine.us-east' },
     summary: 'engine.us-east has a major outage: no captures are rendered',
-    // A partial outage of the region, and a major one of what is no region.
+    // A partial outage of the region, and a major one of another component.
     quiet: { [status('engine.us-east')]: '2x20', [status('storage')]: '3x20' },
   },
   {
     alert: 'WebcaptureRegionDown',
-    // One Prometheus for two clusters.
+    // One Prometheus has two clusters.
     fires: {
       'webcapture_component_status{component="engine.us-east",cluster="a"}': '0x20',
       'webcapture_component_status{component="engine.us-east",cluster="b"}': '3x20',
@@ -87,24 +87,24 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [leader('a')]: '0x20', [leader('b')]: '1x15 0x5', webcapture_front_status_age_seconds: '2x15 40+60x5' },
     labels: {},
     summary: 'No controller is the leader',
-    // The leader is in another cluster, and the fronts hear it.
+    // The leader is in another cluster, and the fronts receive its reports.
     quiet: { [leader('a')]: '0x20', webcapture_front_status_age_seconds: '2x20' },
   },
   {
     alert: 'WebcaptureNoLeader',
-    // Nobody is there, and the leader and the fronts of another release are well.
+    // There is no leader. The leader and fronts of another release work.
     fires: {
       [elsewhere('webcapture_controller_leader')]: '1x20',
       [elsewhere('webcapture_front_status_age_seconds')]: '2x20',
     },
     labels: {},
     summary: 'No controller is the leader',
-    // The fronts do not hear the leader that there is.
+    // There is a leader, but the fronts receive no reports.
     quiet: { [leader('a')]: '1x20', webcapture_front_status_age_seconds: '40+60x20' },
   },
   {
     alert: 'WebcaptureQueueGrows',
-    // Two controllers tell the same.
+    // Two controllers report the same values.
     fires: { [waiting]: '13x20', [slots('a')]: '4x20', [slots('b')]: '4x20' },
     labels: { region: 'us-east' },
     summary: 'Interactive captures wait too long in the queue of us-east',
@@ -129,7 +129,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [retired]: '0x14 3x6' },
     labels: { region: 'eu-west' },
     summary: 'Captures wait in eu-west, which is no longer part of the installation',
-    // They have been settled within five minutes.
+    // The captures were settled within five minutes.
     quiet: { [retired]: '3x12 _x8', [elsewhere('webcapture_queue_retired_captures')]: '3x20' },
   },
   {
@@ -137,7 +137,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [ended('completed')]: '0+70x20', [ended('CAPTURE_FAILED', 'service')]: '0+30x20' },
     labels: { region: 'us-east' },
     summary: 'The service fails more than 20% of the captures in us-east',
-    // Pages that cannot be opened are not ours.
+    // Pages that cannot be opened do not count.
     quiet: {
       [ended('completed')]: '0+20x20',
       [ended('NAVIGATION_FAILED', 'page')]: '0+80x20',
@@ -168,11 +168,11 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureResultsUnsettled',
-    // Two controllers tell the same.
+    // Two controllers report the same values.
     fires: { [unsettled('a')]: '0x10 200+60x10', [unsettled('b')]: '0x10 200+60x10' },
     labels: {},
     summary: 'Results of renderers are not settled, so their captures do not end',
-    // The same result has waited for three minutes only, or others have for a little while.
+    // The same result waited for only three minutes, or others waited briefly.
     quiet: { [unsettled('a')]: '0x17 60+60x3', [unsettled('b')]: '2x20' },
   },
   {
@@ -180,7 +180,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [results('forged')]: '0+3x20', [results('completed')]: '0+90x20' },
     labels: { outcome: 'forged' },
     summary: 'Fronts refuse results of renderers with the outcome forged',
-    // What comes twice, or too late, is usual; and what was refused long ago was looked at.
+    // Repeated and late results are normal, and the rejected result is old.
     quiet: { [results('repeated')]: '0+3x20', [results('unknown')]: '0+3x20', [results('rejected')]: '0x2 1x18' },
   },
   {
@@ -220,7 +220,7 @@ export const alertCases: readonly AlertCase[] = [
     },
     labels: { persistentvolumeclaim: 'data-wc-webcapture-nats-0' },
     summary: 'The volume data-wc-webcapture-nats-0 of the embedded NATS is nearly full',
-    // It has more space; that of another program is full.
+    // The volume has more space, and that of another program is full.
     quiet: {
       [volume('available', 'data-wc-webcapture-nats-0')]: '30x20',
       [volume('capacity', 'data-wc-webcapture-nats-0')]: '100x20',
@@ -249,7 +249,7 @@ export const alertCases: readonly AlertCase[] = [
     },
     labels: { stream: 'FILES' },
     summary: 'The stream FILES is nearly full',
-    // A cache drops its oldest entries; a stream without a limit is never full.
+    // A cache drops its oldest entries, and a stream without a limit is never full.
     quiet: {
       'webcapture_stream_bytes{stream="KV_cache"}': '100x20',
       'webcapture_stream_max_bytes{stream="KV_cache"}': '100x20',
@@ -258,12 +258,12 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureSuccessBudgetBurns',
-    // An hour at 10%, and now.
+    // 10% failures for an hour, until now.
     after: '70m',
     fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED', 'service')]: '0+10x70' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    // It was as bad, but no longer is; faults of pages and clients do not count.
+    // The failures have ended, or were caused by pages and clients.
     quiet: {
       [front('completed')]: '0+90x70',
       [front('CAPTURE_FAILED', 'service')]: '0+10x35 350x35',
@@ -278,7 +278,7 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [problem('AuthenticationFailed')]: '0x17 1x3', [problem('FleetUnreachable')]: '0x20' },
     labels: { reason: 'AuthenticationFailed' },
     summary: 'The satellite does not work in its fleet: AuthenticationFailed',
-    // Not long enough.
+    // Too short.
     quiet: { [problem('AuthenticationFailed')]: '0x18 1x2' },
   },
   {
@@ -286,17 +286,17 @@ export const alertCases: readonly AlertCase[] = [
     fires: { [mismatch('cdnUrl')]: '0x4 1x16', [mismatch('regions')]: '0x20' },
     labels: { service: 'front', field: 'cdnUrl' },
     summary: 'The configuration of the front differs from that of its fleet in cdnUrl',
-    // While its Deployments are restarted.
+    // While its Deployments restart.
     quiet: { [mismatch('cdnUrl')]: '0x6 1x14' },
   },
   {
     alert: 'WebcaptureSuccessBudgetBurns',
-    // Six hours at 4%: too little for the short windows.
+    // 4% failures for six hours, which is too little for the short windows.
     after: '6h10m',
     fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED', 'service')]: '0+4x370' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    // Within the budget; and a bad share of hardly any captures.
+    // Within the error budget, and a high share of very few captures.
     quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED', 'service')]: '0+1x370' },
   },
   {
@@ -318,7 +318,7 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureAvailabilityBudgetBurns',
     after: '70m',
-    // A partial outage, of 5 minutes, that goes on.
+    // A partial outage of 5 minutes that continues.
     fires: { [status('engine.us-east')]: '0x64 2x6' },
     labels: { component: 'engine.us-east' },
     summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends within days',

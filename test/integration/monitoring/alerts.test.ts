@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 test(
-  'Prometheus takes the alerts of the chart',
+  'Prometheus accepts the alerts of the chart',
   async () => {
     expect(await promtool(['check', 'rules', join(folder, 'rules.json')])).toBe('');
   },
@@ -35,10 +35,10 @@ test(
 );
 
 test(
-  'each alert fires when it should, says what it should, and not before',
+  'each alert fires with its labels and summary in its case, and not in a similar one',
   async () => {
     expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(rules.map(({ alert }) => alert)));
-    // Each alert by itself: promtool evaluates every rule of a file for every case.
+    // One file per alert, as promtool evaluates every rule of a file for every case.
     const files = rules.map(async (rule) => {
       const groups = [{ name: 'webcapture', rules: [rule] }];
       await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
@@ -55,7 +55,7 @@ test(
   prometheusSetUpMs,
 );
 
-test('each alert looks at its own release only, and says which', () => {
+test('each alert selects only its own release, and has its namespace as a label', () => {
   for (const { expr, labels } of rules) {
     expect(labels.namespace).toBe('ns');
     const selectors = expr.match(/\b(?:webcapture|kubelet)_\w+(\{[^}]*\})?/g);
@@ -64,7 +64,7 @@ test('each alert looks at its own release only, and says which', () => {
 });
 
 test(
-  'an operator switches single alerts off, and changes their thresholds, times and severities',
+  'an operator can disable single alerts and change their thresholds, times and severities',
   async () => {
     const rule = async (alerts: object) => {
       const values = { monitoring: { prometheusRule: { enabled: true, alerts } } };
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  'two installations have dashboards of their own, and each panel shows the chosen cluster and namespace',
+  'two installations have separate dashboards, and each panel shows the chosen cluster and namespace',
   async () => {
     const dashboardOf = async (namespace: string) => {
       const values = { monitoring: { dashboard: { enabled: true } } };
@@ -111,7 +111,7 @@ test(
   helmDeadlineMs,
 );
 
-test('each alert has its page, and a line in the list of pages', async () => {
+test('each alert has a runbook and a row in the list of runbooks', async () => {
   const pages = new URL('../../../docs/runbooks/', import.meta.url);
   const named = rules.map(({ annotations }) => annotations.runbook_url.replace('https://runbooks/', ''));
   expect(named.toSorted()).toEqual((await readdir(pages)).filter((page) => page !== 'README.md').toSorted());
@@ -128,7 +128,7 @@ test('each alert has its page, and a line in the list of pages', async () => {
   );
 });
 
-test('alerts and the dashboard ask for metrics that there are, by labels that those have', async () => {
+test('alerts and the dashboard use only metrics and labels that exist', async () => {
   const text = (name: string) => readFile(join(chartFolder, 'files', name), 'utf8');
   const asked = metricsAsked(`${await text('alerts.yaml')}${(await text('dashboard.json')).replaceAll('\\"', '"')}`);
   expect(asked.length).toBeGreaterThan(60);
@@ -136,7 +136,7 @@ test('alerts and the dashboard ask for metrics that there are, by labels that th
 });
 
 test(
-  'so do the queries of the runbooks, which Prometheus can parse; each has the parts that a runbook needs',
+  'queries of runbooks are valid and use metrics that exist; each runbook has the required sections',
   async () => {
     const folder = new URL('../../../docs/runbooks/', import.meta.url);
     const names = (await readdir(folder)).filter((name) => name !== 'README.md');
@@ -159,12 +159,12 @@ test(
   prometheusSetUpMs,
 );
 
-/** Those that no service has, or not with these labels. */
+/** Returns the metrics that no service has, or not with these labels. */
 function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<typeof metricsAsked> {
   const known = new Map(
     Object.values(allMetrics()).flatMap((metrics) => metrics.map(({ name, labels }) => [name, labels] as const)),
   );
-  // What Kubernetes and Prometheus add to every series.
+  // Labels that Kubernetes and Prometheus add to every series.
   const added = ['cluster', 'namespace', 'pod', 'le'];
   return asked.filter(({ name, labels }) => {
     const own = known.get(name.replace(/_(bucket|count|sum)$/, '')) ?? known.get(name);
@@ -184,7 +184,7 @@ function caseOf(
   };
 }
 
-/** The series with the namespace of the release, which is `ns`, where it names none. */
+/** Adds the namespace of the release, `ns`, to a series without one. */
 function ofRelease(series: string): string {
   if (series.includes('namespace=')) return series;
   const [name = '', labels = ''] = series.split(/[{}]/);

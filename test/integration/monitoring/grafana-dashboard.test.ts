@@ -5,7 +5,7 @@ import { allMetrics, labelValues, type KnownMetric } from '../../harness/all-met
 import { dashboardPanels } from '../../harness/chart-files.ts';
 import { prometheusSetUpMs, startPrometheus } from '../../harness/prometheus.ts';
 
-/** Samples every five seconds for so long, up to a minute ago. */
+/** Length of the samples, which end a minute ago. */
 const seconds = 120;
 const intervalSeconds = 5;
 const end = Math.floor(Date.now() / 1000) - 60;
@@ -13,11 +13,11 @@ const end = Math.floor(Date.now() / 1000) - 60;
 interface Release {
   readonly cluster: string;
   readonly namespace: string;
-  /** How much faster its counters count, and how much higher its gauges stand. */
+  /** Factor for the rate of its counters and the values of its gauges. */
   readonly factor: number;
 }
 
-/** What a namespace has in one cluster, in two, and what another namespace has in the second. */
+/** A namespace in one cluster, a namespace in two, and another namespace in the second cluster. */
 const releases: readonly Release[] = [
   { cluster: 'hub', namespace: 'alone', factor: 3 },
   { cluster: 'hub', namespace: 'both', factor: 3 },
@@ -25,7 +25,7 @@ const releases: readonly Release[] = [
   { cluster: 'hub', namespace: 'other', factor: 70 },
 ];
 
-/** Of the labels whose values no list has. */
+/** Values of labels without a list of values. */
 const someValues: Readonly<Record<string, readonly string[]>> = {
   component: ['api', 'engine.us-east'],
   method: ['POST'],
@@ -34,7 +34,7 @@ const someValues: Readonly<Record<string, readonly string[]>> = {
   event: ['capture.completed'],
 };
 
-/** All combinations of a few values of each label. */
+/** Returns all combinations of a few values of each label. */
 function combinations(labels: readonly string[]): readonly Readonly<Record<string, string>>[] {
   return labels.reduce<readonly Readonly<Record<string, string>>[]>(
     (made, label) => {
@@ -49,7 +49,7 @@ function combinations(labels: readonly string[]): readonly Readonly<Record<strin
   );
 }
 
-/** Every metric that the services can have, and those of the cluster that the dashboard shows. */
+/** Every metric of the services, and the metrics of the cluster in the dashboard. */
 const metrics: readonly (KnownMetric & { readonly service: string })[] = [
   ...Object.entries(allMetrics()).flatMap(([service, all]) =>
     all.map((metric) => ({ ...metric, service, labels: metric.labels.filter((label) => label !== 'service') })),
@@ -62,7 +62,7 @@ const metrics: readonly (KnownMetric & { readonly service: string })[] = [
   ]),
 ];
 
-/** What a Prometheus has read of all releases, as OpenMetrics. */
+/** Returns the samples of all releases as OpenMetrics. */
 function samples(): string {
   const lines = new Map<string, string[]>();
   const times = Array.from({ length: seconds / intervalSeconds + 1 }, (_, index) => index * intervalSeconds);
@@ -92,7 +92,7 @@ function samples(): string {
 }
 
 test(
-  'each panel of the dashboard shows the chosen cluster and namespace, and nothing of others',
+  'each panel of the dashboard shows only the chosen cluster and namespace',
   async () => {
     await using prometheus = await startPrometheus([], { groups: [] }, samples());
     const ask = async (query: string) =>
@@ -112,7 +112,7 @@ test(
       }
     }
     expect(queries).toBeGreaterThan(50);
-    // What is not told apart would show: the other clusters count faster.
+    // Without the selection the result differs, as the counters of other clusters are faster.
     const everywhere = await dashboardPanels({ cluster: '.*', namespace: '.*', region: '.*' });
     expect(await ask(everywhere.flatMap((panel) => panel.queries)[2] ?? '')).not.toEqual(
       await ask(alone.flatMap((panel) => panel.queries)[2] ?? ''),

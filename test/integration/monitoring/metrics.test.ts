@@ -7,11 +7,11 @@ import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
 const services: readonly ServiceName[] = ['front', 'renderer', 'controller'];
 
 describe.each(services)('the metrics of a %s', (service) => {
-  test('are named as Prometheus wants it, with their units', { tags: 'long', timeout: prometheusSetUpMs }, async () => {
+  test('have names and units as Prometheus recommends', { tags: 'long', timeout: prometheusSetUpMs }, async () => {
     expect(await promtool(['check', 'metrics'], await allRegistries()[service].metrics())).toBe('');
   });
 
-  test('have labels whose values are a closed set', () => {
+  test('have labels with a closed set of values', () => {
     const open = allMetrics()[service].filter(({ name, labels }) => {
       return name.startsWith('webcapture_') && labels.some((label) => labelValues[label] === undefined);
     });
@@ -21,7 +21,7 @@ describe.each(services)('the metrics of a %s', (service) => {
 
 const byText = (a: unknown, b: unknown) => String(a).localeCompare(String(b));
 
-test('docs/metrics.md lists every metric, its kind, its labels, and what it says of itself; and every label', async () => {
+test('docs/metrics.md lists every metric with its kind, labels and help, and every label', async () => {
   const page = await readFile(new URL('../../../docs/metrics.md', import.meta.url), 'utf8');
   const labelled = [...page.matchAll(/^\| ((?:`[a-z]+`(?:, )?)+) +\|/gm)].flatMap(([, cell = '']) =>
     cell.match(/[a-z]+/g),

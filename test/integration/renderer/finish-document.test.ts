@@ -8,7 +8,7 @@ import { until } from '../../harness/until.ts';
 const options = { metadata: { title: 'T' } } as PdfOptions;
 const hello = Buffer.from('hello');
 
-/** Takes seconds of processor time, until it does not fit into the memory of the process. */
+/** Takes seconds of processor time before the process runs out of memory. */
 const large = Buffer.from(`%PDF-1.4\n1 0 obj\n[${'<<>>'.repeat(4_000_000)}]\nendobj\n`);
 
 const writers = async () =>
@@ -16,23 +16,23 @@ const writers = async () =>
 
 function finish(pdf: PdfOptions, timeoutMs = 60_000, { bytes = hello, signal = new AbortController().signal } = {}) {
   const deadline = new CaptureDeadline(timeoutMs, signal);
-  // As while a page is captured.
+  // The service sets this cause while it captures a page.
   deadline.causedBy = 'page';
   return finishDocument(bytes, pdf, { encryption: undefined, deadline });
 }
 
-test('without changes, the bytes remain as they are', async () => {
+test('a document is returned unchanged if no option changes it', async () => {
   expect(await finish({} as PdfOptions)).toBe(hello);
 });
 
-test('a file that the process cannot read is PAGE_TOO_LARGE', async () => {
+test('a file that the process cannot read fails with PAGE_TOO_LARGE', async () => {
   await expect(finish(options)).rejects.toMatchObject({
     code: 'PAGE_TOO_LARGE',
     message: expect.stringContaining('Send the request without them'),
   });
 });
 
-test('a document that takes too long is a time-out that the service causes, and ends its process', async () => {
+test('a document that takes too long times out, with the service as the cause, and its process ends', async () => {
   const timedOut = finish(options, 1500, { bytes: large });
   timedOut.catch(() => undefined);
   await until('the process', async () => (await writers()).length === 1);
@@ -41,7 +41,7 @@ test('a document that takes too long is a time-out that the service causes, and 
   await expect(finish(options)).rejects.toMatchObject({ code: 'PAGE_TOO_LARGE' });
 });
 
-test('a cancelled capture does not wait for its turn', async () => {
+test('a cancelled capture fails while it waits for the one before it', async () => {
   const cancel = new AbortController();
   const first = finish(options);
   const second = finish(options, 60_000, { signal: cancel.signal });

@@ -11,15 +11,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a renderer asks when it starts: every durable once, and then a request that waits for interactive jobs. */
+/** Requests of a renderer at its start: one for each durable, then one that waits for interactive jobs. */
 const requestsAtStart = backgroundShards + 2;
 
-/** A request waits at the server for a minute, and is renewed then. */
+/** A renderer renews its waiting request each minute. */
 const idleSeconds = 55;
 
 const heartbeatSeconds = 5;
 
-/** The timers of renderers that start from now on go by a clock of the test. Their connections exist before: those go by real timers. */
+/** Renderers that start from now on use the fake timers. Existing connections use real timers. */
 function fakeTimers(): void {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
 }
@@ -27,7 +27,7 @@ function fakeTimers(): void {
 /** Counts pull requests for a durable, by default for all. */
 async function countRequests(durable = '>') {
   const requests: string[] = [];
-  /** Where the server says of a request that waits that it has it. */
+  /** Reply subjects of the requests that wait at the server. */
   const waiting = new Set<string>();
   const prefix = '$JS.API.CONSUMER.MSG.NEXT';
   const { nc } = nats().session;
@@ -42,8 +42,8 @@ async function countRequests(durable = '>') {
 }
 
 /**
- * Lets time pass for idle renderers, a second at a time, so that each hears from the server in between. The server does not go by that
- * clock: the heartbeats that it sends every five seconds for a request that waits are sent in its stead.
+ * Advances the clock of idle renderers second by second. In between they receive messages. The server uses real time,
+ * so that this function sends the heartbeats that a server sends every 5 s for a waiting request.
  */
 async function passTime(seconds: number, connections: readonly NatsConnection[], waiting: ReadonlySet<string>) {
   const { nc } = nats().session;
@@ -52,7 +52,7 @@ async function passTime(seconds: number, connections: readonly NatsConnection[],
       for (const reply of waiting) nc.publish(reply, '', { headers: headers(100, 'Idle Heartbeat') });
       await nc.flush();
     }
-    // What was sent to them is there, and what they have sent is at the server.
+    // Each flush returns after all messages of the connection have arrived, in both directions.
     await Promise.all(connections.map((connection) => connection.flush()));
     vi.advanceTimersByTime(1000);
   }
@@ -62,7 +62,7 @@ async function passTime(seconds: number, connections: readonly NatsConnection[],
 
 describe('an idle renderer', () => {
   test.each([1, 4, 16])(
-    'with %i slots sends no request while its first one waits at the server, and hears all answers on one subscription',
+    'with %i slots sends no request while its first one waits at the server, and has one subscription for responses',
     async (slots) => {
       using counter = await countRequests();
       const { requests, waiting } = counter;
@@ -72,7 +72,7 @@ describe('an idle renderer', () => {
       await startPod(slots, { session });
       await untilIdle();
       await passTime(0, [session.nc], waiting);
-      // Each durable was asked once at the start, by one slot for all.
+      // At the start, one slot requests jobs of each durable for all slots.
       expect(requests).toHaveLength(requestsAtStart);
       expect(waiting.size).toBe(1);
       await passTime(idleSeconds, [session.nc], waiting);
@@ -92,7 +92,7 @@ describe('an idle renderer', () => {
   }
 });
 
-test('a signal has one slot of an idle renderer look, and the others join in where there is more', async () => {
+test('a signal makes one slot of an idle renderer request jobs, and more slots if there are more jobs', async () => {
   using counter = await countRequests(captureDurable('us-east', 'background', 4));
   const { requests } = counter;
   const pod = await startPod(16);
@@ -106,14 +106,14 @@ test('a signal has one slot of an idle renderer look, and the others join in whe
   await publish(subjectOf('background', 4), 1, { tells: true });
   await pod.take(1);
   await flush();
-  // A busy machine may have come to the second look by now.
+  // A busy machine may have sent the second request already.
   expect(requests.length).toBeLessThanOrEqual(2);
   await publish(subjectOf('background', 4), 30, { tells: true });
   await until('all slots to work', () => pod.taken.length === 16);
 });
 
 describe('a hundred idle renderers', () => {
-  test('send no request while their first ones wait at the server, and one of them takes a job at once', async () => {
+  test('send no request while their first ones wait at the server, and one of them gets a job at once', async () => {
     using counter = await countRequests();
     const { requests, waiting } = counter;
     const sessions = await Promise.all(Array.from({ length: 100 }, () => connect()));

@@ -18,23 +18,23 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What happens to a job while it is with a renderer. */
+/** What happens to a job in a renderer. */
 interface Fate {
   readonly changes?: Partial<CaptureRecord>;
   readonly render?: RenderEngine['render'];
-  /** The renderer stops while it renders. */
+  /** The renderer stops during the rendering. */
   readonly stops?: boolean;
-  /** Thrown in place of storing the file. */
+  /** Thrown instead of storing the file. */
   readonly storing?: unknown;
   /** NATS does not answer. */
   readonly isCutOff?: true;
-  /** Thrown in place of reading its html. */
+  /** Thrown instead of reading the HTML. */
   readonly reading?: unknown;
-  /** In place of the job. */
+  /** Delivered instead of the job. */
   readonly data?: Buffer;
 }
 
-/** All that is seen of a job outside, in order. */
+/** All visible effects of a job, in order. */
 async function deliver(
   delivery: number,
   { changes = {}, render, stops = false, storing, isCutOff, reading, data }: Fate = {},
@@ -119,7 +119,7 @@ const completed = 'stored, completed, acknowledged';
 const notStored = 'failed STORAGE_FAILED, acknowledged';
 const timedOut = 'failed CAPTURE_TIMEOUT, acknowledged';
 
-/** What is seen of a job at its first, second and third delivery, and whether it has a browser of its own then; null where it has none at all. */
+/** Effects of a job at its first, second and third delivery, and if its browser is its own: null without a browser. */
 const table: readonly [
   fate: string,
   make: () => Fate,
@@ -181,7 +181,7 @@ const table: readonly [
   ],
   ['has a second left to begin', () => at(1000, 93_000), [completed, completed, completed], [false, true, true]],
   [
-    // Who had it before began in time.
+    // The renderer of the previous delivery began in time.
     'should have begun a second ago',
     () => at(-1000, 93_000),
     [timedOut, completed, completed],
@@ -195,7 +195,7 @@ const table: readonly [
     [false, true, true],
   ],
   [
-    // At every delivery: the page is not the cause.
+    // The outcome is the same at every delivery, as the page is not the cause.
     'cannot be stored now, in the background',
     () => ({ changes: background(), storing: new StoreUnavailableError() }),
     Array(3).fill('returned store_unavailable, acknowledged') as [string, string, string],
@@ -244,7 +244,7 @@ const table: readonly [
 ];
 
 describe.each(table)('a job that %s', (_, make, seen, ownBrowser) => {
-  test.each([1, 2, 3])('at delivery %i', async (delivery) => {
+  test.each([1, 2, 3])('has the expected effects at delivery %i', async (delivery) => {
     const found = await deliver(delivery, make());
     expect(found.seen.join(', ')).toBe(seen[delivery - 1]);
     expect(found.ownBrowser[0] ?? null).toBe(ownBrowser[delivery - 1]);
@@ -252,7 +252,7 @@ describe.each(table)('a job that %s', (_, make, seen, ownBrowser) => {
   });
 });
 
-test('a job that runs is told of several times within the ack wait of 30 s, and no more when it has ended', async () => {
+test('a running job extends its ack wait of 30 s several times within it, and no longer when it has ended', async () => {
   expect(jobAckWaitMs).toBe(30_000);
   const rendering = Promise.withResolvers<void>();
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -270,7 +270,7 @@ test('a job that runs is told of several times within the ack wait of 30 s, and 
   for (let count = 1; count <= 10; count++) {
     const before = told;
     await vi.advanceTimersByTimeAsync(10_000);
-    // One that gets lost is made up for in time.
+    // A second extension replaces a lost one in time.
     expect(told - before).toBeGreaterThanOrEqual(2);
   }
   rendering.resolve();
@@ -281,7 +281,7 @@ test('a job that runs is told of several times within the ack wait of 30 s, and 
 });
 
 test.each(['context', 'browser', 'account'] as const)(
-  'a job of isolation %s may reuse pages of its account: %s',
+  'a job with isolation %s reuses pages of its account only for "account": %s',
   async (isolation) => {
     const { reuseFor } = await deliver(1, { changes: { isolation, account: 'acc_1' } });
     expect(reuseFor).toEqual([isolation === 'account' ? 'acc_1' : undefined]);

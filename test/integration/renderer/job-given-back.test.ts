@@ -9,13 +9,13 @@ import { failing, useRenderers } from './support/use-renderers.ts';
 
 const { nats, queue, start, settled } = useRenderers();
 
-describe('a browser that is lost', () => {
+describe('when a browser is lost', () => {
   const lost = new ServiceError('CAPTURE_FAILED', 'The browser went away.', {
     causedBy: 'service',
     cause: new BrowserLostError(),
   });
 
-  test('has the capture rendered again in one of its own, which counts as a delivery', async () => {
+  test('its job is delivered again and rendered in its own browser', async () => {
     let turn = 0;
     const renderer = await start({ render: () => (++turn === 1 ? Promise.reject(lost) : Promise.resolve(picture())) });
     await queue().publish();
@@ -25,7 +25,7 @@ describe('a browser that is lost', () => {
     expect(renderer.ended).toHaveLength(1);
   });
 
-  test('each time is a failure at the last delivery', async () => {
+  test('at every delivery, the last delivery fails the capture', async () => {
     const renderer = await start({ render: failing(lost) });
     await queue().publish();
     expect(await settled(1)).toMatchObject([{ kind: 'failed', code: 'CAPTURE_FAILED' }]);
@@ -33,7 +33,7 @@ describe('a browser that is lost', () => {
   });
 });
 
-describe('a job is given back', () => {
+describe('a job is returned', () => {
   const subject = captureSubject('us-east', 'interactive');
 
   test('when the renderer stops before it has ended, without using up a delivery', async () => {
@@ -42,17 +42,17 @@ describe('a job is given back', () => {
     await until('it to be rendered', () => renderer.rendered.length === 1);
     await renderer.stop(100);
     expect(await settled(1)).toEqual([{ kind: 'returned', reason: 'shutting_down' }]);
-    // As a front queues it again.
+    // A front queues a returned job in this way.
     await queue().jobs.publish(job, { attempt: '2' });
     const next = await start();
     await settled(2);
     expect(next.taken[0]?.delivery).toBe(1);
   });
 
-  test('when no slot is free for it, without using up a delivery', async () => {
+  test('when no slot is free, without using up a delivery', async () => {
     const renderer = await start({ render: rendersIn(60_000) });
     await until('it to wait', async () => (await queue().interactive()).num_waiting === 1);
-    // The request for an interactive one is still at the server when its slot is taken.
+    // The server still has the request for an interactive job when its slot is used.
     await queue().publish({ priority: 'background' });
     await until('it to be rendered', () => renderer.rendered.length === 1);
     const job = await queue().publish();
@@ -78,7 +78,7 @@ describe('a job is given back', () => {
     await until('the next one to be rendered', () => renderer.rendered.length === 1);
   });
 
-  test('when its version is not known', async () => {
+  test('when its version is unknown', async () => {
     const renderer = await start();
     const job = { version: 99, uuid: randomUUIDv7(), revision: 0, region: 'us-east', ticket: 'a.b' };
     await nats().session.js.publish(subject, JSON.stringify(job));
@@ -88,19 +88,16 @@ describe('a job is given back', () => {
   });
 
   const withoutTicket = JSON.stringify({ version: 99, uuid: randomUUIDv7(), revision: 0, region: 'us-east' });
-  test.each(['no json', 'null', '[]', '{"version":2}', withoutTicket])(
-    'but not %s, which is never delivered again',
-    async (data) => {
-      const renderer = await start();
-      const before = (await messagesOf(nats().session, streamNames.dead)).length;
-      await nats().session.js.publish(subject, data);
-      await until(
-        'it to be terminated',
-        async () => (await messagesOf(nats().session, streamNames.dead)).length > before,
-      );
-      expect(renderer.taken).toHaveLength(1);
-      expect((await queue().interactive()).num_ack_pending).toBe(0);
-      expect(await queue().results()).toEqual([]);
-    },
-  );
+  test.each(['no json', 'null', '[]', '{"version":2}', withoutTicket])('or terminated if it is %s', async (data) => {
+    const renderer = await start();
+    const before = (await messagesOf(nats().session, streamNames.dead)).length;
+    await nats().session.js.publish(subject, data);
+    await until(
+      'it to be terminated',
+      async () => (await messagesOf(nats().session, streamNames.dead)).length > before,
+    );
+    expect(renderer.taken).toHaveLength(1);
+    expect((await queue().interactive()).num_ack_pending).toBe(0);
+    expect(await queue().results()).toEqual([]);
+  });
 });

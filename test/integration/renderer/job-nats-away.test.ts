@@ -6,10 +6,10 @@ import { startTestNats } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
 import { TestQueue, TestRenderer } from './support/renderer.ts';
 
-/** Longer than one attempt to publish a result may take. */
+/** Longer than the timeout of one attempt to publish a result. */
 const awayMs = 7000;
 
-test('a result that NATS cannot take for several attempts is published when it is there again, and tells its true age', async () => {
+test('a result that NATS cannot accept for several attempts is published after NATS returns, with its actual age', async () => {
   await using own = await startTestNats(['us-east']);
   const ownQueue = new TestQueue(own.session);
   const session = await own.connect();
@@ -48,7 +48,7 @@ test('a renderer that stops while NATS is unavailable does not wait for it', asy
   await until('the server to be gone', () => !session.connected());
   const start0 = performance.now();
   await renderer.stop(100);
-  // It was publishing the result: one attempt takes 5 s at most, and there is no other one.
+  // One attempt to publish the result takes at most 5 s, and there is no second attempt.
   expect(performance.now() - start0).toBeLessThan(6500);
   await own.start();
 });

@@ -23,7 +23,7 @@ import { failing, useRenderers } from './support/use-renderers.ts';
 
 const { nats, queue, connect, start, settled, shortenAckWait, listen } = useRenderers();
 
-test('a job ends with a file that can be put in place, one result, and the reply with the bytes', async () => {
+test('a job ends with a file that can be stored, one result, and a reply that has the bytes', async () => {
   const { subject, heard } = listen();
   await nats().session.nc.flush();
   const made = picture(600_000);
@@ -35,7 +35,7 @@ test('a job ends with a file that can be put in place, one result, and the reply
   const [result] = await queue().results();
   expect(result).toMatchObject({ pod: 'pod', delivery: 1 });
   expect(ticketOf({ ticket: result?.ticket ?? '' })).toEqual(job.ticket);
-  // What may be replaced is not for caches to keep.
+  // Caches must not keep a file that a refresh may replace.
   expect(outcome.upload.cacheSeconds).toBe(300);
   const { file } = await new EmbeddedStore(nats().session).accept(outcome.upload, {
     name: job.file.object,
@@ -55,7 +55,7 @@ test('a job ends with a file that can be put in place, one result, and the reply
   expect(renderer.ended[0]).toMatchObject({ failure: null, job: { uuid: job.uuid } });
 });
 
-test('what was extracted is stored beside the file, under a name that follows from it', async () => {
+test('extracted data is stored with the file, under a name derived from the name of the file', async () => {
   const extracted = { text: 'what it says', truncated: ['text' as const] };
   await start({ render: async () => ({ ...picture(), extracted }) });
   const { file } = await queue().publish({ options: { ...defaultOptions, extract: ['text'] } });
@@ -68,7 +68,7 @@ test('what was extracted is stored beside the file, under a name that follows fr
   expect(outcome.extracted?.upload.object).toContain(`/${file.object}.extracted/`);
 });
 
-test('diagnostics are stored beside the file, of a job that completes or fails, and decide nothing', async () => {
+test('diagnostics are stored with the file of a completed or failed job, and do not change its outcome', async () => {
   const { uuid: _uuid, refresh: _refresh, expiresAt: _expiresAt, ...diagnostics } = diagnosticsExample;
   const failure = new ServiceError('CAPTURE_FAILED', 'it fails', { causedBy: 'page' });
   attachDiagnostics(failure, { diagnostics });
@@ -89,7 +89,7 @@ test('diagnostics are stored beside the file, of a job that completes or fails, 
   };
   await start({ uploader, render: (request) => (ends[queueCount++ % 2] ?? failing(failure))(request) }, session);
   const longest = { lifetimeMs: 400 * 86_400_000 };
-  // One after the other: jobs that run side by side may end in any order.
+  // Concurrent jobs could end in any order.
   const jobs = [await queue().publish()];
   await settled(1);
   jobs.push(await queue().publish(longest));
@@ -99,7 +99,7 @@ test('diagnostics are stored beside the file, of a job that completes or fails, 
     if (outcome.kind !== 'completed' && outcome.kind !== 'failed') throw new Error('another end');
     expect(isDiagnosticsName(outcome.diagnostics?.name ?? '', jobs[index]?.file.object ?? '')).toBe(true);
   }
-  // Without a file there is nothing that they could be kept as long as: 30 days.
+  // Diagnostics without a file are kept for 30 days.
   const { expiresAt = 0 } = outcomes[1]?.kind === 'failed' ? (outcomes[1].diagnostics?.upload ?? {}) : {};
   expect(Math.abs(expiresAt - Date.now() - 30 * 86_400_000)).toBeLessThan(60_000);
   isFull = true;
@@ -111,7 +111,7 @@ test('diagnostics are stored beside the file, of a job that completes or fails, 
   for (const outcome of later) expect(outcome).not.toHaveProperty('diagnostics');
 });
 
-test('the file of a refresh is for the time that the record says', async () => {
+test('the file of a refresh is kept for the time in the record', async () => {
   const files: NewFile[] = [];
   const session = await connect();
   const real = new EmbeddedUploader(session);
@@ -131,7 +131,7 @@ test('the file of a refresh is for the time that the record says', async () => {
   expect(files[1]).not.toHaveProperty('cacheSeconds');
 });
 
-test('who asked for it hears of each step until the file is sent', async () => {
+test('the requester receives each progress event until the file is sent', async () => {
   const { subject, heard } = listen();
   await nats().session.nc.flush();
   await start();
@@ -144,7 +144,7 @@ describe('the result', () => {
   test.each([
     ...renderFailures.map((code) => [code, code] as const),
     ['QUEUE_FULL', 'INTERNAL_ERROR'] as const,
-  ] satisfies (readonly [ErrorCode, ErrorCode])[])('of %s is %s, and whoever waits is told', async (thrown, told) => {
+  ] satisfies (readonly [ErrorCode, ErrorCode])[])('of %s is %s, and is in the reply too', async (thrown, told) => {
     const { subject, heard } = listen();
     await nats().session.nc.flush();
     const renderer = await start({
@@ -162,7 +162,7 @@ describe('the result', () => {
     );
   });
 
-  test('of what nobody has thought of is an internal error that tells nothing', async () => {
+  test('of an unexpected error is INTERNAL_ERROR, without details', async () => {
     await start({ render: failing(new TypeError('the path /etc/shadow')) });
     await queue().publish();
     const [outcome] = await settled(1);
@@ -170,7 +170,7 @@ describe('the result', () => {
     expect(JSON.stringify(outcome)).not.toContain('shadow');
   });
 
-  test('can be read by fronts however long the address of the page and the reason are', async () => {
+  test('can be read by fronts even if the address and the reason are very long', async () => {
     const long = `https://example.com/${'a'.repeat(300_000)}`;
     const rendering = picture();
     let turn = 0;
@@ -186,7 +186,7 @@ describe('the result', () => {
     expect((await settled(2)).map(({ kind }) => kind)).toEqual(['completed', 'failed']);
   });
 
-  test('of a store that does not take the file is that', async () => {
+  test('of a store that rejects the file is STORAGE_FAILED', async () => {
     const broken = Promise.reject(new ServiceError('STORAGE_FAILED'));
     broken.catch(() => undefined);
     await start({ uploader: { upload: () => ({ sent: broken, stored: broken }) } });
@@ -194,7 +194,7 @@ describe('the result', () => {
     expect(await settled(1)).toMatchObject([{ kind: 'failed', code: 'STORAGE_FAILED' }]);
   });
 
-  test('is there before the job is acknowledged, and only once when the acknowledgement was lost', async () => {
+  test('is published before the job is acknowledged, and only once if the acknowledgement is lost', async () => {
     await using _ = await shortenAckWait(2000);
     const proxy = await StallingProxy.to(nats().url);
     const session = await connect(proxy.url);
@@ -211,7 +211,7 @@ describe('the result', () => {
       hasRendered = true;
       return picture();
     };
-    // It asks for no other job.
+    // This renderer requests no other job.
     const first = await start({ render, ready: () => !hasRendered, results: new Cut(session, 'pod') }, session);
     await queue().publish();
     await until('the result', async () => queued === 1 && (await queue().results()).length === 1);
@@ -225,7 +225,7 @@ describe('the result', () => {
     proxy[Symbol.dispose]();
   });
 
-  test('is told as it stands although the first reply could not be sent', async () => {
+  test('is published even if the first reply cannot be sent', async () => {
     const session = await connect();
     await start({}, session);
     const publish = session.nc.publish.bind(session.nc);
@@ -238,7 +238,7 @@ describe('the result', () => {
   });
 });
 
-test('html that is too large for a message is read from its parcel; one that is gone is a failure', async () => {
+test('large HTML is read from its store; if it is missing, the capture fails', async () => {
   const uuid = randomUUIDv7();
   const text = `<p>${'x'.repeat(600_000)}`;
   await storeHtml(nats().session, { region: 'us-east', name: uuid }, text, Date.now() + 60_000);
@@ -247,13 +247,13 @@ test('html that is too large for a message is read from its parcel; one that is 
   await settled(1);
   expect(renderer.rendered[0]?.source).toEqual({ kind: 'html', html: text });
   await renderer.stop();
-  // As the leader knows it: of a replica, what is missing may come yet.
+  // The leader of the stream decides that HTML is missing: a replica may only be behind.
   await start({ readHtml: (name) => readHtml(nats().session, { region: 'us-east', name }) });
   await queue().publish({ html: randomUUIDv7(), url: 'about:blank' });
   expect((await settled(2))[1]).toMatchObject({ kind: 'failed', code: 'STORAGE_FAILED' });
 });
 
-test('fronts are told that a background capture is being rendered, and nothing else of it', async () => {
+test('fronts receive only the start of a background capture', async () => {
   const job = jobOf(newRecord({ priority: 'background' }));
   const { heard } = listen(job.reply?.subject);
   await nats().session.nc.flush();
@@ -264,7 +264,7 @@ test('fronts are told that a background capture is being rendered, and nothing e
   expect(heard.map(({ outcome }) => outcome.kind)).toEqual(['started']);
 });
 
-test('each end is counted with its outcome, also that of a capture whose time had passed', async () => {
+test('each outcome is counted, including that of a capture that missed its deadline', async () => {
   const registry = new Registry();
   const metrics = createRendererMetrics(registry, {
     region: 'us-east',

@@ -7,7 +7,7 @@ import { interactive, subjectOf, usePods } from './support/pods.ts';
 
 const { nats, startPod, publish, untilIdle } = usePods();
 
-test('a server that is killed and starts again delivers jobs again, of both priorities', async () => {
+test('a server that is killed and restarted delivers jobs of both priorities again', async () => {
   const pod = await startPod(2);
   await publish(interactive, 1);
   await pod.take(1);
@@ -15,7 +15,7 @@ test('a server that is killed and starts again delivers jobs again, of both prio
   await until('the connection to be lost', () => !pod.session.connected());
   await nats().start();
   await until('the test to be connected', () => nats().session.connected() && pod.session.connected());
-  // Nobody tells of this one: whoever has connected again looks everywhere.
+  // No signal is sent for this job: after a reconnect, a renderer requests jobs of every shard.
   await publish(subjectOf('background', 5), 1);
   const another = await startPod(2);
   const taken = () => [...pod.taken, ...another.taken].map(({ message }) => message.subject);
@@ -25,16 +25,16 @@ test('a server that is killed and starts again delivers jobs again, of both prio
   await until('new ones', () => taken().filter((subject) => subject === interactive).length >= 3);
 });
 
-test('what was queued while a renderer had no connection is found without a signal', async () => {
+test('a job that was queued while a renderer was disconnected is found without a signal', async () => {
   const pod = await startPod(1);
   await untilIdle();
   await publish(subjectOf('background', 1), 1);
   await nats().restart();
-  // Without a signal it would look again in a minute.
+  // Without a signal, the renderer would request jobs again after a minute.
   await until('the job', () => pod.taken.length === 1, { deadlineMs: 30_000 });
 });
 
-test('a consumer that is removed and made anew is asked again', async () => {
+test('a consumer that is deleted and recreated receives requests again', async () => {
   const { jsm } = nats().session;
   const pod = await startPod(1);
   await publish(interactive, 1);

@@ -9,7 +9,7 @@ import { uuidOf } from './support/renderer.ts';
 const { nats, startPod, publish, consumer, untilIdle } = usePods();
 
 describe('jobs are taken in this order:', () => {
-  test('interactive before background, but for every eighth turn', async () => {
+  test('interactive before background, except every eighth job', async () => {
     await publish(interactive, 40);
     await publish(subjectOf('background', 0), 40);
     const taken = await (await startPod(1)).take(24);
@@ -17,7 +17,7 @@ describe('jobs are taken in this order:', () => {
     expect(taken.slice(0, 7)).toEqual(Array(7).fill(interactive));
   });
 
-  test('accounts in the background in turn', async () => {
+  test('background jobs alternate between accounts', async () => {
     await publish(subjectOf('background', 2), 30);
     await publish(subjectOf('background', 5), 3);
     const taken = await (await startPod(1)).take(6);
@@ -25,11 +25,11 @@ describe('jobs are taken in this order:', () => {
     for (const pair of [taken.slice(0, 2), taken.slice(2, 4), taken.slice(4)]) expect(new Set(pair).size).toBe(2);
   });
 
-  test('behind ten thousand of one account, those of others after one that runs at most', async () => {
+  test('behind ten thousand jobs of one account, jobs of others come after at most one that is running', async () => {
     await publish(subjectOf('background', 3), 10_000);
     const pod = await startPod(1);
     await pod.take(5);
-    // While the fifth is running.
+    // Published while the fifth job is running.
     await publish(subjectOf('background', 6), 1, { tells: true });
     await publish(interactive, 1);
     await until('both to wait', async () => {
@@ -39,14 +39,14 @@ describe('jobs are taken in this order:', () => {
     await pod.session.nc.flush();
     pod.taken[4]?.end();
     const taken = (await pod.take(8)).slice(5);
-    // An eighth turn may fall among them.
+    // The eighth job may be among these.
     expect(taken.slice(0, 2)).toContain(interactive);
     expect(taken.slice(0, 3)).toContain(subjectOf('background', 6));
   });
 });
 
 test.each(['waited before the renderer asked', 'comes while the renderer waits'])(
-  'an interactive job that %s tells the time of the server',
+  'an interactive job that %s sets the clock of the server',
   async (when) => {
     if (when === 'waited before the renderer asked') await publish(interactive, 1);
     const pod = await startPod(1);
@@ -59,11 +59,11 @@ test.each(['waited before the renderer asked', 'comes while the renderer waits']
   },
 );
 
-test('a signal that comes while a shard is asked is not forgotten', async () => {
+test('a signal that arrives during a request for its shard is not lost', async () => {
   const pod = await startPod(1);
   await untilIdle();
   for (let round = 0; round < 50; round++) {
-    // The first one has it look, where it finds nothing; the job of the second may come just after that.
+    // The first signal starts a request that finds no job. The second job may be published just after it.
     nats().session.nc.publish(signalSubject('us-east'), '{"shards":[1]}');
     await publish(subjectOf('background', 1), 1, { tells: true });
     const { end } = await until(`job ${round}`, () => pod.taken[round], { deadlineMs: 30_000, intervalMs: 1 });
@@ -71,7 +71,7 @@ test('a signal that comes while a shard is asked is not forgotten', async () => 
   }
 });
 
-test('a job that the server counts only after it has answered that there is none is found all the same', async () => {
+test('a job that the server counts only after its response "no jobs" is found', async () => {
   const pod = await startPod(1);
   await untilIdle();
   const looked = new Promise<void>((resolve) => {
@@ -84,13 +84,13 @@ test('a job that the server counts only after it has answered that there is none
   await nats().session.nc.flush();
   nats().session.nc.publish(signalSubject('us-east'), '{"shards":[3]}');
   await looked;
-  // The other way about than it happens: here the signal comes too early, there the count too late.
+  // In production the count is late. Here the signal is early, which has the same effect.
   await publish(subjectOf('background', 3), 1);
-  // Without a signal it would look again in a minute.
+  // Without a signal, the renderer would request jobs again after a minute.
   await until('the job', () => pod.taken.length === 1, { deadlineMs: 30_000 });
 });
 
-test('a malformed signal does no harm', async () => {
+test('a malformed signal is ignored', async () => {
   const pod = await startPod(1);
   await untilIdle();
   for (const text of ['', 'null', '{}', '{"shards":[99,-1,"x",null,1e9]}', '{"shards":[],"now":"late"}']) {
@@ -101,7 +101,7 @@ test('a malformed signal does no harm', async () => {
   expect(pod.session.clock.isKnown).toBe(false);
 });
 
-test('of 2,000 jobs none is lost or delivered twice', { tags: 'long' }, async () => {
+test('2,000 jobs are each delivered exactly once', { tags: 'long' }, async () => {
   const counts = new Map<string, number>();
   const work = async (message: PulledMessage) => {
     counts.set(uuidOf(message), (counts.get(uuidOf(message)) ?? 0) + 1);

@@ -10,7 +10,7 @@ import { useRenderers } from './support/use-renderers.ts';
 const { queue, connect, start, settled } = useRenderers();
 
 describe('while a file is being stored', () => {
-  /** An uploader that takes its time. */
+  /** Uploads a file after a delay of `ms`. */
   const slowUploader = (session: NatsSession, ms: number) => {
     const counts = { storing: 0, most: 0 };
     const real = new EmbeddedUploader(session);
@@ -27,7 +27,7 @@ describe('while a file is being stored', () => {
     return { counts, uploader: { upload } };
   };
 
-  test('the slot renders the next one, with at most two files behind it', async () => {
+  test('the slot renders the next one, with at most two files being stored', async () => {
     const session = await connect();
     const { counts, uploader } = slowUploader(session, 300);
     const behind: number[] = [];
@@ -42,7 +42,7 @@ describe('while a file is being stored', () => {
     expect(Math.max(...behind)).toBe(2);
   });
 
-  test('its page is closed soon, although the store is slow', async () => {
+  test('its page is closed soon, even if the store is slow', async () => {
     const session = await connect();
     const { counts, uploader } = slowUploader(session, 3000);
     let storingWhenClosed = 0;

@@ -30,13 +30,13 @@ const depsOf = (session: NatsSession, changes: Partial<JobDeps> = {}): JobDeps =
   ...changes,
 });
 
-describe('a job whose time to begin has passed', () => {
+describe('a job that missed its start deadline', () => {
   const late = () => {
     const acceptedAt = Date.now() - 61_000;
     return { acceptedAt, startBy: acceptedAt + 60_000, deadline: acceptedAt + 153_000 };
   };
 
-  test('is not rendered when the clock of the server is known', async () => {
+  test('is not rendered if the time of the server is known', async () => {
     const session = await connect();
     session.clock.learn(Date.now());
     const renderer = await start({}, session);
@@ -46,14 +46,14 @@ describe('a job whose time to begin has passed', () => {
     await until('it to be counted', () => renderer.ended[0]?.renderMs === null);
   });
 
-  test('is rendered when the time is not known: whoever waits ends it', async () => {
+  test('is rendered if the time of the server is unknown', async () => {
     const renderer = await start();
     await queue().publish({ priority: 'background', ...late() });
     expect(await settled(1)).toMatchObject([{ kind: 'completed' }]);
     expect(renderer.rendered).toHaveLength(1);
   });
 
-  test('is rendered when another renderer had begun with it', async () => {
+  test('is rendered if another renderer had started it', async () => {
     const session = await connect();
     session.clock.learn(Date.now());
     const deps = { deliveries: 0 };
@@ -66,7 +66,7 @@ describe('a job whose time to begin has passed', () => {
 });
 
 describe.each([60_000, -60_000])('a pod whose clock is %i ms ahead', (aheadMs) => {
-  test.each(['heard of the time', 'not heard of it yet'])('renders as any other when it has %s', async (heard) => {
+  test.each(['heard of the time', 'not heard of it yet'])('renders as any other pod when it has %s', async (heard) => {
     const now = Date.now.bind(Date);
     const at = now();
     const job = jobOf(
@@ -94,7 +94,7 @@ describe.each([60_000, -60_000])('a pod whose clock is %i ms ahead', (aheadMs) =
   });
 });
 
-test('a background capture has a day to begin, but not to be rendered', async () => {
+test('a background capture may start within a day, but has the usual time to render', async () => {
   const session = await connect();
   session.clock.learn(Date.now());
   const renderer = await start({}, session);
@@ -106,22 +106,22 @@ test('a background capture has a day to begin, but not to be rendered', async ()
   expect(request?.deadline).toBeLessThan(Date.now() + 100_000);
 });
 
-test('a job that takes longer than the ack wait is not delivered to anybody else', async () => {
+test('a job that takes longer than the ack wait is not delivered again', async () => {
   const ackWaitMs = 5000;
   await using _ = await shortenAckWait(ackWaitMs);
   const one = await start({ render: rendersIn(ackWaitMs + 2500) });
   await queue().publish();
   await until('it to be rendered', () => one.rendered.length === 1);
-  // The server would have somebody to give it to.
+  // A second renderer waits for a job that the server could deliver to it.
   const other = await start();
   await until('the other one to ask', async () => (await queue().interactive()).num_waiting === 1);
   expect(await settled(1)).toMatchObject([{ kind: 'completed' }]);
   expect([one.taken.length, other.taken.length]).toEqual([1, 0]);
 });
 
-test('an acknowledgement that the server never answers holds a job for seconds, not until the deadline', async () => {
+test('an acknowledgement that the server does not answer holds a job for seconds, not until its deadline', async () => {
   const session = await connect();
-  // What a killed server makes of a delivery that it had not yet written down.
+  // A restarted server handles a delivery that it had not written to disk in this way.
   const subject = `$JS.ACK.CAPTURES.us-east-interactive.1.999999.999999.${Date.now()}000000.0`;
   const limits: (number | undefined)[] = [];
   const ack = async (timeout?: number) => {

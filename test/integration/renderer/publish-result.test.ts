@@ -26,7 +26,7 @@ const completed: JobOutcome = {
 };
 const failed: JobOutcome = { kind: 'failed', code: 'CAPTURE_FAILED', message: 'a reason', cause: 'service' };
 
-/** A job that was delivered, and what a front hears of it. */
+/** A delivered job, and the replies that a front receives. */
 async function delivered(wants?: JobReply['wants']) {
   const subject = `replies.us-east.front.${randomUUID()}`;
   const heard: Reply[] = [];
@@ -43,7 +43,7 @@ test.each([
   ['bytes', 1000, 1000],
   ['bytes', 9 * 1024 * 1024, null],
   ['result', 1000, null],
-] as const)('who wants the %s of a file of %i bytes is told, with %s of them', async (wants, size, comes) => {
+] as const)('a request for the %s of a file of %i bytes is answered with %s bytes', async (wants, size, comes) => {
   const { heard, delivered: job } = await delivered(wants);
   publisher.reply(job, completed, Buffer.alloc(size, 1));
   await until('the reply', () => heard.length === 1);
@@ -59,14 +59,14 @@ test.each([
   ['start', failed, 0],
   ['bytes', { kind: 'started' }, 0],
   ['result', failed, 1],
-] as const)('who wants the %s is told of %o: %i times', async (wants, outcome, times) => {
+] as const)('a front that wants the %s receives %o: %i times', async (wants, outcome, times) => {
   const { heard, delivered: job } = await delivered(wants);
   publisher.reply(job, outcome);
   await nats.session.nc.flush();
   expect(heard).toHaveLength(times);
 });
 
-test('a result is published once, however often that is tried; a job that was given back has another one later', async () => {
+test('a result is published once, even if repeated; a job that was returned may have another result later', async () => {
   const queue = new TestQueue(nats.session);
   const { delivered: job } = await delivered();
   const deadline = Date.now() + 10_000;
@@ -81,7 +81,7 @@ test('a result is published once, however often that is tried; a job that was gi
   expect((await queue.outcomes()).map(({ kind }) => kind)).toEqual(['returned', 'returned', 'completed']);
 });
 
-test('a result waits for room in a full queue of results', async () => {
+test('a result waits for space in a full results stream', async () => {
   const queue = new TestQueue(nats.session);
   const { streams } = nats.session.jsm;
   const before = await queue.results();

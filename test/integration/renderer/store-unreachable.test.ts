@@ -32,7 +32,7 @@ import { TestRenderer } from './support/renderer.ts';
 /** Deadline of an upload. In production it is at least a minute. */
 const uploadMs = 300;
 
-/** The leader of these tests queues a returned job again after this share of its delay. In production the delay is at least 5 s. */
+/** Share of the delay after which a returned job is queued again. In production the delay is at least 5 s. */
 const waitShare = 0.01;
 
 const linkTo = (address: string): Promise<DelayProxy> => {
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => cleanUp.disposeAsync());
 
-/** What settles results and queues returned jobs again: a front and the leader, but for their other work. */
+/** The parts of a front and of the leader that settle results and queue returned jobs again. */
 async function startService(store: FileStore): Promise<SettlingParts & AsyncDisposable> {
   const session = await nats.connect();
   const parts = new SettlingParts(session, store);
@@ -89,7 +89,7 @@ async function startService(store: FileStore): Promise<SettlingParts & AsyncDisp
   });
 }
 
-/** A background capture that was accepted. */
+/** Accepts a background capture. */
 async function accept({ captures, jobs }: SettlingParts, account: string): Promise<CaptureRecord> {
   const record = newRecord({ account, priority: 'background', ...aDay() });
   await captures.create(record);
@@ -102,7 +102,7 @@ const aDay = () => ({ startBy: Date.now() + backgroundWaitMs, deadline: Date.now
 const stateOf = async ({ captures }: SettlingParts, { account, uuid }: CaptureRecord) =>
   (await captures.get(account, uuid))?.value;
 
-/** It completed, was charged once, its file is there, and no delivery of its job was used up. */
+/** Expects that the capture completed, was charged once, has its file, and used up no delivery. */
 async function expectCompleted(parts: SettlingParts, record: CaptureRecord, renderer: TestRenderer): Promise<void> {
   const end = await until('the capture to end', async () => {
     const found = await stateOf(parts, record);
@@ -119,7 +119,7 @@ async function expectCompleted(parts: SettlingParts, record: CaptureRecord, rend
 const contextOf = (session: NatsSession) => ({ session, log: silentLog, metrics: createMetrics('test') });
 
 test(
-  'a link to NATS that is cut until the renderer has given up: the capture is completed after it',
+  'a capture completes after a NATS outage that outlasts the attempts of the renderer',
   { tags: 'long' },
   async () => {
     await using link = await linkTo(nats.url);
@@ -153,7 +153,7 @@ test(
   },
 );
 
-test('a bucket that is unreachable for more attempts than a job has deliveries: the capture is completed after them', async () => {
+test('a capture completes after a bucket outage with more attempts than a job has deliveries', async () => {
   await using bucket = await startTestBucket();
   await using link = await linkTo(bucket.endpoint);
   const storage = { bucket: { bucket: bucket.bucket, prefix: '', endpoint: `http://127.0.0.1:${link.port}` } };

@@ -29,7 +29,7 @@ let captures: Captures;
 let metrics: Registry;
 let deps: AttemptDeps;
 let clock = 0;
-/** The time, while it stands still. */
+/** The current time, while the clock is stopped. */
 let stopped: number | undefined;
 const now = () => stopped ?? Date.now() + clock;
 
@@ -64,7 +64,7 @@ const receiver: typeof startReceiver = async (...args) => {
   return started;
 };
 
-/** A capture that has completed, with an event that is to be told to an address. */
+/** A completed capture with an event for this address. */
 async function completedCapture(url: string, changes: Partial<CaptureRecord> = {}): Promise<DeliveryTask> {
   const occurredAt = now();
   const event = 'capture.completed';
@@ -97,7 +97,7 @@ async function countOf(event: string, outcome: string): Promise<number> {
   return found?.value ?? NaN;
 }
 
-test('an event that arrives: delivered, signed with the secret of the account, and written down', async () => {
+test('an event is delivered, signed with the secret of the account, and recorded', async () => {
   const site = await receiver(publicAddress, status(200));
   const url = `http://${publicAddress}:${site.port}/hook`;
   const task = await completedCapture(url);
@@ -124,7 +124,7 @@ test('an event that arrives: delivered, signed with the secret of the account, a
   expect(await countOf('capture.completed', 'delivered')).toBe(before + 1);
 });
 
-test('during the grace of a rotation both secrets verify, afterwards the new one alone', async () => {
+test('during the grace period of a rotation both secrets verify, afterwards only the new one', async () => {
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const old = await secrets.get(task.account);
@@ -142,7 +142,7 @@ test('during the grace of a rotation both secrets verify, afterwards the new one
   ]);
 });
 
-test('eight tries over 24 hours, all of one id, and then it is given up', async () => {
+test('eight attempts over 24 hours have one id, and the last one fails the delivery', async () => {
   stopped = Date.now();
   const site = await receiver(publicAddress, status(503));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
@@ -172,7 +172,7 @@ test('eight tries over 24 hours, all of one id, and then it is given up', async 
   expect(await countOf(task.event, 'given_up')).toBe(given + 1);
 });
 
-test('a failure, then a success: nothing of the failure stays in the record', async () => {
+test('a success after a failure removes the failure from the record', async () => {
   let code = 500;
   const site = await receiver(publicAddress, (response, request) => status(code)(response, request));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
@@ -185,7 +185,7 @@ test('a failure, then a success: nothing of the failure stays in the record', as
   expect(known).not.toHaveProperty('nextAttemptAt');
 });
 
-test('an answer, then none: the status of the last try alone stays', async () => {
+test('an attempt without a response removes the status of the previous one', async () => {
   const site = await startReceiver(publicAddress, status(500));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   await attemptDelivery(task, deps);
@@ -196,14 +196,14 @@ test('an answer, then none: the status of the last try alone stays', async () =>
   expect(known).not.toHaveProperty('lastStatus');
 });
 
-test('410 gives up at once', async () => {
+test('status 410 ends the delivery at once', async () => {
   const site = await receiver(publicAddress, status(410));
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   expect(await attemptDelivery(task, deps)).toEqual({ done: true });
   expect(await delivery(task)).toMatchObject({ state: 'failed', attempts: 1, lastStatus: 410 });
 });
 
-test('an address that the policy refuses is told of, and tried again: the operator may open it', async () => {
+test('an attempt refused by the egress policy is recorded and retried, as the policy may change', async () => {
   const task = await completedCapture('http://127.0.0.1:8080/');
   expect(await attemptDelivery(task, deps)).toMatchObject({ attempt: 2 });
   expect(await delivery(task)).toMatchObject({ state: 'pending', lastError: 'refused by the egress policy' });
@@ -230,15 +230,15 @@ describe('nothing is sent', () => {
   }
 });
 
-test('a file that is gone by now is no reason to keep still about its capture', async () => {
+test('the event of a capture is sent even if its file has expired', async () => {
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`, { status: 'expired' });
   expect(await attemptDelivery(task, deps)).toEqual({ done: true });
   expect(JSON.parse(site.received[0]?.body ?? '')).toMatchObject({ data: { status: 'expired' } });
 });
 
-describe('a task that comes twice', () => {
-  test('is not tried twice once the record tells of the try', async () => {
+describe('a task that is delivered twice', () => {
+  test('is not attempted twice if the record has the attempt', async () => {
     const site = await receiver(publicAddress, status(500));
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const first = await attemptDelivery(task, deps);
@@ -246,7 +246,7 @@ describe('a task that comes twice', () => {
     expect(site.received).toHaveLength(1);
   });
 
-  test('is done when the event has been delivered or given up', async () => {
+  test('is done if the event was delivered or the delivery failed', async () => {
     for (const code of [200, 410]) {
       const site = await receiver(publicAddress, status(code));
       const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
@@ -256,7 +256,7 @@ describe('a task that comes twice', () => {
     }
   });
 
-  test('is tried again, under the same id, when the try could not be written down', async () => {
+  test('is attempted again under the same id if the attempt could not be recorded', async () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const before = await countOf(task.event, 'delivered');
@@ -272,7 +272,7 @@ describe('a task that comes twice', () => {
 });
 
 describe('a redelivery', () => {
-  /** The event is asked for again while an attempt is under way. */
+  /** Requests a redelivery during an attempt. */
   const redeliverDuring = async (task: DeliveryTask) => {
     const send: AttemptDeps['send'] = async (...args) => {
       await captures.change(task, redeliver);
@@ -287,7 +287,7 @@ describe('a redelivery', () => {
     return task;
   };
 
-  test('has all its attempts, also when it is asked for during the last one of before', async () => {
+  test('has all attempts, even if requested during the last attempt of the previous delivery', async () => {
     const site = await receiver(publicAddress, status(500));
     const url = `http://${publicAddress}:${site.port}/`;
     const webhook = { url, state: 'pending', event: 'capture.completed', revision: 0, attempts: 7 } as const;
@@ -307,7 +307,7 @@ describe('a redelivery', () => {
     ]);
   });
 
-  test('is made, also when the attempt of before succeeds meanwhile', async () => {
+  test('is sent even if an attempt of the previous delivery succeeds during its request', async () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const again = await redeliverDuring(task);
@@ -317,7 +317,7 @@ describe('a redelivery', () => {
     expect(site.received).toHaveLength(2);
   });
 
-  test('without a task of its own is made by what is left of the delivery of before', async () => {
+  test('without a task is sent by the remaining task of the previous delivery', async () => {
     stopped = Date.now();
     const site = await receiver(publicAddress, status(500));
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
@@ -334,7 +334,7 @@ describe('a redelivery', () => {
     expect([again, at]).toEqual([{ ...left, attempt: 1, redelivery: 1, firstAt: now() }, now() + 15_000]);
     expect(await attemptDelivery(again as DeliveryTask, deps)).toMatchObject({ attempt: 2 });
     expect(await delivery(task)).toMatchObject({ state: 'pending', redelivery: 1, attempts: 1 });
-    // As often as it may come, it follows the attempts of the redelivery.
+    // Later copies of this task follow the attempts of the redelivery.
     const nextAt = (await delivery(task))?.nextAttemptAt;
     expect(await attemptDelivery({ ...task, attempt: 3 }, deps)).toEqual({
       againAt: nextAt,
@@ -346,7 +346,7 @@ describe('a redelivery', () => {
   });
 });
 
-test('an earlier event is still told of, and leaves what the record says of a later one', async () => {
+test('an earlier event is sent, and does not change the record of a later one', async () => {
   const site = await receiver(publicAddress);
   const url = `http://${publicAddress}:${site.port}/`;
   const later = {
@@ -363,7 +363,7 @@ test('an earlier event is still told of, and leaves what the record says of a la
   expect(await delivery(task)).toEqual(later);
 });
 
-test('nothing is sent, and the task comes again, while the record or the secret cannot be read', async () => {
+test('nothing is sent, and the task is retried, while the record or the secret cannot be read', async () => {
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
   const away = () => Promise.reject(new Error('NATS is away'));

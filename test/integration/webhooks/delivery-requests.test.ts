@@ -24,7 +24,7 @@ import { startReceiver, type Receiver } from './receiver.ts';
 let front: TestFront;
 let receiver: Receiver;
 let hook: string;
-/** What the receiver answers. */
+/** Status of the responses of the receiver. */
 let answer = 204;
 let stopLeading: () => Promise<void>;
 
@@ -93,7 +93,7 @@ const redeliver = (key: string, uuid: string) =>
   send(`${front.url}/captures/${uuid}/webhook/redeliver`, key, { method: 'POST' });
 const sendTest = (key: string, url: string) => send(`${front.url}/webhooks/test`, key, { body: { url } });
 
-test('an event is delivered again, and both histories tell of all attempts', async () => {
+test('an event is delivered again, and both histories contain all attempts', async () => {
   const key = await front.makeKey();
   answer = 503;
   const uuid = await makeCapture(key, { webhook: { url: hook } });
@@ -132,12 +132,12 @@ test('an event is delivered again, and both histories tell of all attempts', asy
   const ids = receiver.received.slice(begun - 1).map(({ headers }) => headers['webhook-id']);
   expect(ids).toEqual([`msg_${uuid}_0`, `msg_${uuid}_0`]);
 
-  // Once it has been delivered, too.
+  // A delivered event can be sent again, too.
   expect((await redeliver(key, uuid)).status).toBe(200);
   await until('the third attempt', async () => (await historyOf(key, uuid)).deliveries.length === 3);
 });
 
-test('the history of refreshes has what each made, newest first', async () => {
+test('the history lists the result of each refresh, newest first', async () => {
   const key = await front.makeKey();
   const uuid = await makeCapture(key);
   const refresh = async (number: number) => {
@@ -178,7 +178,7 @@ test('the history of refreshes has what each made, newest first', async () => {
 });
 
 describe('a test event', () => {
-  test('is signed with the secret of the account, and its result is among the deliveries', async () => {
+  test('is signed with the secret of the account, and its result is listed among the deliveries', async () => {
     const key = await front.makeKey();
     answer = 204;
     const { id } = dataOf<{ id: string }>(await sendTest(key, hook));
@@ -206,7 +206,7 @@ describe('a test event', () => {
     ]);
   });
 
-  test('is sent once, goes nowhere that captures may not go, and says why', async () => {
+  test('is sent once, has the error in its result, and is refused for addresses closed to captures', async () => {
     const key = await front.makeKey();
     answer = 500;
     await sendTest(key, hook);
@@ -225,7 +225,7 @@ describe('a test event', () => {
     expect([blocked.status, blocked.body.error?.code]).toEqual([400, 'URL_BLOCKED']);
   });
 
-  test('ten a minute', async () => {
+  test('is limited to ten a minute', async () => {
     const key = await front.makeKey();
     const answers = await Promise.all(Array.from({ length: 11 }, () => sendTest(key, hook)));
     const refused = answers.filter(({ status }) => status !== 200);
@@ -245,7 +245,7 @@ describe('a test event', () => {
   });
 });
 
-test('nothing to deliver is a conflict; what is of others, or beyond a scope, is refused', async () => {
+test('a capture without a webhook is a conflict; those of other accounts or missing scopes are refused', async () => {
   const key = await front.makeKey();
   const uuid = await makeCapture(key);
   const conflict = await redeliver(key, uuid);

@@ -18,7 +18,7 @@ const policy = createEgressPolicy({
   lookup: async () => [{ address: publicAddress, family: 4 }],
 });
 
-/** A delivery that has lasted 9,999 ms by the clock of its process, and is still waiting. */
+/** A delivery that is still waiting after 9,999 ms on the clock of its process. */
 async function deliverSlowly() {
   const answers: (() => void)[] = [];
   const receiver = await startReceiver(publicAddress, (response) => void answers.push(() => response.end()));
@@ -30,13 +30,13 @@ async function deliverSlowly() {
   return { delivering, answer, receiver };
 }
 
-test('an answer after 9,999 ms counts', async () => {
+test('a response after 9,999 ms counts', async () => {
   const { delivering, answer } = await deliverSlowly();
   answer();
   expect(await delivering).toEqual({ delivered: true, status: 200 });
 });
 
-test('after 10,000 ms there is none any more', async () => {
+test('a response after 10,000 ms is too late', async () => {
   const { delivering, receiver } = await deliverSlowly();
   expect(receiver.open()).toBe(1);
   await vi.advanceTimersByTimeAsync(1);
@@ -44,7 +44,7 @@ test('after 10,000 ms there is none any more', async () => {
   await until('the connection to be cut', () => receiver.open() === 0);
 });
 
-test('these are the 10 seconds of the API guide', async () => {
+test('the API guide has the same 10 seconds', async () => {
   const guide = await readFile(new URL('../../../docs/api.md', import.meta.url), 'utf8');
   expect(guide).toContain('with any 2xx status within 10 seconds');
 });

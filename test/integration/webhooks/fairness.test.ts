@@ -27,7 +27,7 @@ const leading: { readonly aborter: AbortController; readonly ended: Promise<void
 beforeAll(async () => {
   nats = await startTestNats(['us-east']);
 });
-/** How long an attempt waits for its answer here, in place of 10 s. It still counts as one that hung. */
+/** Timeout of an attempt, instead of 10 s. Long enough that the attempt still counts as hanging. */
 const attemptMs = 6000;
 
 beforeEach(async () => {
@@ -45,7 +45,7 @@ afterEach(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-/** Delivers as the leader does, until the test ends. */
+/** Delivers events as the leader does, until the test ends. */
 function lead(): ReceiverLimits {
   const { session } = nats;
   const aborter = new AbortController();
@@ -75,7 +75,7 @@ function lead(): ReceiverLimits {
   return receivers;
 }
 
-/** A receiver that accepts connections and never answers. */
+/** A receiver that accepts connections and never responds. */
 interface DeadSite extends Site {
   /** Maximum number of connections that were open at the same time. */
   readonly maxOpen: () => number;
@@ -101,7 +101,7 @@ async function startLive(): Promise<Receiver> {
   return receiver;
 }
 
-/** Has something happen to a capture of the account that its webhook is to be told. */
+/** Creates a capture of the account with an event for its webhook. */
 async function tell(account: string, { port }: Site): Promise<CaptureRecord> {
   const url = `http://${publicAddress}:${port}/`;
   const occurredAt = Date.now();
@@ -112,8 +112,8 @@ async function tell(account: string, { port }: Site): Promise<CaptureRecord> {
   return record;
 }
 
-describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
-  test('keep no event of others waiting', async () => {
+describe.each([4, 40])('%i accounts whose receivers never respond', (count) => {
+  test('do not delay events of other accounts', async () => {
     const dead = await Promise.all(Array.from({ length: count }, startDead));
     for (let round = 0; round < 240 / count + 8; round++) {
       await Promise.all(dead.map((site, index) => tell(`dead-${count}-${index}`, site)));
@@ -125,7 +125,7 @@ describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
       const startedAt = performance.now();
       await tell(`live-${count}`, live);
       await until('the event to be delivered', () => live.received.length === event);
-      // Less than one attempt at a dead receiver takes.
+      // Less than one attempt at a hanging receiver.
       expect(performance.now() - startedAt).toBeLessThan(attemptMs);
     }
     await until('them to be known as unavailable', () => receivers.unavailable === count);
@@ -137,8 +137,8 @@ describe.each([4, 40])('%i accounts whose receivers never answer', (count) => {
   });
 });
 
-test('a receiver that answers gets many events at a time', async () => {
-  // What is not answered in time is sent again, and then comes twice: nothing here is meant to be late.
+test('a responsive receiver gets many events concurrently', async () => {
+  // With the normal timeout no event is late, as a late one would be sent twice.
   vi.restoreAllMocks();
   lead();
   const live = await startLive();

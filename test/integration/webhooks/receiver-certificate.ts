@@ -1,4 +1,4 @@
-/** A certificate for `hooks.receiver.example`, signed by itself for these tests and good for nothing else. */
+/** A self-signed certificate for `hooks.receiver.example`, only for these tests. */
 export const receiverCertificate = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBvDCCAWKgAwIBAgIUFAhaXOLZ3sKkI7A5sVpgIL11mbswCgYIKoZIzj0EAwIw

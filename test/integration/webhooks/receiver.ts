@@ -3,7 +3,7 @@ import https from 'node:https';
 import type { Socket } from 'node:net';
 import { listen, type Site } from '../egress/sites.ts';
 
-/** A request that a receiver has had, whole. */
+/** A complete request that a receiver got. */
 export interface Received {
   readonly method: string;
   readonly url: string;
@@ -11,25 +11,25 @@ export interface Received {
   readonly body: string;
 }
 
-/** TestFronts for the server of an account holder. */
+/** The server of an account holder. */
 export interface Receiver extends Site {
-  /** What it has had so far, in order. */
+  /** Requests so far, in order. */
   readonly received: readonly Received[];
-  /** Connections that stand. */
+  /** Number of open connections. */
   open(): number;
 }
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** Answers with a status and nothing else. */
+/** Responds with a status and no body. */
 export const status =
   (code: number, headers: Record<string, string> = {}): Answer =>
   (response) =>
     void response.writeHead(code, headers).end();
 
 /**
- * Starts a receiver on an address of loopback, with `tls` one of https. `answer` says what it does with a request once it
- * is there; by default it answers 204.
+ * Starts a receiver on a loopback address, with https if `tls` is set. `answer` responds to each complete request. The
+ * default response is 204.
  */
 export async function startReceiver(
   address: string,

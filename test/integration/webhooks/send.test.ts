@@ -22,7 +22,7 @@ const tcp: typeof startTcp = (...args) => closing(startTcp(...args));
 
 const event = { headers: { 'content-type': 'application/json', 'webhook-id': 'msg_1' }, body: '{"é":1}' };
 
-/** Every name is the public address, but for those that say otherwise. */
+/** Resolves every name to the public address, with some exceptions. */
 const lookup: Lookup = async (name) => {
   if (name.startsWith('inner.')) return [{ address: innerAddress, family: 4 }];
   if (name.startsWith('nowhere.')) throw new Error('no such name');
@@ -35,7 +35,7 @@ const policyFor = (allow: readonly string[] = [`${publicAddress}/32`]) => create
 const send = (address: string, options: Partial<SendOptions> = {}) =>
   sendEvent(address, event, { policy: policyFor(), ...options });
 
-/** A failure without an answer. */
+/** A failure without a response. */
 const failure = (reason: string | RegExp) => ({
   delivered: false,
   gone: false,
@@ -43,7 +43,7 @@ const failure = (reason: string | RegExp) => ({
 });
 
 describe('over http', () => {
-  test('the event arrives as it is, at the path and query of the address', async () => {
+  test('the event arrives unchanged, at the path and query of the address', async () => {
     const { port, received } = await receiver(publicAddress);
     const result = await send(`http://Hooks.Receiver.example:${port}/a%20b/c?d=e&f#g`);
     expect(result).toEqual({ delivered: true, status: 204 });
@@ -57,7 +57,7 @@ describe('over http', () => {
     });
   });
 
-  test('each try has a connection of its own, which ends with it', async () => {
+  test('each attempt has its own connection, which ends with it', async () => {
     const site = await receiver(publicAddress, (response) => void response.end('thanks'));
     for (let count = 1; count <= 2; count++) {
       expect(await send(`http://hooks.example:${site.port}/`)).toMatchObject({ delivered: true });
@@ -66,7 +66,7 @@ describe('over http', () => {
     }
   });
 
-  test('the next address is tried when the first does not take the connection', async () => {
+  test('the next address is tried if the first one refuses the connection', async () => {
     const { port, received } = await receiver(publicAddress);
     const policy = createEgressPolicy({
       allow: ['127.0.0.2/31'],
@@ -87,13 +87,13 @@ describe('over http', () => {
     expect(await send(`http://hooks.example:${port}/`)).toEqual(result);
   });
 
-  test('status 410 asks for no more tries', async () => {
+  test('status 410 ends the delivery', async () => {
     const { port } = await receiver(publicAddress, status(410));
     const result = { delivered: false, status: 410, reason: 'status 410', gone: true };
     expect(await send(`http://hooks.example:${port}/`)).toEqual(result);
   });
 
-  test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed, and a failure that says so', async (code) => {
+  test.each([301, 302, 303, 307, 308])('a redirect (%i) is not followed, and fails with this reason', async (code) => {
     const target = await receiver(publicAddress);
     const location = `http://hooks.example:${target.port}/`;
     const { port, received } = await receiver(publicAddress, status(code, { location }));
@@ -107,21 +107,21 @@ describe('over http', () => {
   });
 });
 
-describe('a receiver that is slow', () => {
+describe('a slow receiver', () => {
   const timeoutMs = 400;
 
-  test('whose answer never begins has its time, and no more', async () => {
+  test('that never responds times out', async () => {
     const site = await receiver(publicAddress, () => undefined);
     const started = performance.now();
     const result = await send(`http://hooks.example:${site.port}/`, { timeoutMs });
     expect(result).toMatchObject(failure('no answer within 0.4 s'));
     expect(performance.now() - started).toBeGreaterThan(timeoutMs - 5);
-    // Less than what it has by default.
+    // Shorter than the default timeout.
     expect(performance.now() - started).toBeLessThan(8000);
     await until('the connection to be cut', () => site.open() === 0);
   });
 
-  test('whose head dribbles has its time in all, not for each byte', async () => {
+  test('that sends its headers slowly times out in total, not per byte', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => socket.write('x: y\r\n'), 50);
@@ -130,23 +130,23 @@ describe('a receiver that is slow', () => {
     expect(await send(`http://hooks.example:${port}/`, { timeoutMs })).toMatchObject(failure(/^no answer within/));
   });
 
-  test('that does not even take the connection', async () => {
+  test('that does not accept the connection times out', async () => {
     const deaf = await closing(startDeaf(publicAddress));
     const result = await send(`http://hooks.example:${deaf.port}/`, { timeoutMs });
     expect(result).toMatchObject(failure('no answer within 0.4 s'));
   });
 
-  test('whose name servers do not answer', async () => {
+  test('whose name servers do not respond times out', async () => {
     const policy = createEgressPolicy({ allow: [], lookup: () => new Promise(() => undefined) });
     expect(await send('http://hooks.example/', { policy, timeoutMs })).toMatchObject(failure(/^no answer within/));
   });
 
-  test('whose TLS handshake never ends', async () => {
+  test('whose TLS handshake never ends times out', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.resume());
     expect(await send(`https://hooks.example:${port}/`, { timeoutMs })).toMatchObject(failure(/^no answer within/));
   });
 
-  test('whose body dribbles has answered', async () => {
+  test('that sends its body slowly has succeeded', async () => {
     let cut = false;
     const { port } = await receiver(publicAddress, (response) => {
       response.writeHead(200);
@@ -162,7 +162,7 @@ describe('a receiver that is slow', () => {
     await until('the connection to be cut', () => cut);
   });
 
-  test('whose body is huge has answered, and is cut off', async () => {
+  test('that sends a huge body has succeeded, and its connection is cut', async () => {
     let sent = 0;
     let cut = false;
     const { port } = await receiver(publicAddress, (response) => {
@@ -177,35 +177,35 @@ describe('a receiver that is slow', () => {
     expect(await send(`http://hooks.example:${port}/`)).toEqual({ delivered: true, status: 200 });
     expect(performance.now() - started).toBeLessThan(8000);
     await until('the connection to be cut', () => cut);
-    // What the buffers of the system take, not a stream without an end.
+    // Only the size of the system's buffers, not an endless stream.
     expect(sent).toBeLessThan(64 * 1024 * 1024);
   });
 });
 
-describe('a receiver that is none', () => {
-  test('nobody listens', async () => {
+describe('an unusual receiver that', () => {
+  test('refuses the connection is a failure', async () => {
     const gone = await startReceiver(publicAddress);
     await gone.close();
     expect(await send(`http://hooks.example:${gone.port}/`)).toMatchObject(failure('connection refused'));
   });
 
-  test('a name without an address', async () => {
+  test('has a name without an address is a failure', async () => {
     expect(await send('http://nowhere.example/')).toMatchObject(failure('the name does not resolve'));
   });
 
-  test('it hangs up', async () => {
+  test('closes the connection without a response is a failure', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.once('data', () => socket.destroy()));
     const result = await send(`http://hooks.example:${port}/`);
     expect(result).toMatchObject(failure('the connection was closed without an answer'));
   });
 
-  test('it speaks something else', async () => {
+  test('does not use HTTP is a failure', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.end('220 mail.example ESMTP\r\n'));
     const result = await send(`http://hooks.example:${port}/`);
     expect(result).toMatchObject(failure('the answer is not valid HTTP'));
   });
 
-  test('it wants to change the protocol', async () => {
+  test('tries to switch the protocol is a failure', async () => {
     const { port } = await tcp(
       publicAddress,
       (socket) => void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
@@ -214,7 +214,7 @@ describe('a receiver that is none', () => {
     expect(result).toMatchObject(failure('the connection was closed without an answer'));
   });
 
-  test('it has hints first, and its answer after them', async () => {
+  test('sends early hints and then a success is a success', async () => {
     const { port } = await tcp(publicAddress, (socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n');
       socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
@@ -226,19 +226,19 @@ describe('a receiver that is none', () => {
 describe('over https', () => {
   const { cert: ca } = receiverCertificate;
 
-  test('a certificate that is good for the name', async () => {
+  test('a certificate with the name of the receiver is accepted', async () => {
     const { port, received } = await receiver(publicAddress, status(200), receiverCertificate);
     expect(await send(`https://hooks.receiver.example:${port}/x`, { ca })).toEqual({ delivered: true, status: 200 });
     expect(received[0]).toMatchObject({ url: '/x', body: event.body });
   });
 
-  test('a certificate that is good for the address', async () => {
+  test('a certificate with the address of the receiver is accepted', async () => {
     const { port } = await receiver(publicAddress, status(200), tlsFixture);
     const address = `https://${publicAddress}:${port}/`;
     expect(await send(address, { ca: tlsFixture.cert })).toEqual({ delivered: true, status: 200 });
   });
 
-  test('a certificate for another name', async () => {
+  test('a certificate for another name is refused', async () => {
     const { port, received } = await receiver(publicAddress, status(200), receiverCertificate);
     const result = await send(`https://other.receiver.example:${port}/`, { ca });
     expect(result).toMatchObject(failure('the certificate is refused: it is for another host name'));
@@ -247,7 +247,7 @@ describe('over https', () => {
     expect(received).toEqual([]);
   });
 
-  test('a self-signed certificate, whatever the environment says', async () => {
+  test('a self-signed certificate is refused, even if the environment allows it', async () => {
     const { port, received } = await receiver(publicAddress, status(200), receiverCertificate);
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
@@ -261,14 +261,14 @@ describe('over https', () => {
     expect(received).toEqual([]);
   });
 
-  test('a server that speaks no TLS', async () => {
+  test('a server without TLS fails', async () => {
     const { port, received } = await receiver(publicAddress);
     const result = await send(`https://hooks.receiver.example:${port}/`);
     expect(result).toMatchObject(failure('the TLS handshake failed'));
     expect(received).toEqual([]);
   });
 
-  test('a server that hangs up during the handshake', async () => {
+  test('a server that disconnects during the handshake fails', async () => {
     const { port } = await tcp(publicAddress, (socket) => void socket.once('data', () => socket.destroy()));
     const result = await send(`https://hooks.receiver.example:${port}/`);
     expect(result).toMatchObject(failure('the TLS handshake failed'));
@@ -287,21 +287,21 @@ describe('over https', () => {
 describe('the egress policy', () => {
   const blocked = failure('refused by the egress policy');
 
-  test('refuses ports that are not the web’s', async () => {
+  test('refuses ports that are not web ports', async () => {
     expect(await send('http://hooks.example:25/')).toMatchObject(blocked);
     expect(await send('https://hooks.example:4222/')).toMatchObject(blocked);
   });
 
-  test('refuses a name that leads to an inner address, also among open ones', async () => {
+  test('refuses a name with an internal address, even if others are public', async () => {
     const inner = await receiver(innerAddress);
     for (const name of ['inner.example', 'mixed.example']) {
-      // Where it leads is for the operator's log, not for the account holder.
+      // The result hides the address, which only the operator's log contains.
       expect(await send(`http://${name}:${inner.port}/`), name).toMatchObject(blocked);
     }
     expect(inner.connections()).toBe(0);
   });
 
-  test('is asked once for a name: a name server that changes its mind changes nothing', async () => {
+  test('resolves a name once, so that an answer that changes has no effect', async () => {
     const inner = await receiver(innerAddress);
     const outer = await receiver(publicAddress);
     let asked = 0;
@@ -311,13 +311,13 @@ describe('the egress policy', () => {
     });
     await send(`http://hooks.example:${outer.port}/`, { policy });
     expect([asked, outer.received.length, inner.connections()]).toEqual([1, 1, 0]);
-    // The next try asks again, and is judged anew.
+    // The next attempt resolves and checks the name again.
     expect(await send(`http://hooks.example:${inner.port}/`, { policy })).toMatchObject(blocked);
     expect(inner.connections()).toBe(0);
   });
 });
 
-test('a try that is cut short by the end of its process is no failure', async () => {
+test('an attempt that ends with its process does not count as a failure', async () => {
   const stop = new AbortController();
   const site = await receiver(publicAddress, () => undefined);
   const sending = send(`http://hooks.example:${site.port}/`, { signal: stop.signal });

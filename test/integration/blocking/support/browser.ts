@@ -7,12 +7,12 @@ import { BlockingSession } from '../../../../services/renderer/blocking/blocking
 
 export const { headlessShell, chromium: fullChromium } = inject('tools');
 
-/** A browser that finds every host on loopback. */
+/** Starts a browser that resolves every host to loopback. */
 export function launch(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: ['--no-sandbox', '--host-resolver-rules=MAP * 127.0.0.1'] });
 }
 
-/** The blocker with the built-in list. */
+/** Loads the blocker with the built-in list. */
 export function builtInBlocker(): Promise<Blocker> {
   return loadBlocker({ log: pino({ level: 'silent' }) });
 }
@@ -22,7 +22,7 @@ export interface BlockedPage {
   readonly session: BlockingSession;
 }
 
-/** Opens a page under blocking, navigates, and makes it ready for the shot. */
+/** Opens a page with blocking, navigates, and prepares it for the screenshot. */
 export async function openBlocked(
   browser: Browser,
   blocker: Blocker,

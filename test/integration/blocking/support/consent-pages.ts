@@ -1,9 +1,9 @@
-/** Pages that build the dialog of a consent manager the way its script does, without one line of that script. */
+/** Pages that build the dialog of a consent manager as its script does, without using code of that script. */
 const page = (body: string, head = '') => `<!doctype html><html><head><title>A page</title>
 <style>.lock { overflow: hidden; height: 100%; } .layer { position: fixed; z-index: 9999; background: white; color: black; }</style>
 ${head}</head><body><h1>A page</h1><p>Text</p><div style="height: 3000px"></div>${body}</body></html>`;
 
-/** Scrolling is locked as long as the dialog is there. */
+/** The page cannot scroll while the dialog is open. */
 const dialog = (
   script: string,
 ) => `const lock = (on) => { document.documentElement.classList.toggle('lock', on); document.body.classList.toggle('lock', on); };
@@ -15,7 +15,7 @@ const opened = (script: string) => `<script>${dialog(script)}</script>`;
 
 const bottom = 'left: 0; right: 0; bottom: 0; height: 220px';
 
-/** The same page as those below, without any dialog. */
+/** The same page without a dialog. */
 export const plainPage = page('');
 
 export const onetrustScript = dialog(`document.body.insertAdjacentHTML('beforeend', \`<div id="onetrust-consent-sdk">
@@ -66,13 +66,13 @@ export const consentPages = {
     document.getElementById('didomi-notice-disagree-button').onclick = () => {
       document.getElementById('didomi-host').remove(); answer('rejected'); };`),
   ),
-  /** No rule knows it; it offers no refusal; a backdrop lies under it. */
+  /** A dialog without a rule or a reject button, with a backdrop. */
   homemade: page(
     opened(`document.body.insertAdjacentHTML('beforeend', \`<div class="x1f layer" style="inset: 0; background: #0009"></div>
       <div class="x2f layer" style="${bottom}"><p>Diese Website verwendet Cookies. Mehr dazu in der Datenschutzerklärung.</p>
       <button onclick="answer('accepted')">Alle akzeptieren</button><button>Einstellungen</button></div>\`);`),
   ),
-  /** In a frame of another site, as Sourcepoint does it; the page knows nothing of it. */
+  /** A dialog in a frame of another site, as from Sourcepoint, unknown to the page. */
   framed: page(
     opened(
       `addEventListener('message', ({ data }) => { if (data === 'gone') { document.getElementById('sp_message_container_1').remove(); answer('rejected'); } });`,

@@ -1,23 +1,23 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** By `host/path`: html, or a handler. */
+/** Pages by `host/path`: HTML, or a handler. */
 export type SitePages = Readonly<
   Record<string, string | ((request: IncomingMessage, response: ServerResponse) => void)>
 >;
 
-/** Pages by host and path (`www.site.test/a`), all served by one server on loopback. */
+/** Pages by host and path (`www.site.test/a`), all from one server on loopback. */
 export interface Site {
-  /** The address of a page, by `host/path`. */
+  /** Returns the URL of a page, by `host/path`. */
   readonly url: (page: string) => string;
-  /** `host/path` of every request that arrived, in order. */
+  /** `host/path` of every request, in order. */
   readonly requests: string[];
   readonly close: () => Promise<void>;
 }
 
 /**
- * Starts a site. A page is html, or a handler; `$PORT` in html becomes the port, so that pages can refer to other hosts.
- * What is not listed answers as its extension says, so that the tests list documents only.
+ * Starts a site. A page is HTML or a handler. `$PORT` in HTML becomes the port, so that pages can refer to other hosts.
+ * Other paths get a response that depends on their extension, so that tests list only documents.
  */
 export async function startSite(pages: SitePages): Promise<Site> {
   const requests: string[] = [];

@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os';
 import { notationsOf } from '../refused-hosts.ts';
 
-/** The addresses of this machine that are not loopback, IPv6 in brackets. */
+/** Addresses of this machine other than loopback, with IPv6 in brackets. */
 const machineHosts: readonly string[] = Object.values(networkInterfaces())
   .flatMap((list) => list ?? [])
   .filter(({ internal }) => !internal)
@@ -89,12 +89,12 @@ const fours = [
   '192.0.0.192',
 ];
 
-/** Every notation of a host that a page may write. What the browser takes for no host at all is among them. */
+/** Every notation of a host in a page, including those that the browser rejects. */
 export const notations: readonly string[] = [
   ...new Set([...notationsOf('127.0.0.1'), ...names, ...sixes, ...fours, ...machineHosts]),
 ];
 
-/** Whole urls that a parser may read in two ways. */
+/** URLs that parsers may interpret differently. */
 export function trickyUrls(port: number): readonly string[] {
   const at = `127.0.0.1:${port}`;
   return [
@@ -134,7 +134,7 @@ export function trickyUrls(port: number): readonly string[] {
   ];
 }
 
-/** What may not be opened as a page at all, whoever asks. */
+/** URLs that must never be opened as a page. */
 export const foreignUrls: readonly string[] = [
   'file:///etc/passwd',
   'file://localhost/etc/passwd',

@@ -6,19 +6,19 @@ import net, { type AddressInfo, type Socket } from 'node:net';
 import { publicAddress } from '../sites.ts';
 import { tlsFixture } from '../tls-fixture.ts';
 
-/** What nothing may reach: one TCP and one UDP port, on every address of this machine, v4 and v6. */
+/** A target that nothing may reach: one TCP and one UDP port, on every address of this machine, IPv4 and IPv6. */
 export interface Canary {
   readonly port: number;
-  /** What arrived, in words: connections, datagrams. At the address that the tests open, nothing counts. */
+  /** Descriptions of connections and datagrams that arrived, except at the address that the tests open. */
   readonly touches: readonly string[];
-  /** Connections at the address that the tests open. */
+  /** Number of connections at the address that the tests open. */
   readonly opened: () => number;
-  /** The first part of the paths that were asked for, over http and https. */
+  /** First segments of the requested paths, over http and https. */
   readonly asked: ReadonlySet<string>;
   close(): Promise<void>;
 }
 
-/** Starts the canary. It speaks http and TLS on the same port, so that each payload can be told by its path. */
+/** Starts the canary. It accepts http and TLS on the same port. The path of a request identifies its payload. */
 export async function startCanary(): Promise<Canary> {
   const touches: string[] = [];
   const asked = new Set<string>();
@@ -26,7 +26,7 @@ export async function startCanary(): Promise<Canary> {
   let opened = 0;
   const serve: http.RequestListener = (request, response) => {
     asked.add((request.url ?? '').split('/')[1] ?? '');
-    // Whatever the browser must ask first is granted, so that its own rules hide no way out.
+    // The response allows everything, so that the rules of the browser do not hide a way out.
     response.setHeader('access-control-allow-origin', request.headers.origin ?? '*');
     response.setHeader('access-control-allow-headers', '*');
     response.setHeader('access-control-allow-methods', 'PUT');

@@ -8,10 +8,10 @@ export interface PayloadPage {
   readonly payloads: number;
 }
 
-/** A frame costs the browser far more than a payload. */
+/** Payloads share a frame, as a frame costs the browser far more than a payload. */
 const waysInOne = 10;
 
-/** The documents of every way out. Paths tell the canary which way it was. */
+/** The documents of all ways out. The path of a request names its way. */
 function documentsOf(origin: string): readonly Served[] {
   const alone: Served[] = [];
   const together: string[] = [];
@@ -27,13 +27,13 @@ function documentsOf(origin: string): readonly Served[] {
   return [...alone, ...groups.map((group) => ({ body: `<body>${group.join('\n')}` }))];
 }
 
-/** Each way out to a host. */
+/** A page with each way out to a host. */
 export function everyWay(origin: string): PayloadPage {
   const frames = documentsOf(origin).map((document) => `<iframe src="${pathOf(document)}"></iframe>`);
   return { body: `<!doctype html><title>ways</title>${frames.join('')}`, payloads: Object.keys(ways).length };
 }
 
-/** Each notation of each host, over http, https and WebSocket; what is no address to the browser fails there. */
+/** Each notation of each host, over http, https and WebSocket. The browser rejects invalid addresses itself. */
 export function everyNotation(port: number): PayloadPage {
   const urls = [
     ...notations.flatMap((host) => ['http', 'https'].map((scheme) => `${scheme}://${host}:${port}/n/x`)),
@@ -51,7 +51,7 @@ export function everyNotation(port: number): PayloadPage {
   return { body, payloads: 2 * urls.length + sockets.length };
 }
 
-/** The same for supplied html, which has no site of its own: the ways that need one are left out. */
+/** The same for supplied HTML, without the ways that need a site. */
 export function everyWayInHtml(origin: string): PayloadPage {
   const documents = Object.entries(ways).flatMap(([name, way]) => {
     const document = way(`${origin}/${name}/x`);

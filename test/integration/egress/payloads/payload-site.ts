@@ -3,23 +3,23 @@ import { listen, publicAddress, type Site } from '../sites.ts';
 
 export interface Served {
   readonly body: string;
-  /** By default text/html. */
+  /** Default: text/html. */
   readonly type?: string;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The path under which {@link startPayloadSite} serves just that: a payload carries all of what it needs in urls. */
+/** Returns the path under which {@link startPayloadSite} serves this response: payloads carry all content in URLs. */
 export function pathOf(served: Served): string {
   return `/serve?${new URLSearchParams({ what: JSON.stringify(served) }).toString()}`;
 }
 
 export interface PayloadSite extends Site {
-  /** The address of a page too large for an address. */
+  /** Returns the address of a page that is too large for its URL. */
   publish(body: string): string;
 }
 
-/** The one site that payloads are served from, at the address that is open. */
+/** Starts the site that serves all payloads, at the address that the policy allows. */
 export async function startPayloadSite(): Promise<PayloadSite> {
   const pages = new Map<string, string>();
   const server = http.createServer({ maxHeaderSize: 1024 * 1024 }, (request, response) => {

@@ -18,14 +18,14 @@ import { socketsOf } from './sockets-of.ts';
 import { cssPayloads, scriptPayloads } from './sent-along.ts';
 import { plainWays, ways } from './ways.ts';
 
-/** A refused request takes milliseconds: what a page has not tried by then, it does not try. */
+/** A refused request takes milliseconds, so that a page can try all payloads within its delay. */
 const slots = 2;
-/** A page of a hundred frames takes a busy machine long. */
+/** A page of a hundred frames takes long on a busy machine. */
 const small = { delay: 1000, viewport: { width: 320, height: 240 }, timeout: 100_000 } satisfies ShotOptions;
 const request = { deadlineMs: 150_000 };
 const patient = { timeout: 180_000 };
 
-/** Nothing may touch the first; the other one is for what shows that it could be touched. */
+/** Nothing may reach `canary`. `openCanary` shows which payloads could reach it. */
 let canary: Canary;
 let openCanary: Canary;
 let site: PayloadSite;
@@ -51,24 +51,24 @@ afterAll(async () => {
 
 const originOf = (host: string, { port }: Canary = canary, scheme = 'http') => `${scheme}://${host}:${port}`;
 
-/** Captures a page of payloads, and sees that none of them came through. */
+/** Captures a page of payloads, and expects that none of them reached the canary. */
 async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {}): Promise<void> {
   const { report } = await engine.render(site.publish(body), { ...small, ...options }, request);
   expect(canary.touches).toEqual([]);
   expect(report.softTimeouts).toEqual([]);
-  // Many fail in the browser already, or are one request to it; the others were refused by the proxy.
+  // The browser rejects many payloads or merges their requests. The proxy refused the others.
   expect(report.blockedRequests).toBeGreaterThan(payloads / 3);
   refused += payloads;
 }
 
-describe('a page reaches nothing inside', patient, () => {
+describe('a page cannot reach an internal address', patient, () => {
   test('in any way', () => survive(everyWay(originOf('127.0.0.1'))));
 
-  test('in any way, in the browser of antiBot', () => survive(everyWay(originOf('127.0.0.1')), { antiBot: true }));
+  test('in any way, in the browser for antiBot', () => survive(everyWay(originOf('127.0.0.1')), { antiBot: true }));
 
   test('in any notation', () => survive(everyNotation(canary.port)));
 
-  test('from supplied html, over IPv6 and TLS, printed', async () => {
+  test('from supplied HTML, over IPv6 and TLS, in a PDF', async () => {
     const { body, payloads } = everyWayInHtml(originOf('[::1]', canary, 'https'));
     const { report } = await engine.render({ kind: 'html', html: body }, { ...small, format: 'pdf' }, request);
     expect(canary.touches).toEqual([]);
@@ -76,7 +76,7 @@ describe('a page reaches nothing inside', patient, () => {
     refused += payloads;
   });
 
-  test('by names that lead inside', async () => {
+  test('by names of internal addresses', async () => {
     const urls = Object.keys(rebindingNames).map((name) => `${originOf(name)}/name/x`);
     const body = `<!doctype html><title>names</title>${urls.map((url) => `<img src="${url}">`).join('')}`;
     const { report } = await engine.render(site.publish(body), { ...small, delay: 0 });
@@ -85,11 +85,11 @@ describe('a page reaches nothing inside', patient, () => {
     refused += urls.length;
   });
 
-  test('by names that change where they lead', async () => {
+  test('by names that change their address', async () => {
     const { report } = await engine.render(site.publish(changingPage(canary.port, site.port)), small);
     const names = Object.keys(changingNames);
     expect(canary.touches).toEqual([]);
-    // Every request went where the name led at first, and nobody asked again.
+    // Every request used the first address of its name, and no name was resolved twice.
     expect(canary.opened()).toBeGreaterThanOrEqual(names.length);
     expect(names.filter((name) => dns.asked.filter((asked) => asked === `${name} A`).length !== 1)).toEqual([]);
     expect(report.blockedRequests).toBe(0);
@@ -97,7 +97,7 @@ describe('a page reaches nothing inside', patient, () => {
   });
 });
 
-describe('what a client sends along reaches nothing inside', patient, () => {
+describe('code in a request cannot reach an internal address', patient, () => {
   const body = '<!doctype html><title>page</title><p>text';
   const inside = (name: string) => `${originOf('127.0.0.1')}/${name}`;
 
@@ -123,7 +123,7 @@ describe('what a client sends along reaches nothing inside', patient, () => {
 });
 
 describe('an address is not captured', patient, () => {
-  /** What comes of capturing each, a few at a time. */
+  /** Captures each address, a few at a time, and returns the outcomes. */
   async function outcomesOf(urls: readonly string[], options: ShotOptions = {}): Promise<Map<string, string>> {
     const outcomes = new Map<string, string>();
     const queue = [...urls];
@@ -146,25 +146,25 @@ describe('an address is not captured', patient, () => {
   const others = (outcomes: ReadonlyMap<string, string>, expected: (url: string) => string | undefined) =>
     [...outcomes].filter(([url, outcome]) => outcome !== expected(url));
 
-  test('in a notation or by a name that leads inside', async () => {
-    // A page may be in each notation too, see above: that each means the same here needs no more than some of them.
+  test('in a notation or by a name of an internal address', async () => {
+    // A sample is enough, as pages try each notation, see above.
     const hosts = [...notations.filter((_, index) => index % 16 === 0), 'alias.example', 'two.example', 'six.example'];
     const urls = [...hosts.map((host) => `${originOf(host)}/main`), ...trickyUrls(canary.port).slice(0, 10)];
     const outcomes = await outcomesOf(urls);
-    // What is no address goes no further than the browser.
+    // The browser rejects invalid addresses itself.
     expect(others(outcomes, (url) => (URL.canParse(url) && url.startsWith('http://') ? blocked : failed))).toEqual([]);
   });
 
-  test('with another scheme, nor in a form that is read in two ways', async () => {
+  test('with another scheme, or in an ambiguous form', async () => {
     const forms = trickyUrls(canary.port).filter((url) => !/^https?:\/\//i.test(url));
     expect(others(await outcomesOf([...foreignUrls, ...forms]), () => failed)).toEqual([]);
   });
 
-  test('behind a redirect or a move of any kind', async () => {
+  test('behind a redirect or navigation of any kind', async () => {
     const moves = ['location', 'meta-refresh', 'refresh-header', 'redirect-twice', 'form-post', 'anchor-click'];
     const at = (path: string) => `http://${publicAddress}:${site.port}${path}`;
     const redirected = (status: number, location: string) => at(pathOf({ body: '', status, headers: { location } }));
-    // A page may be sent on with each status too, see above.
+    // Pages try each status, see above.
     const inside = [
       ...[302, 308].map((status) => redirected(status, originOf('[::1]', canary, 'https'))),
       ...moves.map((name) => {
@@ -180,7 +180,7 @@ describe('an address is not captured', patient, () => {
 });
 
 test.each(['headlessShell', 'chromium'] as const)(
-  '%s lets nothing out of a context without a session, and listens nowhere',
+  '%s sends nothing from a context without a session, and opens no port',
   async (which) => {
     const switches = which === 'chromium' ? commonSwitches : headlessShellSwitches;
     const { browser, pid, close } = await launchBrowser({
@@ -190,12 +190,12 @@ test.each(['headlessShell', 'chromium'] as const)(
     });
     try {
       const page = await browser.newPage();
-      // It is driven through a pipe: a page finds no port of the browser's own.
+      // The renderer controls the browser over a pipe, so that a page finds no debugging port.
       expect(await socketsOf(pid)).toEqual([]);
       const { body, payloads } = everyWayInHtml(originOf('127.0.0.1'));
       await page.setContent(body, { timeout: 20_000 });
       await page.goto(originOf('127.0.0.1')).catch(() => undefined);
-      // Multicast DNS: a page with WebRTC would have the browser ask the network of this machine for names.
+      // Multicast DNS: for a page with WebRTC, the browser would send names to the local network.
       expect((await socketsOf(pid)).filter((socket) => socket.endsWith(':14E9'))).toEqual([]);
       expect(canary.touches).toEqual([]);
       refused += payloads;
@@ -205,16 +205,16 @@ test.each(['headlessShell', 'chromium'] as const)(
   },
 );
 
-describe('the canary would have been reached', patient, () => {
+describe('payloads reach the canary', patient, () => {
   let open: TestEngine;
   beforeAll(async () => {
     open = await TestEngine.start({ slots: 1 }, ['127.0.0.0/8', '::1/128']);
   });
   afterAll(() => open.close());
 
-  test('by nearly every way where the policy opens it', async () => {
+  test('in nearly every way if the policy allows it', async () => {
     const untried = () => Object.keys(plainWays).filter((name) => !openCanary.asked.has(name));
-    // The page has not loaded before all has been tried, or has had the time for it.
+    // The page loads only after all payloads were tried, or after a timeout.
     const tried = () => until('every way to be tried', () => untried().length === 0).catch(() => undefined);
     const holding = await TestSite.start({ '/held': (_, response) => void tried().then(() => response.end()) });
     try {
@@ -230,14 +230,14 @@ describe('the canary would have been reached', patient, () => {
     }
   });
 
-  test('by what a client sends along, too', async () => {
+  test('from code in a request if the policy allows it', async () => {
     const at = (name: string) => `${originOf('127.0.0.1', openCanary)}/sent-${name}`;
     const secrets = { css: cssPayloads(at).join('\n'), script: scriptPayloads(at).slice(0, 1).join('\n') };
     await open.render(site.publish('<!doctype html><p>text'), small, { ...request, secrets });
     expect([...openCanary.asked]).toEqual(expect.arrayContaining(['sent-import', 'sent-background', 'sent-fetch']));
   });
 
-  test('by datagrams too, without the switches of the browser', async () => {
+  test('by datagrams without the switches of the browser', async () => {
     const browser = await chromium.launch({ executablePath: inject('tools').headlessShell });
     try {
       const page = await browser.newPage();

@@ -3,7 +3,7 @@ import { innerAddress, publicAddress } from '../sites.ts';
 const loopback6 = '0:0:0:0:0:0:0:1';
 const public4 = [publicAddress];
 
-/** Names that lead inside, or do so on second thoughts, as a name server of the attacker's answers for them. */
+/** Names that resolve to internal addresses, at once or later, as from the name server of an attacker. */
 export const rebindingNames = {
   'inner.example': { A: [innerAddress] },
   'two.example': { A: [publicAddress, innerAddress] },
@@ -26,7 +26,7 @@ export const rebindingNames = {
   'host.docker.internal': { A: ['172.17.0.1'] },
 } as const;
 
-/** They are open when they are first asked for, and lead inside from then on. */
+/** Names that resolve to a public address at first, and to an internal one afterwards. */
 export const changingNames = {
   'flip.example': { A: public4, later: { A: [innerAddress] } },
   'flip-six.example': { A: public4, later: { AAAA: [loopback6] } },
@@ -35,8 +35,8 @@ export const changingNames = {
 } as const;
 
 /**
- * A page that asks for each changing name at the open site first and at the canary then: with a preflight between, in a
- * frame, over a WebSocket.
+ * A page that requests each changing name at the open site and then at the canary: after a preflight, in a frame, and
+ * over a WebSocket.
  */
 export function changingPage(port: number, sitePort: number): string {
   return `<!doctype html><title>changing</title><body><script>

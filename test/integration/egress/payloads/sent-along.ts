@@ -2,7 +2,7 @@ import { pathOf } from './payload-site.ts';
 
 const text = JSON.stringify;
 
-/** Rules of a style sheet that try to reach `to`, in the `css` of a request. Imports come first. */
+/** Style sheet rules that try to reach `to`, for the `css` of a request. Imports are first. */
 export const cssPayloads = (to: (name: string) => string): readonly string[] => [
   `@import "${to('import')}";`,
   `@import url(${to('import-url')}) screen;`,
@@ -24,7 +24,7 @@ export const cssPayloads = (to: (name: string) => string): readonly string[] => 
   `p { behavior: url(${to('behavior')}); -moz-binding: url(${to('binding')}) }`,
 ];
 
-/** Statements that try to reach `to`, in the `script` of a request. None of them throws. */
+/** Statements that try to reach `to`, for the `script` of a request. None of them throws. */
 export const scriptPayloads = (to: (name: string) => string): readonly string[] => [
   `fetch(${text(to('fetch'))}, { mode: 'no-cors' }).catch(() => 0)`,
   `fetch('file:///etc/passwd').catch(() => 0)`,

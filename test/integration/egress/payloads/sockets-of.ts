@@ -1,7 +1,7 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { readProcessTree } from '../../../../services/renderer/browser/process-tree.ts';
 
-/** The TCP and UDP sockets of a process and all below it, listening or connected: `tcp 0100007F:1F90`. */
+/** Returns the TCP and UDP sockets of a process and its descendants, listening or connected: `tcp 0100007F:1F90`. */
 export async function socketsOf(root: number): Promise<string[]> {
   const inodes = new Set<string>();
   for (const { pid } of readProcessTree(root) ?? []) {

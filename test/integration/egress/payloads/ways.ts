@@ -20,7 +20,7 @@ const peer = (server: string) =>
 const turn = (url: string) => peer(`{ urls: '${url}', username: 'a', credential: 'b' }`);
 const text = JSON.stringify;
 
-/** What every browser does at once when it is let: without the policy, each of these reaches the canary. */
+/** Ways that work in every browser at once: without the policy, each of these reaches the canary. */
 export const plainWays: Readonly<Record<string, Way>> = {
   // Navigation
   location: (to) => script(`location = ${text(to)}`),
@@ -148,7 +148,7 @@ export const plainWays: Readonly<Record<string, Way>> = {
   }),
 };
 
-/** What a browser does later, behind a switch, for a user's gesture, or not at all: tried all the same. */
+/** Ways that a browser uses later, with a switch, after a user gesture, or never. */
 const rareWays: Readonly<Record<string, Way>> = {
   'window-open': (to) => script(`open(${text(to)})`),
   'anchor-blank': (to) => `<a target=_blank href="${to}">x</a><script>document.links[0].click()</script>`,
@@ -276,9 +276,9 @@ const rareWays: Readonly<Record<string, Way>> = {
     `<link rel=chrome-webstore-item href="${to}"><link rel=search type="application/opensearchdescription+xml" href="${to}">`,
 };
 
-/** What moves its document, or means all of it, needs one of its own; the others stand in one together. */
+/** True if a payload navigates its document or affects all of it. Other payloads share a document. */
 export const needsOwnDocument = (name: string): boolean =>
   /^(location|navigation-api|meta|redirect|anchor|form|base|frameset|import-map|window-open)/.test(name);
 
-/** All of them. */
+/** All ways. */
 export const ways: Readonly<Record<string, Way>> = { ...plainWays, ...rareWays };

@@ -1,6 +1,6 @@
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 
-/** A message that was delivered, with nothing behind it. */
+/** A delivered message without a server. */
 export function delivered(job: object, delivery = 1, changes: Partial<PulledMessage> = {}): PulledMessage {
   return {
     subject: '',

@@ -18,11 +18,11 @@ const region = 'us-east';
 
 interface Taken {
   readonly message: PulledMessage;
-  /** Waited for while the job holds its slot. */
+  /** Ends the job, which frees its slot. */
   readonly end: () => void;
 }
 
-/** What takes jobs of a region: its slots hold each one until the test ends it, unless `work` says otherwise. */
+/** Takes jobs of a region. Each job keeps its slot until the test ends it, unless `work` is set. */
 class Pod {
   readonly taken: Taken[] = [];
   readonly session: NatsSession;
@@ -57,7 +57,7 @@ class Pod {
     });
   }
 
-  /** The subjects of what was taken, in order, each ended as soon as it comes. */
+  /** Takes jobs, ends each at once, and returns their subjects in order. */
   async take(count: number): Promise<string[]> {
     for (let index = 0; index < count; index++) {
       const { end } = await until(`job ${index}`, () => this.taken[index], { intervalMs: 2 });
@@ -66,7 +66,7 @@ class Pod {
     return this.taken.slice(0, count).map(({ message }) => message.subject);
   }
 
-  /** To be called before its connection is closed. */
+  /** Must be called before its connection is closed. */
   close(): void {
     this.#source.close();
     for (const working of this.#working) clearInterval(working);
@@ -79,7 +79,7 @@ export const interactive = subjectOf('interactive');
 
 const job = () => JSON.stringify({ version: 2, uuid: randomUUIDv7() });
 
-/** Gives the tests of a file pods on a server of the file; its queues are empty before each test. */
+/** Gives the tests of a file pods on its own server. The queues are empty before each test. */
 export function usePods() {
   let nats: TestNats;
   const pods: Pod[] = [];
@@ -89,7 +89,7 @@ export function usePods() {
   });
   afterAll(() => nats[Symbol.asyncDispose]());
   beforeEach(async () => {
-    // After a restart the server may still read its streams.
+    // After a restart, the server may still be reading its streams.
     await until('empty queues', async () => {
       await nats.session.jsm.streams.purge(streamNames.captures);
       await nats.session.jsm.streams.purge(streamNames.results);
@@ -108,14 +108,14 @@ export function usePods() {
     return session;
   }
 
-  /** A pod on a connection, by default one of its own. */
+  /** Starts a pod on a connection, by default its own. */
   async function startPod(slots: number, { session, work }: PodOptions = {}): Promise<Pod> {
     const pod = new Pod(session ?? (await connect()), slots, work);
     pods.push(pod);
     return pod;
   }
 
-  /** Queues jobs, many at a time; without a signal unless `tells`. */
+  /** Queues jobs concurrently, and sends a signal if `tells` is set. */
   async function publish(subject: string, count: number, { tells = false } = {}): Promise<void> {
     const { js, nc } = nats.session;
     for (let left = count; left > 0; left -= 500) {
@@ -129,7 +129,7 @@ export function usePods() {
   const consumer = (priority: Priority, shard = 0) =>
     nats.session.jsm.consumers.info(streamNames.captures, captureDurable(region, priority, shard));
 
-  /** Waits until as many pods wait for interactive jobs: each has then asked every durable once. */
+  /** Waits until `count` pods wait for interactive jobs. By then, each has requested jobs of every durable once. */
   const untilIdle = (count = 1) =>
     until(`${count} to wait`, async () => (await consumer('interactive')).num_waiting >= count);
 

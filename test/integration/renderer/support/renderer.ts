@@ -20,7 +20,7 @@ import { Slots } from '../../../../services/renderer/worker/slots.ts';
 import { silentLog } from '../../../harness/nats-session.ts';
 import { newRecord, plainReport, pngLike } from '../../../harness/records.ts';
 
-/** What an engine makes of any page. */
+/** The rendering of any page. */
 export const picture = (size = 100): Rendering => ({
   bytes: pngLike(size, { width: 1280, height: 720 }),
   mimeType: 'image/png',
@@ -36,11 +36,11 @@ export interface TestRendererOptions extends Partial<Omit<JobDeps, 'engine'>> {
   readonly ready?: () => boolean;
 }
 
-/** A renderer but for its browser: takes jobs, uploads, publishes results, as the process does. */
+/** A renderer without a browser: takes jobs, uploads files and publishes results as the process does. */
 export class TestRenderer {
   readonly source: JobSource;
   readonly slots: Slots;
-  /** Every delivery that a slot was given, and those for which there was none. */
+  /** Every delivery, with or without a free slot. */
   readonly taken: PulledMessage[] = [];
   readonly ended: JobEnd[] = [];
   readonly returned: ReturnReason[] = [];
@@ -84,7 +84,7 @@ export class TestRenderer {
     });
   }
 
-  /** As at the end of the process. */
+  /** Stops as the process does. */
   async stop(graceMs = 0): Promise<void> {
     const drained = this.slots.drain(graceMs);
     this.source.close();
@@ -92,7 +92,7 @@ export class TestRenderer {
   }
 }
 
-/** An engine that takes so long for each page, unless it is stopped. */
+/** An engine that takes `ms` for each page, unless it is stopped. */
 export const rendersIn =
   (ms: number): RenderEngine['render'] =>
   async ({ signal }) => {
@@ -116,7 +116,7 @@ export class TestQueue {
     return job;
   }
 
-  /** All results that wait to be settled, in order; each is one that a front can read. */
+  /** All results that wait to be settled, in order. Fails if a front could not read one. */
   async results(): Promise<JobResult[]> {
     const messages = await messagesOf(this.#session, streamNames.results);
     return messages.map((data) => {
@@ -130,7 +130,7 @@ export class TestQueue {
     return (await this.results()).map(({ outcome }) => outcome);
   }
 
-  /** Jobs that are not acknowledged. */
+  /** Number of unacknowledged jobs. */
   async queued(): Promise<number> {
     return (await this.#session.jsm.streams.info(streamNames.captures)).state.messages;
   }

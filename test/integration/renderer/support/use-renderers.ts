@@ -14,7 +14,7 @@ const sharedNats = workerWide(
   async (nats) => nats[Symbol.asyncDispose](),
 );
 
-/** Gives the tests of a file renderers of one region, on a server that the files of a worker share; queues are empty before each test. */
+/** Gives the tests of a file renderers of one region, on a shared server whose queues are empty before each test. */
 export function useRenderers() {
   let nats: TestNats;
   let queue: TestQueue;
@@ -40,21 +40,21 @@ export function useRenderers() {
     return session;
   }
 
-  /** A renderer with a connection of its own. */
+  /** Starts a renderer, by default on its own connection. */
   async function start(options: TestRendererOptions = {}, session?: NatsSession): Promise<TestRenderer> {
     const renderer = new TestRenderer(session ?? (await connect()), options);
     renderers.push(renderer);
     return renderer;
   }
 
-  /** The outcomes of all jobs, once there are so many and no job is left. */
+  /** Waits for `count` results and an empty queue, and returns the outcomes of all jobs. */
   const settled = (count: number) =>
     until(`${count} results`, async () => {
       const outcomes = await queue.outcomes();
       return outcomes.length === count && (await queue.queued()) === 0 ? outcomes : undefined;
     });
 
-  /** Has interactive jobs delivered again after less time than in earnest, for the rest of a test. */
+  /** Shortens the ack wait of interactive jobs for the rest of a test. */
   async function shortenAckWait(ms: number): Promise<AsyncDisposable> {
     const set = (value: number) =>
       nats.session.jsm.consumers.update(streamNames.captures, captureDurable('us-east', 'interactive'), {
@@ -68,7 +68,7 @@ export function useRenderers() {
     };
   }
 
-  /** Hears what a front hears. */
+  /** Records the replies that a front receives. */
   function listen(subject = `replies.us-east.front.${randomUUID()}`) {
     const heard: { outcome: JobOutcome; bytes: Buffer | null; data: string }[] = [];
     nats.session.nc.subscribe(subject, {
@@ -84,7 +84,7 @@ export function useRenderers() {
   return { nats: () => nats, queue: () => queue, connect, start, settled, shortenAckWait, listen };
 }
 
-/** An engine that fails so, whatever the page. */
+/** An engine that fails with this error for every page. */
 export const failing =
   (error: unknown): RenderEngine['render'] =>
   () =>
