@@ -31,7 +31,7 @@ ${signInCode === undefined ? '  Sign in with the API key.' : '  The link signs i
   Capture a page:
     ${curl({ url: 'https://example.com', responseType: 'file' }, 'capture.png')}
 
-  Without a way to the internet:
+  Without internet access:
     ${curl({ html: '<h1>Hello</h1>', responseType: 'file' }, 'hello.png')}
 
   Ctrl-C stops everything.
