@@ -11,7 +11,7 @@ import { LiveMark } from '../widgets/live-mark.tsx';
 import { Below, ErrorState, Loaded, Loading } from '../widgets/states.tsx';
 import { Ago } from '../widgets/time.tsx';
 import { Accounts } from './operator/accounts.tsx';
-import { Fleet, StatusWord } from './operator/fleet.tsx';
+import { Clusters, Fleet, StatusWord } from './operator/fleet.tsx';
 import './operator/operator.css';
 
 const refreshMs = 30_000;
@@ -49,6 +49,7 @@ export function OperatorPage() {
         polled.error === undefined && <Loading label="Loading the fleet…" />
       )}
       <Below query={{ data: overview, error: polled.error }}>
+        {overview !== undefined && <Clusters overview={overview} />}
         <Accounts />
         <Captures
           sort="failed"

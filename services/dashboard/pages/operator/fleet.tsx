@@ -19,8 +19,8 @@ export function StatusWord({ status }: { readonly status: string }) {
 
 type ClusterOverview = Overview['clusters'][number];
 
-/** Shows regions with their renderers, slots and queues, captures in removed regions, and clusters. */
-export function Fleet({ overview: { regions, retired, clusters } }: { readonly overview: Overview }) {
+/** Shows regions with their renderers, slots and queues, and captures in removed regions. */
+export function Fleet({ overview: { regions, retired } }: { readonly overview: Overview }) {
   return (
     <>
       {retired.captures > 0 && <Retired retired={retired} />}
@@ -29,7 +29,6 @@ export function Fleet({ overview: { regions, retired, clusters } }: { readonly o
           <Region key={region.region} region={region} />
         ))}
       </div>
-      {isWorthShowing(clusters) && <Clusters clusters={clusters} />}
     </>
   );
 }
@@ -46,16 +45,12 @@ function Retired({ retired: { captures, regions } }: { readonly retired: Overvie
   );
 }
 
-/** A single cluster without problems adds nothing to the regions, so it is not shown. */
-function isWorthShowing(clusters: readonly ClusterOverview[]): boolean {
+/** Shows the clusters. A single cluster without problems adds nothing to the regions, so it is not shown. */
+export function Clusters({ overview: { clusters } }: { readonly overview: Overview }) {
+  const hasProblem = clusters.some(({ problems, silentForMs }) => problems.length > 0 || silentForMs !== null);
+  if (clusters.length <= 1 && !hasProblem) return null;
   return (
-    clusters.length > 1 || clusters.some(({ problems, silentForMs }) => problems.length > 0 || silentForMs !== null)
-  );
-}
-
-function Clusters({ clusters }: { readonly clusters: readonly ClusterOverview[] }) {
-  return (
-    <section class="card clusters" aria-labelledby="clusters">
+    <section class="card" aria-labelledby="clusters">
       <div class="card-head">
         <h2 id="clusters">Clusters</h2>
       </div>
