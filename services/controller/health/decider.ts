@@ -102,7 +102,7 @@ function withPending(verdict: Verdict, pending: readonly string[]): Verdict {
  * renderer.
  */
 export function hasJoined({ region, wanted, isPending, pods, clusters }: RegionFacts, report: DecidedStatus): boolean {
-  const status = report.pending?.find(({ name }) => name === regionComponent(region))?.status;
+  const status = report.pending.find(({ name }) => name === regionComponent(region))?.status;
   const isThere = pods.length > 0 || (wanted === 0 && clusters !== null);
   return isPending && isThere && (status === 'operational' || status === 'degraded_performance');
 }
@@ -251,7 +251,7 @@ function judgeCanary(canary: CanaryFacts | null): Verdict | null {
     const reason = canary.reason === undefined ? '' : ` (${canary.reason.replace(/\.$/, '')})`;
     return { status: 'partial_outage', message: `the last ${canary.failures} test captures failed${reason}` };
   }
-  if (canary.last !== 'crowded') return null;
+  if (canary.last !== 'no_free_slot') return null;
   return { status: 'degraded_performance', message: 'a test capture found no free slot in time' };
 }
 

@@ -87,8 +87,8 @@ export interface RegionFacts {
 
 /** Results of a region's canary captures. */
 export interface CanaryFacts {
-  /** Outcome of the last one; `crowded`: all slots stayed busy until its deadline. */
-  readonly last: 'completed' | 'failed' | 'crowded';
+  /** Outcome of the last one; `no_free_slot`: all slots stayed busy until its deadline. */
+  readonly last: 'completed' | 'failed' | 'no_free_slot';
   /** Number of failures in a row, including the last one. */
   readonly failures: number;
   /** Duration of the last one that completed. */

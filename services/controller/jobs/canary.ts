@@ -126,7 +126,7 @@ export function nextFacts(
   const kept = before?.ms === undefined ? {} : { ms: before.ms };
   const failures = before?.failures ?? 0;
   if (outcome.kind === 'failed') return { last: 'failed', failures: failures + 1, reason: outcome.reason, at, ...kept };
-  if (noFreeSlot) return { last: 'crowded', failures: 0, at, ...kept };
+  if (noFreeSlot) return { last: 'no_free_slot', failures: 0, at, ...kept };
   return { last: 'failed', failures: failures + 1, reason: 'No renderer took it.', at, ...kept };
 }
 

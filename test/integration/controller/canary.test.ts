@@ -124,7 +124,7 @@ describe('the canary results of a region', () => {
       { last: 'failed', failures: 1, at: 1 },
       { kind: 'untouched' },
       true,
-      { last: 'crowded', failures: 0, at: 9 },
+      { last: 'no_free_slot', failures: 0, at: 9 },
     ],
     [
       'success ends a row of failures',
@@ -133,8 +133,8 @@ describe('the canary results of a region', () => {
       false,
       { last: 'completed', failures: 0, ms: 5, at: 9 },
     ],
-  ] as const)('follow from an outcome: %s', (_, before, outcome, crowded, after) => {
-    expect(nextFacts(before, outcome, crowded, 9)).toEqual(after);
+  ] as const)('follow from an outcome: %s', (_, before, outcome, noFreeSlot, after) => {
+    expect(nextFacts(before, outcome, noFreeSlot, 9)).toEqual(after);
   });
 
   test('are loaded by a successor, and deleted with the renderers', async () => {

@@ -179,7 +179,12 @@ describe('the canary of a region', () => {
       'partial_outage',
       'the last 2 test captures failed (It broke. Twice)',
     ],
-    ['crowded', canary({ last: 'crowded' }), 'degraded_performance', 'a test capture found no free slot in time'],
+    [
+      'no free slot',
+      canary({ last: 'no_free_slot' }),
+      'degraded_performance',
+      'a test capture found no free slot in time',
+    ],
   ] as const)('%s', (_, facts, status, message) => {
     const { ms } = facts;
     expect(decideRegion(region({ canary: facts }))).toEqual({
