@@ -50,8 +50,10 @@ import {
   createCacheMetrics,
   createFrontMetrics,
   createIdempotencyMetrics,
+  createMergeMetrics,
   createScaledPictureMetrics,
 } from './metrics.ts';
+import { Merges } from './merge/merges.ts';
 import { ConnectionMonitor } from './nats.ts';
 import { ScaledPictures } from './pictures/scaled-pictures.ts';
 import { ResponseCache } from './capture/response-cache.ts';
@@ -219,6 +221,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     log,
   });
   const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
+  const merges = new Merges({ store, now, metrics: createMergeMetrics(metrics) });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });
   const overview = new OverviewCache({ fleet, status: () => board.view() });
   const app = await buildApp({
@@ -241,6 +244,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       now,
       log,
     },
+    merge: { merges, pipeline },
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
@@ -295,6 +299,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   const stopWriting = writeStatistics(statistics, { session, log, intervalMs: parts.statisticsMs });
   app.addHook('onClose', async () => {
     pictures.close();
+    merges.close();
     await resultQueue.close();
     await stopWriting();
     await limiter.flush();

@@ -17,6 +17,7 @@ import { devicesRoute } from './api/devices.ts';
 import { eventsRoute, type EventsDeps } from './api/events.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { llmsRoute } from './api/llms.ts';
+import { mergeRoute, type MergeDeps } from './api/merge.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusPageRoutes, type StatusPageDeps } from './api/status-page.ts';
@@ -58,6 +59,7 @@ interface AppDeps {
   readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'>;
   readonly captureLinks: Pick<CaptureLinkDeps, 'links' | 'now'>;
   readonly captures: CapturesDeps;
+  readonly merge: Pick<MergeDeps, 'merges' | 'pipeline'>;
   readonly files: FilesDeps;
   readonly keys: KeysDeps;
   readonly signingSecrets: SigningSecretDeps;
@@ -135,6 +137,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
+    mergeRoute(scope, { ...deps.captures, ...deps.capture, ...deps.merge });
     mcpRoute(scope, deps.mcp);
   });
   captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });

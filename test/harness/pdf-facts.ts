@@ -13,6 +13,10 @@ export interface PdfFacts {
   readonly permissions: readonly number[] | null;
   /** Addresses of the links on all pages. */
   readonly links: readonly string[];
+  /** Pages that links within the document lead to, from 0. */
+  readonly targets: readonly number[];
+  /** Labels of the pages; null: there are none. */
+  readonly labels: readonly string[] | null;
   /** Roles of the tags on all pages, such as H1. */
   readonly tags: readonly string[];
   /** Titles of the bookmarks that lead to a page, without their depth. */
@@ -26,9 +30,11 @@ interface Attachment {
   readonly description: string;
 }
 
+type Destination = string | readonly unknown[] | null;
+
 interface Bookmark {
   readonly title: string;
-  readonly dest: string | readonly unknown[] | null;
+  readonly dest: Destination;
   readonly items: readonly Bookmark[];
 }
 
@@ -49,22 +55,26 @@ export async function readFacts(bytes: Buffer, password = ''): Promise<PdfFacts>
       const content = (await document.getAttachmentContent(id)) as Uint8Array;
       attachments.push({ name: filename, description, text: Buffer.from(content).toString() });
     }
+    const pageOf = async (dest: Destination) => {
+      const explicit = typeof dest === 'string' ? await document.getDestination(dest) : dest;
+      const [ref] = (explicit ?? []) as { num: number; gen: number }[];
+      return ref === undefined ? -1 : document.getPageIndex(ref);
+    };
     const pages = [];
     for (let number = 1; number <= document.numPages; number++) {
       const page = await document.getPage(number);
-      const links = (await page.getAnnotations()) as { url?: string }[];
+      const links = (await page.getAnnotations()) as { url?: string; dest?: Destination }[];
       const { items } = await page.getTextContent();
       pages.push({
         links: links.flatMap(({ url }) => url ?? []),
+        targets: await Promise.all(links.flatMap(({ dest }) => (dest === undefined ? [] : pageOf(dest)))),
         tags: rolesOf((await page.getStructTree()) as Tag | null),
         text: items.flatMap((item) => ('str' in item && item.str.trim() !== '' ? item.str : [])).join(' '),
       });
     }
     const bookmarks = [];
     for (const { title, dest } of flat((await document.getOutline()) as Bookmark[] | null)) {
-      const explicit = typeof dest === 'string' ? await document.getDestination(dest) : dest;
-      const [ref] = (explicit ?? []) as { num: number; gen: number }[];
-      bookmarks.push({ title, page: ref === undefined ? -1 : await document.getPageIndex(ref) });
+      bookmarks.push({ title, page: await pageOf(dest) });
     }
     const permissions = (await document.getPermissions()) as Iterable<number> | null;
     const { Language } = info as { Language?: string | null };
@@ -77,6 +87,8 @@ export async function readFacts(bytes: Buffer, password = ''): Promise<PdfFacts>
       attachments,
       permissions: permissions === null ? null : [...permissions],
       links: pages.flatMap(({ links }) => links),
+      targets: pages.flatMap(({ targets }) => targets),
+      labels: await document.getPageLabels(),
       tags: pages.flatMap(({ tags }) => tags),
       texts: pages.map(({ text }) => text),
       bookmarks,

@@ -6,7 +6,7 @@ import { captureResultSchema, pendingCaptureSchema } from '@webcapture/shared/ap
 import { success, successSchema } from '@webcapture/shared/api/envelope.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
-import { type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { type ErrorCode, type FailureCause, ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { CaptureAnswer } from '../capture/answer.ts';
 import type { CaptureCall, CapturePipeline } from '../capture/pipeline.ts';
 import { fillInDevice } from '../capture/visitor-rules.ts';
@@ -126,7 +126,7 @@ export function setCaptureHeaders(reply: FastifyReply, facts: RequestFacts): voi
 }
 
 /** Adds the rate limit headers to the errors that can occur after the check of the limits. */
-function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
+export function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<number, AnswerDocument> {
   const entries = Object.entries(answers).map(([status, answer]) =>
     ['402', '429', '500'].includes(status)
       ? [status, { ...answer, headers: { ...answer.headers, ...rateLimitHeaderSchemas } }]
@@ -135,26 +135,27 @@ function withRateLimitHeaders(answers: Record<number, AnswerDocument>): Record<n
   return Object.fromEntries(entries) as Record<number, AnswerDocument>;
 }
 
+/** Codes of the errors of a capture request. */
+export const captureErrorCodes = [
+  'VALIDATION_ERROR',
+  'URL_BLOCKED',
+  'UNAUTHORIZED',
+  'API_KEY_EXPIRED',
+  'API_KEY_REVOKED',
+  'QUOTA_EXCEEDED',
+  'RATE_LIMIT_EXCEEDED',
+  'QUEUE_FULL',
+  'NAVIGATION_FAILED',
+  'CAPTURE_TIMEOUT',
+  'CAPTURE_FAILED',
+  'PAGE_TOO_LARGE',
+  'REGION_UNAVAILABLE',
+  'STORAGE_FAILED',
+  'INTERNAL_ERROR',
+] as const satisfies ErrorCode[];
+
 /** Errors of a capture request. */
-export const captureFailures = withRateLimitHeaders(
-  failureAnswers([
-    'VALIDATION_ERROR',
-    'URL_BLOCKED',
-    'UNAUTHORIZED',
-    'API_KEY_EXPIRED',
-    'API_KEY_REVOKED',
-    'QUOTA_EXCEEDED',
-    'RATE_LIMIT_EXCEEDED',
-    'QUEUE_FULL',
-    'NAVIGATION_FAILED',
-    'CAPTURE_TIMEOUT',
-    'CAPTURE_FAILED',
-    'PAGE_TOO_LARGE',
-    'REGION_UNAVAILABLE',
-    'STORAGE_FAILED',
-    'INTERNAL_ERROR',
-  ]),
-);
+export const captureFailures = withRateLimitHeaders(failureAnswers(captureErrorCodes));
 
 const file = { schema: { type: 'string', format: 'binary' } };
 

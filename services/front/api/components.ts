@@ -32,6 +32,7 @@ import {
 } from '@webcapture/shared/api/delivery.ts';
 import { diagnosticsSchema, renderDiagnosticsSchema } from '@webcapture/shared/api/diagnostics.ts';
 import { extractedSchema } from '@webcapture/shared/api/extracted.ts';
+import { mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
 import { newSigningSecretSchema, rotateSigningSecretSchema } from '@webcapture/shared/api/signing-secret.ts';
 import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import { componentStatusSchema, overallStatusSchema } from '@webcapture/shared/api/status.ts';
@@ -63,6 +64,8 @@ export const components: Readonly<Record<string, object>> = {
   FailOn: options.failOn,
   Cookie: options.cookies.items,
   BasicAuth: options.auth,
+  MergeRequest: mergeRequestSchema,
+  MergedDocument: mergeRequestSchema.properties.documents.items,
 
   Capture: captureStateSchema,
   CaptureResult: captureResultSchema,

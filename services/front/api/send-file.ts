@@ -33,7 +33,7 @@ export async function fileBody(store: Pick<FileStore, 'read'>, file: StoredFile,
 }
 
 /** Closes the connection when the client stops reading. */
-function disconnectWhenStalled({ raw }: FastifyReply): void {
+export function disconnectWhenStalled({ raw }: FastifyReply): void {
   raw.setTimeout(stallTimeoutMs, () => raw.destroy());
 }
 

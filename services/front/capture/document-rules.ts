@@ -18,40 +18,48 @@ const unprintable = /[\p{Cc}\p{Cs}\u{FFFE}\u{FFFF}]/u;
 const invisible = /\p{Default_Ignorable_Code_Point}/u;
 
 /** Yields the violated rules of metadata, attachments and encryption that a schema cannot express. */
-export function* brokenDocumentRules({ metadata = {}, attachments = [], encryption }: PdfRequest): Generator<string> {
-  yield* brokenMetadata(metadata);
+export function* brokenDocumentRules({ metadata, attachments = [], encryption }: PdfRequest): Generator<string> {
+  if (metadata !== undefined) yield* brokenMetadata(metadata);
   yield* brokenAttachments(attachments);
   if (encryption !== undefined) yield* brokenEncryption(encryption);
 }
 
-function* brokenEncryption({ userPassword, ownerPassword }: PdfEncryption): Generator<string> {
+/** Yields the violated rules of encryption. `at`: the path of the field. */
+export function* brokenEncryption(
+  { userPassword, ownerPassword }: PdfEncryption,
+  at = 'pdf.encryption',
+): Generator<string> {
   if (userPassword === undefined && ownerPassword === undefined) {
-    yield 'pdf.encryption needs pdf.encryption.userPassword or pdf.encryption.ownerPassword';
+    yield `${at} needs ${at}.userPassword or ${at}.ownerPassword`;
   }
   for (const [name, password = ''] of Object.entries({ userPassword, ownerPassword })) {
     if (Buffer.byteLength(password) > maxPasswordBytes)
-      yield `pdf.encryption.${name} must have at most ${maxPasswordBytes} bytes in UTF-8`;
+      yield `${at}.${name} must have at most ${maxPasswordBytes} bytes in UTF-8`;
     // According to ISO 32000-2, viewers normalize a password (SASLprep, RFC 4013) before they try it. Not all of them do.
     if (unprintable.test(password) || invisible.test(password) || password.normalize('NFKC') !== password) {
-      yield `pdf.encryption.${name} must have no control or invisible characters, and the normal form NFKC of Unicode`;
+      yield `${at}.${name} must have no control or invisible characters, and the normal form NFKC of Unicode`;
     }
   }
   if (userPassword !== undefined && userPassword === ownerPassword) {
-    yield 'pdf.encryption.ownerPassword must differ from pdf.encryption.userPassword, which would open the document without limits';
+    yield `${at}.ownerPassword must differ from ${at}.userPassword, which would open the document without limits`;
   }
 }
 
-function* brokenMetadata({ language, keywords = [], ...texts }: PdfMetadata): Generator<string> {
+/** Yields the violated rules of metadata. `at`: the path of the field. */
+export function* brokenMetadata(
+  { language, keywords = [], ...texts }: PdfMetadata,
+  at = 'pdf.metadata',
+): Generator<string> {
   for (const [name, text] of Object.entries(texts)) {
-    if (unprintable.test(text)) yield `pdf.metadata.${name} must have no control characters`;
+    if (unprintable.test(text)) yield `${at}.${name} must have no control characters`;
   }
   for (const [index, keyword] of keywords.entries()) {
     if (/[,;]/.test(keyword) || unprintable.test(keyword)) {
-      yield `pdf.metadata.keywords.${index} must have no commas, semicolons and control characters, which separate keywords`;
+      yield `${at}.keywords.${index} must have no commas, semicolons and control characters, which separate keywords`;
     }
   }
   if (language !== undefined && canonicalLocale(language) === undefined) {
-    yield `pdf.metadata.language must be a language tag (BCP 47) without extensions like "de-DE", not ${describeValue(language)}`;
+    yield `${at}.language must be a language tag (BCP 47) without extensions like "de-DE", not ${describeValue(language)}`;
   }
 }
 

@@ -72,6 +72,11 @@ export class CapturePipeline {
     this.#deps = deps;
   }
 
+  /** Validates a request without capturing it. Throws as {@link acceptRequest}. */
+  check(body: CaptureRequest): void {
+    acceptRequest(body, this.#deps);
+  }
+
   /**
    * Returns null if the client has disconnected.
    *

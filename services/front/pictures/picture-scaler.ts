@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
-import { runConfined } from '@webcapture/shared/runtime/confined-process.ts';
+import { keepFailure, runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { RetryLaterError } from '../admission.ts';
 
@@ -58,21 +58,14 @@ export async function scalePicture(
 ): Promise<Buffer> {
   signal.throwIfAborted();
   const timeout = AbortSignal.timeout(timeoutMs);
-  let readFailure: unknown;
-  async function* bytesOf() {
-    try {
-      yield* store.read(file, undefined, { deadline: now() + timeoutMs, signal: AbortSignal.any([signal, timeout]) });
-    } catch (error) {
-      readFailure = error;
-      throw error;
-    }
-  }
+  const end = AbortSignal.any([signal, timeout]);
+  const source = keepFailure(store.read(file, undefined, { deadline: now() + timeoutMs, signal: end }));
   const from = file.contentType.replace('image/', '');
   const process = { ...scaler, args: [from, String(width), String(height), type] };
-  const { code, output, reason, failure } = await runConfined(process, bytesOf(), AbortSignal.any([signal, timeout]));
+  const { code, output, reason, failure } = await runConfined(process, source.bytes, end);
   // If all clients have disconnected, the exit of the process says nothing about the picture.
   signal.throwIfAborted();
-  if (readFailure !== undefined) throw readFailure;
+  if (source.failure() !== undefined) throw source.failure();
   if (timeout.aborted)
     throw new RetryLaterError(
       'QUEUE_FULL',

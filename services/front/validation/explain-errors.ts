@@ -115,7 +115,7 @@ export function describeValue(value: unknown): string {
 
 /** Whether the value of a field is secret: `writeOnly` in terms of OpenAPI. */
 const isSecret = (path: readonly string[], root: JsonSchema) =>
-  path.some((_, index) => fieldAt(root, path.slice(0, index + 1))?.writeOnly === true);
+  path.some((_, index) => fieldAt(root, path.slice(0, index + 1), true)?.writeOnly === true);
 
 /** Describes a value for the end of a sentence by its type, without disclosing it. */
 function describeKind(value: unknown): string {
@@ -175,14 +175,18 @@ function closest(fields: readonly string[], name: string): string | undefined {
 const isContained = (name: string) => (field: string) =>
   name.length >= 4 && field.length >= 4 && (plain(field).includes(name) || name.includes(plain(field)));
 
-const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path));
+const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path, true));
 
-/** Returns the schema of a field by its path from the root; undefined if there is none. */
-export function fieldAt(root: JsonSchema, path: readonly string[]): JsonSchema | undefined {
+/**
+ * Returns the schema of a field by its path from the root; undefined if there is none.
+ *
+ * @param inLists whether a path may lead through the items of a list
+ */
+export function fieldAt(root: JsonSchema, path: readonly string[], inLists = false): JsonSchema | undefined {
   let schema: JsonSchema | undefined = root;
   for (const step of path) {
-    const properties: JsonSchema['properties'] = objectOf(schema)?.properties;
-    schema = properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : undefined;
+    const { properties, items }: JsonSchema = objectOf(schema) ?? {};
+    schema = properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : inLists ? items : undefined;
   }
   return schema;
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { runConfined } from '../runtime/confined-process.ts';
+import { type ProcessEnd, runConfined } from '../runtime/confined-process.ts';
 import { type DocumentChanges, unreadableCode } from './document-changes.ts';
 
 /** Includes 512 MiB of address space that V8 reserves for machine code. A document of 12,000 links with tags takes 400 MiB of memory (measured). */
@@ -41,10 +41,19 @@ export class UnreadableDocumentError extends Error {}
  */
 export async function writeDocument(file: Buffer, changes: DocumentChanges, signal: AbortSignal): Promise<Buffer> {
   signal.throwIfAborted();
-  const header = Buffer.from(JSON.stringify(changes));
+  return outputOf(await runConfined(documentScript, [...headerOf(changes), file], signal), signal);
+}
+
+/** Returns the first parts of the input: the length of the order in 4 bytes, and the order as JSON. */
+export function headerOf(order: object): [Buffer, Buffer] {
+  const json = Buffer.from(JSON.stringify(order));
   const length = Buffer.alloc(4);
-  length.writeUInt32BE(header.length);
-  const { code, output, reason, failure } = await runConfined(documentScript, [length, header, file], signal);
+  length.writeUInt32BE(json.length);
+  return [length, json];
+}
+
+/** Returns what the process wrote. Throws as {@link writeDocument}. */
+export function outputOf({ code, output, reason, failure }: ProcessEnd, signal: AbortSignal): Buffer {
   signal.throwIfAborted();
   if (failure !== undefined) throw failure;
   // Null: the process crashed or reached a limit. Node.js aborts when the heap is full.

@@ -67,3 +67,23 @@ export async function runConfined(
   });
   return { ...(await ended), output: Buffer.concat(parts), reason };
 }
+
+/**
+ * Passes on bytes for the input of a process, and keeps the error of their source: for the process, it is the end of the input.
+ */
+export function keepFailure(source: AsyncIterable<Uint8Array>): {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Returns the error; undefined if there is none. */
+  readonly failure: () => unknown;
+} {
+  let failure: unknown;
+  async function* bytes() {
+    try {
+      yield* source;
+    } catch (error) {
+      failure = error;
+      throw error;
+    }
+  }
+  return { bytes: bytes(), failure: () => failure };
+}

@@ -150,6 +150,7 @@ export function buildAppAlone(
       now,
       log: silentLog,
     },
+    merge: { merges: { begin: beyond, merge: beyond }, pipeline },
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },

@@ -75,6 +75,7 @@ test('the document follows all rules of Spectral', { tags: 'long' }, async () =>
 test('the document contains every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
+    'post /pdf/merge',
     'get /capture',
     'head /capture',
     'post /mcp',

@@ -1,0 +1,94 @@
+import { type MergeRequest, mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
+import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import type { FastifyInstance } from 'fastify';
+import type { Authenticator } from '../auth/authenticator.ts';
+import { callerOf, clientGone } from '../http/request-facts.ts';
+import { mergeCaptures, type MergeCapturesDeps } from '../merge/merge-captures.ts';
+import { fillInDocuments } from '../merge/merge-rules.ts';
+import { explainErrors } from '../validation/explain-errors.ts';
+import { example, failureAnswers, rateLimitHeaderSchemas } from './answers.ts';
+import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from './capture.ts';
+import { containment, disconnectWhenStalled } from './send-file.ts';
+
+export interface MergeDeps extends MergeCapturesDeps {
+  readonly authenticator: Pick<Authenticator, 'authenticate'>;
+}
+
+/** POST /pdf/merge. */
+export function mergeRoute(app: FastifyInstance, deps: MergeDeps): void {
+  app.post<{ Body: MergeRequest }>('/pdf/merge', {
+    schema: { ...mergeDocument, body: mergeRequestSchema },
+    config: { requestExamples, shedsLoad: true },
+    onRequest: async ({ facts, headers }) => {
+      facts.caller ??= await deps.authenticator.authenticate(headers.authorization, 'capture', 'UNAUTHORIZED');
+      facts.account = facts.caller.account.id;
+    },
+    preValidation: async ({ body }) => fillInDocuments(body),
+    schemaErrorFormatter: (errors) => new ServiceError('VALIDATION_ERROR', explainErrors(errors, mergeRequestSchema)),
+    handler: async (request, reply) => {
+      const { body, facts } = request;
+      const call = { body, caller: callerOf(request), clientGone: clientGone(reply) };
+      const merged = await mergeCaptures(call, facts, deps).finally(() => setCaptureHeaders(reply, facts));
+      if (merged === null) return reply.hijack();
+      const { file, pages, uuids } = merged;
+      disconnectWhenStalled(reply);
+      return reply
+        .headers({
+          ...containment,
+          'content-type': mimeTypes.pdf,
+          'content-length': file.length,
+          'content-disposition': 'inline; filename="merged.pdf"',
+          'cache-control': 'no-store',
+          'x-page-count': pages,
+          'x-capture-uuids': uuids.join(', '),
+        })
+        .send(file);
+    },
+  });
+}
+
+const requestExamples = {
+  captures: example('Two captures of the account', {
+    documents: [
+      { capture: '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77' },
+      { capture: '0198c2f1-02b4-7a11-8c55-1d0e6b7f9a20', title: 'Appendix' },
+    ],
+  }),
+  report: example('A new title page before a capture of the account, encrypted', {
+    documents: [
+      { title: 'Title', request: { html: '<!doctype html><h1>Annual report</h1>' } },
+      { capture: '0198c2f0-6c1e-7d3a-9b52-3f8e0d4c1a77' },
+      { request: { url: 'https://example.com/appendix', format: 'pdf', pdf: { landscape: true } } },
+    ],
+    pageLabels: 'perDocument',
+    metadata: { title: 'Annual report', language: 'en' },
+    encryption: { userPassword: 'for-readers', ownerPassword: 'for-us' },
+  }),
+};
+
+/** The OpenAPI description of POST /pdf/merge, without the body. */
+const mergeDocument = {
+  operationId: 'mergePdf',
+  tags: ['captures'],
+  summary: 'Merge PDFs',
+  description:
+    'Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs the same as one of POST /capture, also if the merge fails, and GET /captures lists it. The message of an error names the document.',
+  security: [{ apiKey: [] }],
+  response: {
+    200: {
+      description: 'The merged PDF.',
+      headers: {
+        'x-page-count': { type: 'integer', description: 'Number of pages.' },
+        'x-capture-uuids': {
+          type: 'string',
+          description: 'UUIDs of the captures in the order of the documents, separated by commas.',
+        },
+        'content-disposition': { type: 'string', description: '"inline", with a file name.' },
+        ...rateLimitHeaderSchemas,
+      },
+      content: { [mimeTypes.pdf]: { schema: { type: 'string', format: 'binary' } } },
+    },
+    ...withRateLimitHeaders(failureAnswers([...captureErrorCodes, 'CAPTURE_NOT_FOUND'])),
+  },
+};

@@ -1,0 +1,60 @@
+import { type Static, Type } from 'typebox';
+import { captureRequestSchema } from './capture-request.ts';
+import { encryptionSchema, metadataSchema } from './document-options.ts';
+import { oneOf } from './one-of.ts';
+
+/** Maximum number of documents in one merge. */
+export const maxMergedDocuments = 50;
+
+/** Maximum size of all files of a merge together. */
+export const maxMergedBytes = 64 * 1024 * 1024;
+
+/** Maximum number of pages of a merged document. */
+export const maxMergedPages = 2000;
+
+const documentSchema = Type.Object(
+  {
+    capture: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 36,
+        description: 'UUID of a completed capture of the account, with format pdf and without pdf.encryption.',
+      }),
+    ),
+    request: Type.Optional(captureRequestSchema),
+    title: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 512,
+        description: 'Title of the bookmark of the document. If it is not set: the title of the page, or its URL.',
+      }),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description:
+      'One of capture and request. request is a body of POST /capture, whose format is pdf, also if it is not set. It has no responseType file, background, webhook, persistence, pdf.attachments and pdf.encryption.',
+  },
+);
+
+/** The body of `POST /pdf/merge`. */
+export const mergeRequestSchema = Type.Object(
+  {
+    documents: Type.Array(documentSchema, {
+      minItems: 1,
+      maxItems: maxMergedDocuments,
+      description: `Documents to merge, in this order: up to ${maxMergedDocuments}.`,
+    }),
+    pageLabels: oneOf(['continuous', 'perDocument'], {
+      default: 'continuous',
+      description:
+        'Numbers of the pages that viewers show: from 1 to the last page (continuous), or from 1 in each document after the number of the document, such as 2-1 (perDocument).',
+    }),
+    metadata: metadataSchema,
+    encryption: encryptionSchema,
+  },
+  { additionalProperties: false },
+);
+
+export type MergeRequest = Static<typeof mergeRequestSchema>;
+export type PageLabels = MergeRequest['pageLabels'];
