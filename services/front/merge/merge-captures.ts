@@ -139,15 +139,15 @@ async function captureRequests(
   const stop = AbortSignal.any([clientGone, failed.signal]);
   const captured = body.documents.map(async ({ request }, index) => {
     if (request === undefined) return known[index];
-    try {
-      return await turns.run(() =>
-        ofDocument(`${index}`, () => captureRequest(request, { caller, facts, stop }, deps)),
-      );
-    } catch (error) {
-      // Aborts with the first failure only.
-      failed.abort(error);
-      return undefined;
-    }
+    return turns.run(async () => {
+      try {
+        return await ofDocument(`${index}`, () => captureRequest(request, { caller, facts, stop }, deps));
+      } catch (error) {
+        // Before the next request gets the turn. Later failures have no effect.
+        failed.abort(error);
+        return undefined;
+      }
+    });
   });
   const records = await Promise.all(captured);
   if (clientGone.aborted) return null;
