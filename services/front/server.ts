@@ -17,7 +17,6 @@ import { devicesRoute } from './api/devices.ts';
 import { eventsRoute, type EventsDeps } from './api/events.ts';
 import { keysRoutes, type KeysDeps } from './api/keys.ts';
 import { llmsRoute } from './api/llms.ts';
-import { mergeRoute, type MergeDeps } from './api/merge.ts';
 import { documentOptions, metaRoutes } from './api/meta.ts';
 import { signingSecretRoute, type SigningSecretDeps } from './api/signing-secret.ts';
 import { statusPageRoutes, type StatusPageDeps } from './api/status-page.ts';
@@ -35,6 +34,7 @@ import { answerClientError, answerError, answerNotFound, MethodNotAllowedError }
 import { shedLoad } from './http/load-shedding.ts';
 import { clientGone, recordRequest, RequestFacts } from './http/request-facts.ts';
 import { mcpRoute, type McpDeps } from './mcp/route.ts';
+import { mergeRoute, type MergeDeps } from './merge/route.ts';
 import type { FrontMetrics } from './metrics.ts';
 import type { StatusView } from './status-cache.ts';
 import { JsonParser } from './validation/json-parser.ts';

@@ -66,11 +66,10 @@ export async function mergeCaptures(
     // Look up the captures of the account.
     const reads = new Semaphore(maxConcurrent);
     const known = await Promise.all(
-      documents.map(({ capture }, index) =>
-        capture === undefined
-          ? undefined
-          : reads.run(() => ofDocument(`${index}.capture`, () => findCapture(account, capture, deps))),
-      ),
+      documents.map(async ({ capture }, index) => {
+        if (capture === undefined) return undefined;
+        return reads.run(() => ofDocument(`${index}.capture`, () => findCapture(account, capture, deps)));
+      }),
     );
     assertSize(known);
 

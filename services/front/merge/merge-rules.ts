@@ -37,7 +37,8 @@ function* brokenRequest(request: CaptureRequest, at: string): Generator<string> 
   if (responseType !== 'json') yield `${at}.responseType must be json: the response is the merged document`;
   if (background) yield `${at}.background must be false: the merge waits for the capture`;
   if (webhook !== undefined) yield `${at}.webhook must be left out: the merge waits for the capture`;
-  if (persistence.enabled) yield `${at}.persistence.enabled must be false: capture the page first, and merge its capture`;
+  if (persistence.enabled)
+    yield `${at}.persistence.enabled must be false: capture the page first, and merge its capture`;
   if (pdf?.attachments !== undefined) yield `${at}.pdf.attachments must be left out: a merge does not keep attachments`;
   if (pdf?.encryption !== undefined) {
     yield `${at}.pdf.encryption must be left out: encrypt the merged document with encryption`;

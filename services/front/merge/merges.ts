@@ -1,6 +1,10 @@
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { maxMergedBytes, maxMergedPages } from '@webcapture/shared/api/merge-request.ts';
-import { type MergedDocument, mergeDocuments, TooManyPagesError } from '@webcapture/shared/documents/merge-documents.ts';
+import {
+  type MergedDocument,
+  mergeDocuments,
+  TooManyPagesError,
+} from '@webcapture/shared/documents/merge-documents.ts';
 import type { MergeOrder } from '@webcapture/shared/documents/merge-order.ts';
 import { UnreadableDocumentError } from '@webcapture/shared/documents/write-document.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';

@@ -186,7 +186,8 @@ export function fieldAt(root: JsonSchema, path: readonly string[], inLists = fal
   let schema: JsonSchema | undefined = root;
   for (const step of path) {
     const { properties, items }: JsonSchema = objectOf(schema) ?? {};
-    schema = properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : inLists ? items : undefined;
+    schema =
+      properties !== undefined && Object.hasOwn(properties, step) ? properties[step] : inLists ? items : undefined;
   }
   return schema;
 }

@@ -4,7 +4,7 @@ import { encryptionSchema, metadataSchema } from './document-options.ts';
 import { oneOf } from './one-of.ts';
 
 /** Maximum number of documents in one merge. */
-export const maxMergedDocuments = 50;
+const maxMergedDocuments = 50;
 
 /** Maximum size of all files of a merge together. */
 export const maxMergedBytes = 64 * 1024 * 1024;

@@ -1,4 +1,11 @@
-import { type PDFArray, type PDFContext, type PDFDict, type PDFDocument, PDFHexString, type PDFRef } from '@cantoo/pdf-lib';
+import {
+  type PDFArray,
+  type PDFContext,
+  type PDFDict,
+  type PDFDocument,
+  PDFHexString,
+  type PDFRef,
+} from '@cantoo/pdf-lib';
 import { setEntry } from './pdf-library.ts';
 
 export interface Bookmark {

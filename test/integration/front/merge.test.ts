@@ -40,8 +40,9 @@ async function refusal(...args: Parameters<typeof merge>) {
 }
 
 async function captured(body: object, key?: string): Promise<string> {
-  const answer = await read(await front.capture({ url, ...body }, key === undefined ? {} : { key }));
-  return String(answer.body.data?.['uuid'] ?? answer.headers.get('x-capture-uuid'));
+  const answer = await front.capture({ url, ...body }, key === undefined ? {} : { key });
+  await answer.text();
+  return answer.headers.get('x-capture-uuid') ?? '';
 }
 
 const usedTokens = async () => (await read(await front.call('/usage'))).body.data?.['tokensUsed'] as number;
@@ -143,7 +144,12 @@ describe('a body is refused before anything is captured, with the path of the fi
 
   test.each<[string, () => Promise<string>, number, RegExp]>([
     ['unknown', async () => randomUUIDv7(), 404, /no capture of that uuid/],
-    ['of another account', async () => captured({ format: 'pdf' }, await front.makeKey()), 404, /no capture of that uuid/],
+    [
+      'of another account',
+      async () => captured({ format: 'pdf' }, await front.makeKey()),
+      404,
+      /no capture of that uuid/,
+    ],
     ['a picture', () => captured({ format: 'png' }), 400, /its format is png, not pdf/],
     [
       'failed',

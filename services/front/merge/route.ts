@@ -1,15 +1,15 @@
-import { type MergeRequest, mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
+import { type MergeRequest, mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import { example, failureAnswers, rateLimitHeaderSchemas } from '../api/answers.ts';
+import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from '../api/capture.ts';
+import { containment, disconnectWhenStalled } from '../api/send-file.ts';
 import type { Authenticator } from '../auth/authenticator.ts';
 import { callerOf, clientGone } from '../http/request-facts.ts';
-import { mergeCaptures, type MergeCapturesDeps } from '../merge/merge-captures.ts';
-import { fillInDocuments } from '../merge/merge-rules.ts';
 import { explainErrors } from '../validation/explain-errors.ts';
-import { example, failureAnswers, rateLimitHeaderSchemas } from './answers.ts';
-import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from './capture.ts';
-import { containment, disconnectWhenStalled } from './send-file.ts';
+import { mergeCaptures, type MergeCapturesDeps } from './merge-captures.ts';
+import { fillInDocuments } from './merge-rules.ts';
 
 export interface MergeDeps extends MergeCapturesDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
