@@ -8,8 +8,11 @@ import {
   given,
   itemsOf,
   type CallOptions,
+  type CaptureCallOptions,
+  type FollowCaptureOptions,
   type RawAnswer,
   type RawClient,
+  type WaitOptions,
 } from './requests.ts';
 import { absoluteUrl, send, sleep, type TransportOptions } from './transport.ts';
 import type {
@@ -20,7 +23,6 @@ import type {
   CaptureHistory,
   CaptureListQuery,
   CaptureOptions,
-  CaptureProgress,
   CaptureResult,
   CaptureWebhook,
   ComponentStatus,
@@ -29,6 +31,8 @@ import type {
   Device,
   Diagnostics,
   EndedCapture,
+  MergedPdf,
+  MergeOptions,
   NewApiKey,
   Page,
   PageQuery,
@@ -65,32 +69,6 @@ export interface WebcaptureOptions {
   readonly timeoutMs?: number | undefined;
   /** Value of the header User-Agent; by default that of fetch. */
   readonly userAgent?: string | undefined;
-}
-
-/** Options of a capture call in addition to those of the capture. */
-export interface CaptureCallOptions extends CallOptions {
-  /**
-   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours. By default each call
-   * has a random key, which its retries share.
-   */
-  readonly idempotencyKey?: string | undefined;
-}
-
-/** Options of a capture call that follows the progress. */
-export interface FollowCaptureOptions extends CaptureCallOptions {
-  /**
-   * Called with each progress event of the service. There is none for a response from the cache, or for a capture of another
-   * call with the same Idempotency-Key. After the first event, the call is not retried if the capture fails.
-   */
-  readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
-}
-
-/** Options for the wait for a capture. */
-export interface WaitOptions extends CallOptions {
-  /** Milliseconds until the call rejects with a RequestTimeoutError; the capture continues. By default there is no limit. */
-  readonly timeoutMs?: number | undefined;
-  /** Called with each state that was read, even if it has not changed. */
-  readonly onState?: ((state: Capture) => void) | undefined;
 }
 
 /**
@@ -173,6 +151,21 @@ export class Webcapture {
       throw errorOfResponse(response, error);
     }
     return { uuid, ...fileOf(response) };
+  }
+
+  /**
+   * Merges captures of the account and new captures into one PDF, and resolves with it as soon as the first bytes have arrived. Not retried
+   * without a response, because the captures are charged.
+   */
+  async mergePdf(options: MergeOptions, { signal = null }: CallOptions = {}): Promise<MergedPdf> {
+    const { error, response } = await this.raw.POST('/pdf/merge', { body: options, signal, parseAs: 'stream' });
+    const pages = response.headers.get('x-page-count');
+    if (error !== undefined || pages === null) {
+      if (response.ok) await response.body?.cancel();
+      throw errorOfResponse(response, error);
+    }
+    const uuids = response.headers.get('x-capture-uuids')?.split(', ') ?? [];
+    return { pages: Number(pages), uuids, ...fileOf(response) };
   }
 
   /** Returns the file of a capture by its `fileUrl`. The API key is not sent, because the address may be that of a CDN. */

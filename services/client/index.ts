@@ -1,11 +1,5 @@
 export type { Admin } from './admin.ts';
-export {
-  Webcapture,
-  type CaptureCallOptions,
-  type FollowCaptureOptions,
-  type WaitOptions,
-  type WebcaptureOptions,
-} from './client.ts';
+export { Webcapture, type WebcaptureOptions } from './client.ts';
 export {
   AuthenticationError,
   CaptureFailedError,
@@ -24,6 +18,6 @@ export {
 } from './errors.ts';
 export type { EventsOptions } from './event-stream.ts';
 export type { components, paths } from './openapi.ts';
-export type { CallOptions, RawClient } from './requests.ts';
+export type { CallOptions, CaptureCallOptions, FollowCaptureOptions, RawClient, WaitOptions } from './requests.ts';
 export type * from './types.ts';
 export { verifyWebhook, type VerifyWebhookOptions, type WebhookHeaders, WebhookVerificationError } from './webhooks.ts';

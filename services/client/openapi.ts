@@ -29,6 +29,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/pdf/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Merge PDFs
+         * @description Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs the same as one of POST /capture, also if the merge fails, and GET /captures lists it. The message of an error names the document.
+         */
+        post: operations["mergePdf"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/mcp": {
         parameters: {
             query?: never;
@@ -1660,6 +1680,55 @@ export interface components {
              */
             accuracy?: number;
         };
+        /** @description One of capture and request. request is a body of POST /capture, whose format is pdf, also if it is not set. It has no responseType file, background, webhook, persistence, pdf.attachments and pdf.encryption. */
+        MergeDocument: {
+            /** @description UUID of a completed capture of the account, with format pdf and without pdf.encryption. */
+            capture?: string;
+            request?: components["schemas"]["CaptureRequest"];
+            /** @description Title of the bookmark of the document. If it is not set: the title of the page, or its URL. */
+            title?: string;
+        };
+        MergeRequest: {
+            /** @description Documents to merge, in this order: up to 50. */
+            documents: components["schemas"]["MergeDocument"][];
+            /**
+             * @description Numbers of the pages that viewers show: from 1 to the last page (continuous), or from 1 in each document after the number of the document, such as 2-1 (perDocument).
+             * @default continuous
+             * @enum {string}
+             */
+            pageLabels?: "continuous" | "perDocument";
+            /** @description Metadata of the document, in its information dictionary and as XMP. */
+            metadata?: {
+                /** @description Title, in place of that of the page. */
+                title?: string;
+                /** @description Author. */
+                author?: string;
+                /** @description Subject. */
+                subject?: string;
+                /** @description Keywords, without commas and semicolons. */
+                keywords?: string[];
+                /** @description Language tag (BCP 47) such as "de-DE", in place of that of the page. */
+                language?: string;
+            };
+            /** @description Encrypt the document with AES-256 (ISO 32000-2), which viewers of before 2010 do not open. Without userPassword, it opens without a password. The passwords are secrets. */
+            encryption?: {
+                /** @description Password that opens the document with the permissions. */
+                userPassword?: string;
+                /** @description Password that opens the document without limits. Random if not set. */
+                ownerPassword?: string;
+                /** @description What viewers allow without the owner password: all that is not false. */
+                permissions?: {
+                    /** @description Print the document. */
+                    print?: boolean;
+                    /** @description Copy text and pictures. Screen readers may read the text in any case. */
+                    copy?: boolean;
+                    /** @description Change the document. */
+                    modify?: boolean;
+                    /** @description Add comments and fill in forms. */
+                    annotate?: boolean;
+                };
+            };
+        };
         NewApiKey: {
             id: string;
             accountId: string;
@@ -3103,6 +3172,132 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    mergePdf: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MergeRequest"];
+            };
+        };
+        responses: {
+            /** @description The merged PDF. */
+            200: {
+                headers: {
+                    /** @description Number of pages. */
+                    "x-page-count"?: number;
+                    /** @description UUIDs of the captures in the order of the documents, separated by commas. */
+                    "x-capture-uuids"?: string;
+                    /** @description "inline", with a file name. */
+                    "content-disposition"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/pdf": string;
+                };
+            };
+            /** @description The request is not valid, or the egress policy refuses the URL. Codes: VALIDATION_ERROR, URL_BLOCKED. */
+            400: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The API key or admin token is missing, unknown, expired or revoked, or the account is suspended. Codes: UNAUTHORIZED, API_KEY_EXPIRED, API_KEY_REVOKED. */
+            401: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Authentication scheme, always Bearer. */
+                    "www-authenticate"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The token quota of the calendar month is exhausted. Codes: QUOTA_EXCEEDED. */
+            402: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The resource was not found. Codes: CAPTURE_NOT_FOUND. */
+            404: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description Too many requests or captures. Retry after the time in the Retry-After header. Codes: RATE_LIMIT_EXCEEDED, QUEUE_FULL. */
+            429: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
+            };
+            /** @description The capture failed, or an internal error occurred. Codes: NAVIGATION_FAILED, CAPTURE_TIMEOUT, CAPTURE_FAILED, PAGE_TOO_LARGE, REGION_UNAVAILABLE, STORAGE_FAILED, INTERNAL_ERROR. */
+            500: {
+                headers: {
+                    /** @description ID of the request. Operators can find the request in the logs by this ID. */
+                    "x-request-id"?: string;
+                    /** @description Seconds to wait before the request is retried. Only with REGION_UNAVAILABLE, if a retry can succeed. */
+                    "retry-after"?: number;
+                    /** @description Requests allowed per minute. */
+                    "x-ratelimit-limit"?: number;
+                    /** @description Requests that are allowed right now. */
+                    "x-ratelimit-remaining"?: number;
+                    /** @description Seconds until the full burst is available again. */
+                    "x-ratelimit-reset"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"];
+                };
             };
         };
     };

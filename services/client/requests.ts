@@ -2,12 +2,38 @@ import createClient, { type Client } from 'openapi-fetch';
 import { errorOfResponse } from './errors.ts';
 import type { paths } from './openapi.ts';
 import { send, type TransportOptions } from './transport.ts';
-import type { Page } from './types.ts';
+import type { Capture, CaptureProgress, Page } from './types.ts';
 
 /** Options of every call of the client. */
 export interface CallOptions {
   /** Aborts the call and its retries; the call rejects with the reason of the signal. */
   readonly signal?: AbortSignal | null | undefined;
+}
+
+/** Options of a capture call in addition to those of the capture. */
+export interface CaptureCallOptions extends CallOptions {
+  /**
+   * 1 to 255 visible ASCII characters. Calls with the same key and options are one capture for 24 hours. By default each call
+   * has a random key, which its retries share.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
+/** Options of a capture call that follows the progress. */
+export interface FollowCaptureOptions extends CaptureCallOptions {
+  /**
+   * Called with each progress event of the service. There is none for a response from the cache, or for a capture of another
+   * call with the same Idempotency-Key. After the first event, the call is not retried if the capture fails.
+   */
+  readonly onProgress?: ((progress: CaptureProgress) => void) | undefined;
+}
+
+/** Options for the wait for a capture. */
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds until the call rejects with a RequestTimeoutError; the capture continues. By default there is no limit. */
+  readonly timeoutMs?: number | undefined;
+  /** Called with each state that was read, even if it has not changed. */
+  readonly onState?: ((state: Capture) => void) | undefined;
 }
 
 export type RawClient = Client<paths>;

@@ -45,6 +45,16 @@ export interface CapturedFile {
   readonly stream: ReadableStream<Uint8Array>;
 }
 
+/** The body of POST /pdf/merge. */
+export type MergeOptions = Schemas['MergeRequest'];
+/** A merged PDF that is being received. */
+export interface MergedPdf extends CapturedFile {
+  /** Number of pages. */
+  readonly pages: number;
+  /** UUIDs of the captures, in the order of the documents. */
+  readonly uuids: readonly string[];
+}
+
 /** The refreshes of a capture, and the deliveries of its events. */
 export type CaptureHistory = Schemas['CaptureHistory'];
 /** Diagnostics of a capture: console messages, requests, steps and waits. */

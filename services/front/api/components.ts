@@ -65,7 +65,7 @@ export const components: Readonly<Record<string, object>> = {
   Cookie: options.cookies.items,
   BasicAuth: options.auth,
   MergeRequest: mergeRequestSchema,
-  MergedDocument: mergeRequestSchema.properties.documents.items,
+  MergeDocument: mergeRequestSchema.properties.documents.items,
 
   Capture: captureStateSchema,
   CaptureResult: captureResultSchema,
