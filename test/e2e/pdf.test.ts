@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { readFacts } from '../harness/pdf-facts.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';
 import { stripeColour } from '../harness/site/pages/tall-pages.ts';
 import { useFleet, useSite } from '../harness/use.ts';
@@ -150,4 +151,39 @@ describe.concurrent('isFullPage', () => {
       expect(picture.difference(picture.width / 2, y, stripeColour(stripe))).toBeLessThanOrEqual(4);
     }
   });
+});
+
+test('a merge has the pages, links and bookmarks that Chromium prints', { tags: 'long' }, async () => {
+  const { api } = fleet();
+  const chapters = (name: string) =>
+    `<title>${name}</title><h1>${name} one</h1><a href="#last">on</a><h1 id="last" style="break-before:page">${name} two</h1>`;
+  const { data } = await api.pdf({ html: chapters('a'), pdf: { outline: true } });
+  const documents = [
+    { request: { html: chapters('b'), pdf: { outline: true } } },
+    { capture: data.uuid },
+    { request: { url: site().url('/document', { n: 2, title: 'Sections' }) } },
+  ];
+  const response = await api.request('/pdf/merge', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${api.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ documents, pageLabels: 'perDocument' }),
+  });
+  expect(response.headers.get('content-type')).toBe('application/pdf');
+  const bytes = Buffer.from(await response.arrayBuffer());
+  const { texts, targets, labels, bookmarks } = await readFacts(bytes);
+  expect(texts.map((text) => text.slice(0, 5).trim())).toEqual(['b one', 'b two', 'a one', 'a two', 'Secti', 'Secti']);
+  expect(targets).toEqual([1, 3]);
+  expect(labels).toEqual(['1-1', '1-2', '2-1', '2-2', '3-1', '3-2']);
+  expect(bookmarks).toEqual([
+    { title: 'b', page: 0 },
+    { title: 'b one', page: 0 },
+    { title: 'b two', page: 1 },
+    { title: 'a', page: 2 },
+    { title: 'a one', page: 2 },
+    { title: 'a two', page: 3 },
+    { title: 'Sections', page: 4 },
+  ]);
+  const before = await rasterPage((await api.pdf({ html: chapters('b') })).bytes);
+  const after = await rasterPage(bytes);
+  expect([after.width, after.height]).toEqual([before.width, before.height]);
 });

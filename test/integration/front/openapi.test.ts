@@ -75,9 +75,9 @@ test('the document follows all rules of Spectral', { tags: 'long' }, async () =>
 test('the document contains every route', () => {
   expect(operations().map(({ path, method }) => `${method} ${path}`)).toEqual([
     'post /capture',
-    'post /pdf/merge',
     'get /capture',
     'head /capture',
+    'post /pdf/merge',
     'post /mcp',
     'get /captures',
     'get /captures/{uuid}',
