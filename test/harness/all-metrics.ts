@@ -20,7 +20,7 @@ import { createHeartbeatFaults } from '@webcapture/shared/queue/fleet.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { createControllerMetrics } from '../../services/controller/health/metrics.ts';
-import { createAuditMetrics } from '../../services/controller/jobs/audit.ts';
+import { createAuditMetrics } from '../../services/controller/recovery/audit.ts';
 import { createStreamMetrics } from '../../services/controller/jobs/stream-sizes.ts';
 import { createKubernetesMetrics } from '../../services/controller/kubernetes/metrics.ts';
 import { createOrphanMetrics } from '../../services/controller/jobs/orphans/collection.ts';

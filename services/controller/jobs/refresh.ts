@@ -9,7 +9,7 @@ import { isRefreshable, refreshOrderOf, refuseRefresh, startRefresh } from '@web
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import type { TaskOf } from '@webcapture/shared/queue/tasks.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { recoverLostJob, type RecoveryDeps } from './lost-jobs.ts';
+import { recoverLostJob, type RecoveryDeps } from '../recovery/lost-jobs.ts';
 
 export interface RefreshDeps extends RecoveryDeps {
   readonly captures: Pick<Captures, 'get' | 'change'>;

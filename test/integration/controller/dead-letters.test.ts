@@ -5,7 +5,7 @@ import { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin } from '@webcapture/shared/captures/transitions.ts';
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
-import { parseAdvisory, settleDeadLetters } from '../../../services/controller/jobs/dead-letters.ts';
+import { parseAdvisory, settleDeadLetters } from '../../../services/controller/recovery/dead-letters.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { newOutcome } from '../../harness/records.ts';

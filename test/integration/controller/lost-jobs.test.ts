@@ -4,7 +4,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { begin, remove, requeue, startRefresh } from '@webcapture/shared/captures/transitions.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
-import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome, newRecord } from '../../harness/records.ts';
 import { orderOf } from './support/refresh-order.ts';

@@ -4,8 +4,8 @@ import { backgroundShards, captureDurable, streamNames } from '@webcapture/share
 import { CaptureList } from '../../../services/front/capture/capture-list.ts';
 import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import { begin, cancelQueued, remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { decideOverdue } from '../../../services/controller/jobs/fail-capture.ts';
-import { OverdueSweep } from '../../../services/controller/jobs/sweep.ts';
+import { decideOverdue } from '../../../services/controller/recovery/fail-capture.ts';
+import { OverdueSweep } from '../../../services/controller/recovery/overdue-sweep.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { expiriesOf } from '../../harness/queues.ts';
 import { newOutcome } from '../../harness/records.ts';

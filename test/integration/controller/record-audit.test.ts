@@ -13,9 +13,9 @@ import {
   auditIfDue,
   type AuditDeps,
   type AuditState,
-} from '../../../services/controller/jobs/audit.ts';
+} from '../../../services/controller/recovery/audit.ts';
 import { createControllerMetrics } from '../../../services/controller/health/metrics.ts';
-import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { ExpirySweep } from '../../../services/controller/jobs/expiry.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { pullOne } from '../../harness/pull-one.ts';

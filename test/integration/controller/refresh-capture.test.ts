@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { remove, startRefresh } from '@webcapture/shared/captures/transitions.ts';
-import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import { refreshCapture } from '../../../services/controller/jobs/refresh.ts';
 import { newOutcome } from '../../harness/records.ts';
 import { day, hour, orderOf } from './support/refresh-order.ts';

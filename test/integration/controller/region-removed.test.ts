@@ -7,7 +7,7 @@ import { EmbeddedStore } from '@webcapture/shared/files/embedded-store.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 import { createFront } from '../../../services/front/front.ts';
-import { retiredRegionsIntervalMs } from '../../../services/controller/jobs/retired-regions.ts';
+import { retiredRegionsIntervalMs } from '../../../services/controller/recovery/retired-regions.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { until } from '../../harness/until.ts';

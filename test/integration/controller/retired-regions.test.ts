@@ -8,7 +8,7 @@ import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import { jobOf } from '@webcapture/shared/queue/job.ts';
 import { backgroundShardOf } from '@webcapture/shared/queue/jobs.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
-import { RetiredRegions, type RetiredRegionsDeps } from '../../../services/controller/jobs/retired-regions.ts';
+import { RetiredRegions, type RetiredRegionsDeps } from '../../../services/controller/recovery/retired-regions.ts';
 import { provision } from '../../../services/controller/streams.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { pullOne } from '../../harness/pull-one.ts';

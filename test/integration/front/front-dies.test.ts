@@ -12,7 +12,7 @@ import { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import { parseTask, Tasks } from '@webcapture/shared/queue/tasks.ts';
 import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { storeHtml, removeHtml, readHtml } from '@webcapture/shared/files/stored-html.ts';
-import { recoverLostJob } from '../../../services/controller/jobs/lost-jobs.ts';
+import { recoverLostJob } from '../../../services/controller/recovery/lost-jobs.ts';
 import type { AcceptedRequest } from '../../../services/front/capture/accept-request.ts';
 import { BackgroundQueue, type BackgroundQueueDeps } from '../../../services/front/capture/background-queue.ts';
 import { silentLog } from '../../harness/nats-session.ts';

@@ -13,7 +13,7 @@ import { Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { complete } from '@webcapture/shared/captures/transitions.ts';
 import { createMetrics } from '@webcapture/shared/runtime/ops-server.ts';
 import { type ControllerMetrics, createControllerMetrics } from '../../../../services/controller/health/metrics.ts';
-import { createFailCapture, type FailCapture } from '../../../../services/controller/jobs/fail-capture.ts';
+import { createFailCapture, type FailCapture } from '../../../../services/controller/recovery/fail-capture.ts';
 import { silentLog, startTestNats, type TestNats } from '../../../harness/nats-session.ts';
 
 export interface Settling {
