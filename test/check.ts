@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import process from 'node:process';
 import { runChecks, summaryOf, type Check, type CheckResult } from './check-runs.ts';
 
-/** `npm run check`: types, lint with import borders, format, dead code, circles of imports, known vulnerabilities, all at once. */
+/** `npm run check`: types, lint with import borders, format, dead code and known vulnerabilities, all at once. */
 
 const root = resolve(import.meta.dirname, '..');
 const cacheFolder = join(root, '.cache/check');
@@ -36,7 +36,6 @@ const checks: readonly Check[] = [
   },
   // knip has a cache, too. It trusts times of modification.
   { name: 'dead code', command: [tool('knip'), '--no-progress'], dependsOn: isNotMarkdown },
-  { name: 'import circles', command: [process.execPath, 'test/import-circles.ts'] },
   { name: 'audit', command: [process.execPath, 'deploy/audit/main.ts'] },
 ];
 

@@ -6,7 +6,7 @@ import {
   type StatusReport,
   statusStaleMs,
   type StatusValue,
-  worse,
+  worstStatus,
 } from '@webcapture/shared/api/status.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchKeys } from '@webcapture/shared/nats/watch.ts';
@@ -111,7 +111,7 @@ const natsToleratedMs = 2000;
 export function overlayStatus(view: StatusView): OverallStatus {
   const components = [apiComponent(view), ...reported(view).map((component) => overrideQueueStatus(component, view))];
   return {
-    status: components.map(({ status }) => status).reduce(worse),
+    status: worstStatus(components.map(({ status }) => status)),
     components,
     lastCheckedAt: timestamp(isFresh(view) && !queueLost(view) ? (view.report?.at ?? view.now) : view.now),
   };
@@ -147,7 +147,7 @@ function reported(view: StatusView): readonly ComponentStatus[] {
   const silence = `The controller has not reported for ${Math.round(view.reportAgeMs / 1000)} s.`;
   return report.components.map((component) => ({
     ...component,
-    status: worse(component.status, 'degraded_performance'),
+    status: worstStatus([component.status, 'degraded_performance']),
     message: component.message === undefined ? silence : `${silence} Its last report: ${component.message}`,
   }));
 }

@@ -1,4 +1,4 @@
-import { type ComponentStatus, regionComponent } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent, worstStatus } from '@webcapture/shared/api/status.ts';
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
   StorageFacts,
 } from './facts.ts';
 import { judgeClusters, judgeRenderers, sum } from './renderers.ts';
-import { damp, type Damped, duration, reasonsOf, type Verdict, worstStatus } from './verdict.ts';
+import { damp, type Damped, duration, reasonsOf, type Verdict } from './verdict.ts';
 
 interface Component {
   readonly damped: Damped;

@@ -5,10 +5,9 @@ import {
   historyFormat,
   type StoredIncident,
 } from '@webcapture/shared/statistics/component-history.ts';
-import type { StatusValue } from '@webcapture/shared/api/status.ts';
+import { severity, type StatusValue } from '@webcapture/shared/api/status.ts';
 import { dateOf } from '@webcapture/shared/captures/times.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
-import { severity } from './verdict.ts';
 
 /** A time in which one controller saw a component in one state. Unix milliseconds. */
 export interface Span {

@@ -1,4 +1,4 @@
-import { type ComponentStatus, statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, severity, statusKey, type StatusReport } from '@webcapture/shared/api/status.ts';
 import { isWriteConflict } from '@webcapture/shared/nats/api-errors.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
@@ -7,7 +7,6 @@ import type { Lease } from '../leader/lease.ts';
 import type { DecidedStatus, Facts } from './facts.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { StatusHistory } from './status-history.ts';
-import { severity } from './verdict.ts';
 
 export interface PublisherParts {
   readonly lease: Pick<Lease, 'holds'>;

@@ -1,4 +1,4 @@
-import { type ComponentStatus, regionComponent, type StatusReport } from '@webcapture/shared/api/status.ts';
+import { type ComponentStatus, regionComponent, type StatusReport, worstStatus } from '@webcapture/shared/api/status.ts';
 import { olderThan } from '@webcapture/shared/nats/connect.ts';
 import type { ConnectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
@@ -8,7 +8,7 @@ import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 import type { ClusterReports } from './cluster-reports.ts';
 import type { Facts, FleetProblem, Reading } from './facts.ts';
-import { duration, worstStatus } from './verdict.ts';
+import { duration } from './verdict.ts';
 
 /** A satellite's view of its fleet and its own cluster. */
 export interface SatelliteView {

@@ -1,15 +1,10 @@
-import { statusValues, type StatusValue } from '@webcapture/shared/api/status.ts';
+import { severity, type StatusValue } from '@webcapture/shared/api/status.ts';
 
 /** The state of a component, and the reason as an operator understands it. */
 export interface Verdict {
   readonly status: StatusValue;
   readonly message: string;
   readonly responseTimeMs?: number;
-}
-
-/** Orders statuses: a greater value is worse. */
-export function severity(status: StatusValue): number {
-  return statusValues.indexOf(status);
 }
 
 /** The reasons of all states that are not operational, the worst first. */
@@ -19,11 +14,6 @@ export function reasonsOf(verdicts: readonly Verdict[]): string {
     .toSorted((a, b) => severity(b.status) - severity(a.status))
     .map(({ message }) => message)
     .join('; ');
-}
-
-/** Returns the worst status; operational for an empty list. */
-export function worstStatus(statuses: readonly StatusValue[]): StatusValue {
-  return statuses.toSorted((a, b) => severity(b) - severity(a))[0] ?? 'operational';
 }
 
 /** Formats a duration: `7 s`, `3 min`. */

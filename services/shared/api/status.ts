@@ -6,6 +6,9 @@ import type { Region } from '../runtime/regions.ts';
 export const statusValues = ['operational', 'degraded_performance', 'partial_outage', 'major_outage'] as const;
 export type StatusValue = (typeof statusValues)[number];
 
+/** Orders statuses: a greater value is worse. */
+export const severity = (status: StatusValue): number => statusValues.indexOf(status);
+
 /** Of the schemas of this interface. */
 export const status = () => Type.Unsafe<StatusValue>({ type: 'string', enum: [...statusValues] });
 
@@ -29,9 +32,9 @@ export type OverallStatus = Static<typeof overallStatusSchema>;
 /** The component of a region. */
 export const regionComponent = (region: Region) => `engine.${region}`;
 
-/** The worse of the two. */
-export function worse(a: StatusValue, b: StatusValue): StatusValue {
-  return statusValues.indexOf(a) >= statusValues.indexOf(b) ? a : b;
+/** Returns the worst status; operational for an empty list. */
+export function worstStatus(statuses: readonly StatusValue[]): StatusValue {
+  return statuses.toSorted((a, b) => severity(b) - severity(a))[0] ?? 'operational';
 }
 
 /** Of the bucket `live`. */
@@ -85,7 +88,7 @@ export function createComponentStatus(registry: Registry, read: () => readonly C
     registers: [registry],
     collect() {
       this.reset();
-      for (const { name, status } of read()) this.set({ component: name }, statusValues.indexOf(status));
+      for (const { name, status } of read()) this.set({ component: name }, severity(status));
     },
   });
 }
