@@ -1,4 +1,9 @@
-import { type ComponentStatus, regionComponent, type StatusReport, worstStatus } from '@webcapture/shared/api/status.ts';
+import {
+  type ComponentStatus,
+  regionComponent,
+  type StatusReport,
+  worstStatus,
+} from '@webcapture/shared/api/status.ts';
 import { olderThan } from '@webcapture/shared/nats/connect.ts';
 import type { ConnectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { buffer } from 'node:stream/consumers';
 import type { NatsSession } from '../nats/connect.ts';
 import { DeadlineError, localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
@@ -34,8 +33,7 @@ import {
   type StoredFile,
   type Upload,
 } from './file-store.ts';
-import { placementOf, showSame, untilPlaced } from './placement.ts';
-import { mayShowSame } from './same-picture.ts';
+import { untilPlaced } from './until-placed.ts';
 import { expiryToleranceMs, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Number of parts that are read in advance. */
@@ -105,30 +103,19 @@ export class EmbeddedStore implements FileStore {
       // Verify in parallel what needs no comparison.
       const early = expected.isRefresh ? null : this.#verify(upload, location, { ...expected, deadline }, isReturned);
       early?.catch(() => undefined);
-      let isSame = false;
       // The name of a first file is new, unless the job was delivered twice.
       const known = expected.isRefresh ? undefined : emptyPlace;
       const decide = async (head: Head | null) => {
+        // The file in place belongs to this upload, or to another delivery of the job.
         if (head !== null && (isSameLocation(head.location, location) || !expected.isRefresh)) return 'keep';
-        const isCompared = head !== null && upload.etag !== head.etag && mayShowSame(head, upload);
-        const bytes = await (early ?? this.#verify(upload, location, { ...expected, deadline }, isCompared));
-        isSame =
-          head !== null &&
-          (upload.etag === head.etag ||
-            (bytes !== undefined &&
-              (await showSame(
-                head,
-                upload,
-                () => buffer(this.read(head)),
-                async () => bytes,
-              ))));
-        return placementOf(head, expected, isSame);
+        await (early ?? this.#verify(upload, location, { ...expected, deadline }, false));
+        return 'write';
       };
       const file = await this.#place(upload, location, expected, deadline, decide, known);
       // The file of another delivery of the job may be in place.
       const isOwn = isSameLocation(file.location, location);
       const bytes = isReturned && isOwn ? await early?.catch(() => undefined) : undefined;
-      return { file, isSame, bytes };
+      return { file, bytes };
     }, limits);
   }
 
@@ -188,8 +175,8 @@ export class EmbeddedStore implements FileStore {
   }
 
   /**
-   * Makes an upload the file of a name, if `decide` says so for the file in place: `keep` that file, `write` the upload in its place, or
-   * `extend` the life of its bytes. Decides again if another file has been placed meanwhile.
+   * Makes an upload the file of a name, if `decide` says so for the file in place: `keep` that file, or `write` the upload in its place.
+   * Decides again if another file has been placed meanwhile.
    *
    * @param known the expected file under the name; if it is wrong, the server refuses the write, and the file is read
    */
@@ -198,18 +185,14 @@ export class EmbeddedStore implements FileStore {
     location: PartsLocation,
     wanted: Wanted,
     deadline: number,
-    decide: (head: Head | null) => 'keep' | 'write' | 'extend' | Promise<'keep' | 'write' | 'extend'>,
+    decide: (head: Head | null) => 'keep' | 'write' | Promise<'keep' | 'write'>,
     known?: Place,
   ): Promise<Head> {
     const attempt = async (place: Place): Promise<Head | null> => {
       const { head } = place;
       const decision = await decide(head);
       if (decision === 'keep' && head !== null) return head;
-      const next =
-        decision === 'extend' && head !== null
-          ? await this.#rewrite(head, location, wanted)
-          : newHead(upload, location, wanted, head, this.#now());
-      const written = await this.#writeHead(next, place, deadline);
+      const written = await this.#writeHead(newHead(upload, location, wanted, head, this.#now()), place, deadline);
       if (written === null) return null;
       if (place.version > 0) await this.#dropFormer(written.head, written.sequence, head?.previous);
       return written.head;
@@ -260,14 +243,6 @@ export class EmbeddedStore implements FileStore {
     // For an object that replaced a file, also remove what other deliveries of that job have left.
     const isOwn = [location, previous].some((kept) => kept?.object === beforePrevious.object);
     await this.#drop(isOwn ? partsFilter(beforePrevious) : objectFilter(beforePrevious));
-  }
-
-  /** Rewrites the bytes of a file with the wanted expiry. */
-  async #rewrite(head: Head, { region, object }: PartsLocation, wanted: Wanted): Promise<Head> {
-    const bytes = await buffer(this.read(head));
-    const file = { ...head, object, region, account: '', bytes, expiresAt: wanted.expiresAt };
-    const upload = await this.#uploader.upload(file).stored;
-    return newHead(upload, locationOf(upload, file), wanted, head, this.#now());
   }
 
   /**

@@ -129,8 +129,6 @@ export interface ExpectedUpload {
 export interface AcceptedFile {
   /** The file that is now in place. */
   readonly file: StoredFile;
-  /** Whether the refresh shows the same as the file in place, which then keeps its bytes and its ETag. */
-  readonly isSame: boolean;
   /** Content of `file` if it was requested and read; absent for a large file, and if another file is in place. */
   readonly bytes?: Buffer | undefined;
 }
@@ -182,9 +180,8 @@ export interface FileStore {
    * Idempotent.
    *
    * The first file of a capture stays if another delivery of its job has already put one in place; that file is returned. A refresh
-   * replaces exactly the file that was read, or a newer one that has appeared meanwhile; if both show the same picture, the file in place
-   * stays (`isSame`). A reader of the old file that has received its first bytes can finish, unless the file is replaced a second time or
-   * the connection breaks meanwhile.
+   * replaces exactly the file that was read, or a newer one that has appeared meanwhile. A reader of the old file that has received its
+   * first bytes can finish, unless the file is replaced a second time or the connection breaks meanwhile.
    *
    * An upload that is not put in place stays until {@link discard}: call that when the result is settled.
    *

@@ -1,4 +1,3 @@
-import { buffer } from 'node:stream/consumers';
 import { localDeadline, withDeadline } from '../runtime/deadline.ts';
 import { toServiceError } from '../runtime/errors.ts';
 import { isStoredName, uuidOfFileName, withoutSuffix } from './file-name.ts';
@@ -30,7 +29,7 @@ import {
 } from './gcs-objects.ts';
 import { readObject } from './gcs-read.ts';
 import { createObject } from './gcs-uploader.ts';
-import { placementOf, showSame, untilPlaced } from './placement.ts';
+import { untilPlaced } from './until-placed.ts';
 import { hashesOf, signatureBytes, UploadRejectedError, verifyClaim, verifySignature } from './upload.ts';
 
 /** Default time limits of retries. */
@@ -170,7 +169,7 @@ export class GcsStore implements FileStore {
     ]);
     const present = this.#fileOf(placed);
     // The upload was put in place by an earlier call.
-    if (present?.upload === upload.object) return { file: present, isSame: false };
+    if (present?.upload === upload.object) return { file: present };
     if (object === null || signature === null || object.generation !== source.generation) {
       throw new UploadRejectedError('missing', 'the object is not there');
     }
@@ -178,32 +177,18 @@ export class GcsStore implements FileStore {
     verifySignature(upload, signature);
     const file = this.#described(object);
     if (file === null) throw new UploadRejectedError('foreign', 'the object is not described as a file');
-    if (isInPlace) return { file, isSame: false };
+    if (isInPlace) return { file };
 
     const kept = { ...file, name, account: expected.account, expiresAt, cacheSeconds };
     // Another delivery of the job may have created this object in place without verification.
-    const isSound =
-      placed !== null && present !== null && (isRefresh || (await this.#isSound(placed, present, expected, limits)));
-    const standing = isSound ? present : null;
-    const isSame = standing !== null && isRefresh && (await this.#isSame(file, standing, limits));
-    const placement = placementOf(standing, expected, isSame);
-    if (standing !== null && placement === 'keep') return { file: standing, isSame };
-    if (standing !== null && placement === 'extend') {
-      const { etag, width, height, generation } = standing;
-      const extended = await this.#copy(
-        { object: name, generation },
-        { ...kept, etag, width, height },
-        generation,
-        upload,
-        limits,
-      );
-      return extended === null ? null : { file: extended, isSame };
+    if (!isRefresh && placed !== null && present !== null && (await this.#isSound(placed, present, expected, limits))) {
+      return { file: present };
     }
     const replaced = await this.#copy(source, kept, placed?.generation ?? '0', upload, limits);
     if (replaced === null) return null;
     // If this fails, `discard` or orphan collection removes the source.
     await this.#deleteSource(source, limits).catch(() => undefined);
-    return { file: replaced, isSame: false };
+    return { file: replaced };
   }
 
   /** Copies an object to the place of a file. Returns null if the place has another generation than expected. */
@@ -226,16 +211,6 @@ export class GcsStore implements FileStore {
       limits,
     );
     return typeof copy === 'string' ? null : this.#described(copy);
-  }
-
-  /** Whether a refresh shows the same as the file in place. */
-  async #isSame(file: GcsFile, present: GcsFile, limits: GcsLimits): Promise<boolean> {
-    const { contentType, etag, size, md5 } = file;
-    if (contentType === present.contentType && etag === present.etag && size === present.size && md5 === present.md5) {
-      return true;
-    }
-    const read = (each: GcsFile) => () => buffer(readObject(this.client, each, limits));
-    return showSame(file, present, read(file), read(present));
   }
 
   /** Whether an object that another delivery created in place matches the request. */

@@ -1,16 +1,10 @@
-import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { FileReplacedError, type StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { contentTag } from '@webcapture/shared/files/upload.ts';
-import { asRefresh, placeFile, replaceFile, type Storing } from '../../../harness/place-file.ts';
-import { type NamedFile, newFile } from '../../../harness/records.ts';
+import { replaceFile, type Storing } from '../../../harness/place-file.ts';
+import type { NamedFile } from '../../../harness/records.ts';
 import { until } from '../../../harness/until.ts';
 import { another, bytesOf, pair, part, statOf } from './stored-files.ts';
-
-const picture = (background: string, compressionLevel: number) =>
-  sharp({ create: { width: 30, height: 20, channels: 3, background } })
-    .png({ compressionLevel })
-    .toBuffer();
 
 /** Tests how a store replaces a file. */
 export function replacementSuite(storing: () => Storing): void {
@@ -103,27 +97,6 @@ export function replacementSuite(storing: () => Storing): void {
       const replaced = await replace(next);
       expect(await on().stat(old.name)).toEqual(replaced);
       expect((await read(replaced)).equals(next.bytes)).toBe(true);
-    });
-
-    test.concurrent('keeps its bytes and ETag if the new picture is the same, but gets the new expiry', async () => {
-      const [first, again] = await Promise.all([1, 9].map((level) => picture('#abc', level)));
-      if (first === undefined || again === undefined) throw new Error('no pictures');
-      expect(first.equals(again)).toBe(false);
-      const old = newFile(0, { bytes: first, width: 30, height: 20 });
-      const stored = await on().create(old);
-      const same = asRefresh({ ...old, bytes: again });
-      expect(await placeFile(storing(), same)).toEqual({ file: stored, isSame: true });
-      expect(await on().stat(old.name)).toEqual(stored);
-      const later = { ...asRefresh({ ...old, bytes: again }), expiresAt: old.expiresAt + 60_000, cacheSeconds: 300 };
-      const extended = await placeFile(storing(), later);
-      expect(extended).toMatchObject({
-        isSame: true,
-        file: { etag: stored.etag, expiresAt: later.expiresAt, cacheSeconds: 300 },
-      });
-      expect((await read(await stat(old.name))).equals(first)).toBe(true);
-      const other = asRefresh({ ...old, bytes: await picture('#abf', 1) });
-      expect(await placeFile(storing(), other)).toMatchObject({ isSame: false });
-      expect((await read(await stat(old.name))).equals(other.bytes)).toBe(true);
     });
   });
 }

@@ -1,0 +1,24 @@
+import { backoffMs, delay } from '../runtime/deadline.ts';
+
+/** Maximum number of attempts to place a file that others replace or remove at the same time. */
+const maxAttempts = 5;
+
+/**
+ * Makes attempts to place a file until one succeeds. An attempt resolves to null if another process was faster.
+ *
+ * @param isLate whether the deadline has passed
+ * @throws Error if other processes are faster repeatedly
+ */
+export async function untilPlaced<T>(
+  attempt: () => Promise<T | null>,
+  isLate: () => boolean,
+  signal?: AbortSignal,
+): Promise<T> {
+  for (let count = 1; ; count++) {
+    const placed = await attempt();
+    if (placed !== null) return placed;
+    if (count === maxAttempts || isLate()) throw new Error('others wrote and removed the file again and again');
+    // Another write may be in progress that the next read does not show yet.
+    await delay(backoffMs(count, 50, 1000), signal);
+  }
+}
