@@ -186,7 +186,8 @@ async function whenAdmitted<T>(capture: () => Promise<T>, stop: AbortSignal): Pr
     try {
       return await capture();
     } catch (error) {
-      const isLimit = error instanceof RetryLaterError && error.causedBy === 'client';
+      const isLimit =
+        error instanceof RetryLaterError && error.causedBy === 'client' && error.code !== 'REGION_UNAVAILABLE';
       if (!isLimit || performance.now() + 1000 * error.retryAfterSeconds > deadline) throw error;
       await delay(1000 * error.retryAfterSeconds, stop);
       if (stop.aborted) throw error;

@@ -66,6 +66,17 @@ test('lists are iterated page by page', async () => {
   expect(listed).toEqual(made);
 });
 
+test('documents are merged', async () => {
+  const file = await makePdf(['one', 'two']);
+  front.renderer.fileOf = () => file;
+  const { uuid } = await client.capture({ ...page, format: 'pdf' });
+  const { stream, ...merged } = await client.mergePdf({ documents: [{ capture: uuid }, { capture: uuid }] });
+  const { length: size } = Buffer.from(await new Response(stream).arrayBuffer());
+  expect(merged).toEqual({ pages: 4, uuids: [uuid, uuid], contentType: 'application/pdf', size });
+  const failure = client.mergePdf({ documents: [{ capture: unknownUuid }] });
+  await expect(failure).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
+});
+
 test('a thumbnail is a picture, or null if the capture has none', async () => {
   const pdf = await client.capture({ ...page, format: 'pdf' });
   expect(await client.getThumbnail(pdf.uuid)).toBeNull();
@@ -78,19 +89,6 @@ test('a thumbnail is a picture, or null if the capture has none', async () => {
   const { uuid } = await client.capture(page);
   expect(await client.getThumbnail(uuid, { width: 64 })).toMatchObject({ type: 'image/webp' });
   await expect(client.getThumbnail(unknownUuid)).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
-});
-
-test('documents are merged', async () => {
-  const file = await makePdf(['one', 'two']);
-  const { fileOf } = front.renderer;
-  front.renderer.fileOf = () => file;
-  const { uuid } = await client.capture({ ...page, format: 'pdf' });
-  front.renderer.fileOf = fileOf;
-  const { stream, ...merged } = await client.mergePdf({ documents: [{ capture: uuid }, { capture: uuid }] });
-  const { length: size } = Buffer.from(await new Response(stream).arrayBuffer());
-  expect(merged).toEqual({ pages: 4, uuids: [uuid, uuid], contentType: 'application/pdf', size });
-  const failure = client.mergePdf({ documents: [{ capture: unknownUuid }] });
-  await expect(failure).rejects.toMatchObject({ code: 'CAPTURE_NOT_FOUND' });
 });
 
 test('usage, refreshes and deliveries can be read', async () => {
