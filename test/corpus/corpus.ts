@@ -137,9 +137,9 @@ export function testCorpus(pages: readonly HardPage[], config?: Partial<RenderEn
   const isAlone = ({ isHostile, isAlone }: HardPage) => isHostile === true || isAlone === true;
   for (const page of [...pages.filter((one) => !isAlone(one)), ...pages.filter(isAlone)]) {
     const { name, options = {} } = page;
-    // The formats that a page names run in the fast tier; the check that its picture is correct on paper too is in the long tier.
+    // The check that a picture is correct on paper too is in the long tier.
     const formats = page.formats ?? (options.isFullPage === true ? (['png', 'pdf'] as const) : (['png'] as const));
-    const isLong = (format: Format) => page.isLong === true || (page.formats === undefined && format !== formats[0]);
+    const isLong = (format: Format) => page.isLong === true || (format === 'pdf' && formats[0] !== 'pdf');
     describe(`${name}`, { concurrent: !isAlone(page) }, () => {
       // Sequential: the handlers of a page may count its requests.
       for (const format of formats) {

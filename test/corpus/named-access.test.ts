@@ -1,3 +1,4 @@
+// @module-tag long
 import { beforeAll, describe, expect, test } from 'vitest';
 import { html, type ShotOptions, type TestEngine } from '../harness/engine.ts';
 import { rasterPage } from '../harness/pdf-raster.ts';

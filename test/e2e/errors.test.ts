@@ -119,7 +119,7 @@ describe.concurrent('a hostile page affects only its own capture', { tags: 'long
   });
 });
 
-describe('memory', () => {
+describe('memory', { tags: 'long' }, () => {
   test('a page that takes all memory fails, and the next capture is correct', async () => {
     const before = await fleet().usageCheck.usage();
     const refusal = await fleet().api.refused({ url: site().url('/balloon'), timeout: 20_000 });

@@ -17,7 +17,7 @@ const papers = [
 ] as const;
 
 describe.concurrent('paper', () => {
-  test.for(papers)('%s', async ([paper, width, height]) => {
+  test.for(papers)('%s', { tags: 'long' }, async ([paper, width, height]) => {
     const { data, pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { paper } });
     expect(pdf.pages).toHaveLength(1);
     const [page] = pdf.pages;
@@ -35,7 +35,7 @@ describe.concurrent('paper', () => {
     expect(Math.abs((pdf.pages[0]?.width ?? 0) - points(210))).toBeLessThan(1.5);
   });
 
-  test('landscape rotates it', async () => {
+  test('landscape rotates it', { tags: 'long' }, async () => {
     const { data, pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { landscape: true } });
     expect(pdf.pages[0]?.width).toBeGreaterThan(pdf.pages[0]?.height ?? Infinity);
     expect(data.metadata.width).toBeGreaterThan(data.metadata.height);
@@ -86,7 +86,7 @@ test('custom paper, selected pages, a footer and bookmarks', async () => {
   }
 });
 
-describe.concurrent('margin', () => {
+describe.concurrent('margin', { tags: 'long' }, () => {
   /** Position of the text of a page without margins, in millimetres from the left and top edge. */
   const textAt = async (margin: unknown) => {
     const html = '<body style="margin:0"><p style="margin:0;font:20px/20px sans-serif">Here</p>';
@@ -126,7 +126,7 @@ describe.concurrent('margin', () => {
   });
 });
 
-describe.concurrent('scale', () => {
+describe.concurrent('scale', { tags: 'long' }, () => {
   test.for([2])('of %d scales the text', async (scale) => {
     const { pdf } = await fleet().api.pdf({ url: site().url('/text'), pdf: { scale } });
     // 16 CSS pixels are 12 points.
@@ -134,7 +134,7 @@ describe.concurrent('scale', () => {
   });
 });
 
-describe.concurrent('isFullPage', () => {
+describe.concurrent('isFullPage', { tags: 'long' }, () => {
   test('makes one page with the height of the content', async () => {
     const { data, pdf, bytes } = await fleet().api.pdf({
       url: site().url('/tall', { h: 4000 }),

@@ -34,6 +34,7 @@ describe.concurrent('format', () => {
 
   test.for(['jpeg', 'webp'] as const)(
     '%s has the colours of the page, as exactly as the format allows',
+    { tags: 'long' },
     async (format) => {
       const { data, picture } = await fleet().api.picture({ url: site().url('/quadrants'), format });
       expect(picture.format).toBe(format);
@@ -102,7 +103,7 @@ describe.concurrent('viewport', () => {
     [{ width: 500 }, '500x720'],
     [{ height: 500 }, '1280x500'],
     [{ deviceScaleFactor: 2 }, '2560x1440'],
-  ] as const)('%j uses defaults for missing fields', async ([viewport, size]) => {
+  ] as const)('%j uses defaults for missing fields', { tags: 'long' }, async ([viewport, size]) => {
     const { picture } = await fleet().api.picture({ url: site().url('/colour'), viewport });
     expect(picture.size).toBe(size);
     expect(picture.share('#00ff00')).toBe(1);
@@ -119,18 +120,26 @@ describe.concurrent('viewport', () => {
     expect(languages).toEqual(['de-DE', 'de']);
   });
 
-  test.for([3, 1.5])('a scale of %d renders the same page with more pixels', async (deviceScaleFactor) => {
-    const page = site().visit('/facts');
-    const viewport = { width: 400, height: 300, deviceScaleFactor };
-    const { data, picture } = await fleet().api.picture({ url: page.url, viewport });
-    expect(picture.size).toBe(`${400 * deviceScaleFactor}x${300 * deviceScaleFactor}`);
-    expect(data.metadata).toMatchObject({ width: 400 * deviceScaleFactor, height: 300 * deviceScaleFactor, viewport });
-    expect(await page.facts<BrowserFacts>()).toMatchObject({ innerWidth: 400, devicePixelRatio: deviceScaleFactor });
+  test.for([3, 1.5])(
+    'a scale of %d renders the same page with more pixels',
+    { tags: 'long' },
+    async (deviceScaleFactor) => {
+      const page = site().visit('/facts');
+      const viewport = { width: 400, height: 300, deviceScaleFactor };
+      const { data, picture } = await fleet().api.picture({ url: page.url, viewport });
+      expect(picture.size).toBe(`${400 * deviceScaleFactor}x${300 * deviceScaleFactor}`);
+      expect(data.metadata).toMatchObject({
+        width: 400 * deviceScaleFactor,
+        height: 300 * deviceScaleFactor,
+        viewport,
+      });
+      expect(await page.facts<BrowserFacts>()).toMatchObject({ innerWidth: 400, devicePixelRatio: deviceScaleFactor });
 
-    const { picture: sharp } = await fleet().api.picture({ url: site().url('/quadrants'), viewport });
-    const edge = 100 * deviceScaleFactor;
-    expect([sharp.at(edge - 1, 5), sharp.at(edge, 5)]).toEqual(['#ff0000', '#00ff00']);
-  });
+      const { picture: sharp } = await fleet().api.picture({ url: site().url('/quadrants'), viewport });
+      const edge = 100 * deviceScaleFactor;
+      expect([sharp.at(edge - 1, 5), sharp.at(edge, 5)]).toEqual(['#ff0000', '#00ff00']);
+    },
+  );
 });
 
 describe.concurrent('isFullPage', () => {
@@ -138,16 +147,20 @@ describe.concurrent('isFullPage', () => {
     ['png', 0],
     ['jpeg', 8],
     ['webp', 8],
-  ] as const)('%s shows all of a page that is taller than the viewport', async ([format, tolerance]) => {
-    const body = { url: site().url('/tall', { h: 3050 }), format, isFullPage: true };
-    const { data, picture } = await fleet().api.picture(body);
-    expect(picture.size).toBe('1280x3050');
-    expect(data.metadata).toMatchObject({ fullPage: true, width: 1280, height: 3050 });
-    for (let stripe = 0; stripe <= 30; stripe++) {
-      const middle = stripe * stripeHeight + (stripe === 30 ? 25 : 50);
-      expect(picture.difference(640, middle, stripeColour(stripe))).toBeLessThanOrEqual(tolerance);
-    }
-  });
+  ] as const)(
+    '%s shows all of a page that is taller than the viewport',
+    { tags: 'long' },
+    async ([format, tolerance]) => {
+      const body = { url: site().url('/tall', { h: 3050 }), format, isFullPage: true };
+      const { data, picture } = await fleet().api.picture(body);
+      expect(picture.size).toBe('1280x3050');
+      expect(data.metadata).toMatchObject({ fullPage: true, width: 1280, height: 3050 });
+      for (let stripe = 0; stripe <= 30; stripe++) {
+        const middle = stripe * stripeHeight + (stripe === 30 ? 25 : 50);
+        expect(picture.difference(640, middle, stripeColour(stripe))).toBeLessThanOrEqual(tolerance);
+      }
+    },
+  );
 
   test('without it, the picture shows the viewport', async () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/tall', { h: 3050 }) });
@@ -156,7 +169,7 @@ describe.concurrent('isFullPage', () => {
     expect(picture.at(640, 719)).toBe(stripeColour(7));
   });
 
-  test('keeps the width and the scale of the viewport, and overrides its height', async () => {
+  test('keeps the width and the scale of the viewport, and overrides its height', { tags: 'long' }, async () => {
     const viewport = { width: 300, height: 2000, deviceScaleFactor: 2 };
     const tall = await fleet().api.picture({ url: site().url('/tall', { h: 2500 }), isFullPage: true, viewport });
     expect(tall.picture.size).toBe('600x5000');
@@ -175,7 +188,7 @@ describe.concurrent('colorScheme', () => {
     expect(picture.share(colour)).toBe(1);
   });
 
-  test('no-preference is not dark', async () => {
+  test('no-preference is not dark', { tags: 'long' }, async () => {
     const { picture } = await fleet().api.picture({ url: site().url('/scheme'), colorScheme: 'no-preference' });
     expect(picture.share('#101010')).toBe(0);
   });

@@ -90,14 +90,14 @@ describe.concurrent('url', () => {
     expect(data.report.httpStatus).toBe(200);
   });
 
-  test.for([301, 302, 303, 307, 308])('a redirect with status %d is followed', async (code) => {
+  test.for([301, 302, 303, 307, 308])('a redirect with status %d is followed', { tags: 'long' }, async (code) => {
     const visit = site().visit('/redirect', { code, hops: 3 });
     const { picture } = await fleet().api.picture({ url: visit.url });
     expect(picture.share('#00ff00')).toBe(1);
     expect(visit.seen('/redirect')).toHaveLength(4);
   });
 
-  test.for(['meta', 'script'])('a redirect by the page through %s is followed', async (by) => {
+  test.for(['meta', 'script'])('a redirect by the page through %s is followed', { tags: 'long' }, async (by) => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/lead-on', { by }), delay: 1000 });
     expect(picture.share('#00ff00')).toBe(1);
     expect(data.report.finalUrl).toContain('/colour');

@@ -9,7 +9,7 @@ export type Tier = 'fast' | 'long';
 
 /**
  * Returns the tiers of the tests in a file. The comment `@module-tag long` puts the whole file into the long tier; `tags: 'long'` on a test
- * or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts the PDFs of whole pages there.
+ * or a suite, and `isLong: true` on a page of the corpus, put that part there. `testCorpus` puts the PDFs of pages that are also captured as images there.
  */
 export function tiersOf(source: string): readonly Tier[] {
   if (/^(?:\/\/| \*) @module-tag long\b/m.test(source)) return ['long'];

@@ -7,7 +7,7 @@ import { interactive, subjectOf, usePods } from './support/pods.ts';
 
 const { nats, startPod, publish, untilIdle } = usePods();
 
-test('a server that is killed and restarted delivers jobs of both priorities again', async () => {
+test('a server that is killed and restarted delivers jobs of both priorities again', { tags: 'long' }, async () => {
   const pod = await startPod(2);
   await publish(interactive, 1);
   await pod.take(1);

@@ -1,3 +1,4 @@
+// @module-tag long
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { noUsage } from '@webcapture/shared/captures/usage.ts';
 import { AccountUsage } from '@webcapture/shared/accounts/account-usage.ts';

@@ -62,7 +62,6 @@ describe('a front', () => {
 
 describe('a controller', () => {
   test('writes deliveries, dead letters and statistics', async () => {
-    const violations = broker().violations().length;
     await new Deliveries(controller()).add('noted', []);
     const letter = {
       at: new Date(0).toISOString(),
@@ -77,7 +76,8 @@ describe('a controller', () => {
     const failure = { code: 'CAPTURE_FAILED', message: 'It failed.', cause: 'service' } as const;
     statistics.changed(before, { ...before, status: 'failed', failure, endedAt: before.acceptedAt });
     await statistics.flush();
-    expect(broker().violations().slice(violations)).toEqual([]);
+    // The server may log violations of the tests above only now.
+    expect(broker().violations().filter((line) => line.includes('/user:controller"'))).toEqual([]);
     const [today] = await new UsageHistory(front()).read('noted', 1, before.acceptedAt);
     expect(today?.day.failed).toBe(1);
   });
