@@ -77,7 +77,11 @@ describe('a controller', () => {
     statistics.changed(before, { ...before, status: 'failed', failure, endedAt: before.acceptedAt });
     await statistics.flush();
     // The server may log violations of the tests above only now.
-    expect(broker().violations().filter((line) => line.includes('/user:controller"'))).toEqual([]);
+    expect(
+      broker()
+        .violations()
+        .filter((line) => line.includes('/user:controller"')),
+    ).toEqual([]);
     const [today] = await new UsageHistory(front()).read('noted', 1, before.acceptedAt);
     expect(today?.day.failed).toBe(1);
   });
