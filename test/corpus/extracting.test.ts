@@ -200,7 +200,7 @@ const pages: readonly HardPage[] = [
       expect(extracted.text).toMatch(/^語+$/);
       expect(extracted.links?.at(-1)?.url).toMatch(/x{50}$/);
     },
-    { isHostile: true },
+    { isHostile: true, isLong: true },
   ),
   page(
     '30,000 nested elements, more than a call stack holds, and text with Markdown syntax',
