@@ -7,6 +7,7 @@ import {
   createCacheMetrics,
   createFrontMetrics,
   createIdempotencyMetrics,
+  createMergeMetrics,
   createScaledPictureMetrics,
 } from '../../services/front/metrics.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
@@ -50,6 +51,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createStatisticsMetrics(front);
   createCacheMetrics(front);
   createIdempotencyMetrics(front);
+  createMergeMetrics(front);
   createScaledPictureMetrics(front);
   createHeartbeatFaults(front, silentLog);
   void new FleetConfigCheck({}, { registry: front, log: silentLog });
