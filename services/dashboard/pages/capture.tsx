@@ -21,6 +21,7 @@ import { Diagnostics } from '../views/diagnostics.tsx';
 import { Extracted } from '../views/extracted.tsx';
 import { Report } from '../views/report.tsx';
 import { useObjectUrl } from '../widgets/blob-image.tsx';
+import { Card } from '../widgets/card.tsx';
 import { neutralText, truncated } from '../widgets/neutral-text.ts';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
@@ -170,14 +171,11 @@ function Details({
       <StatusSummary capture={capture} />
       <div class="capture-columns">
         <PictureCard capture={capture} pictures={pictures} />
-        <section class="card" aria-labelledby="facts">
-          <div class="card-head">
-            <h2 id="facts">Facts</h2>
-          </div>
+        <Card id="facts" title="Facts">
           <div class="card-body">
             <Facts capture={capture} />
           </div>
-        </section>
+        </Card>
       </div>
       {before !== undefined && current !== undefined && capture.status === 'completed' && (
         <Comparison before={before} after={current} />
@@ -244,15 +242,19 @@ function describeStatus(capture: Capture): string {
 
 function PictureCard({ capture, pictures }: { readonly capture: Capture; readonly pictures: Pictures }) {
   return (
-    <section class="card picture-card" aria-labelledby="picture">
-      <div class="card-head">
-        <h2 id="picture">Picture</h2>
-        {pictures.current?.isFile === false && capture.status === 'completed' && (
+    <Card
+      id="picture"
+      title="Picture"
+      class="picture-card"
+      aside={
+        pictures.current?.isFile === false &&
+        capture.status === 'completed' && (
           <span class="muted">A preview, which may show only the top. Open the file to see all of it.</span>
-        )}
-      </div>
+        )
+      }
+    >
       <PictureBody capture={capture} pictures={pictures} />
-    </section>
+    </Card>
   );
 }
 
@@ -310,10 +312,7 @@ function History({
     <Loaded query={history} label="Loading the history…">
       {({ refreshes, deliveries }) => (
         <>
-          <section class="card" aria-labelledby="refreshes">
-            <div class="card-head">
-              <h2 id="refreshes">Refreshes</h2>
-            </div>
+          <Card id="refreshes" title="Refreshes">
             <DataTable
               caption="Refreshes"
               columns={refreshColumns}
@@ -321,12 +320,12 @@ function History({
               rowKey={({ number }) => String(number)}
               empty={<p class="card-body muted">No refreshes yet.</p>}
             />
-          </section>
-          <section class="card" aria-labelledby="deliveries">
-            <div class="card-head">
-              <h2 id="deliveries">Webhook deliveries</h2>
-              {isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
-            </div>
+          </Card>
+          <Card
+            id="deliveries"
+            title="Webhook deliveries"
+            aside={isDeliverable && <Redeliver uuid={capture.uuid} onDone={onChanged} />}
+          >
             <Deliveries
               deliveries={deliveries}
               onRedeliver={onChanged}
@@ -336,7 +335,7 @@ function History({
                 </p>
               }
             />
-          </section>
+          </Card>
         </>
       )}
     </Loaded>

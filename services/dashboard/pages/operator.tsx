@@ -5,6 +5,7 @@ import { formatDuration } from '../shell/format.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
+import { Card } from '../widgets/card.tsx';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
 import { LiveMark } from '../widgets/live-mark.tsx';
@@ -80,10 +81,7 @@ function Captures({
     everyMs: refreshMs,
   });
   return (
-    <section class="card" aria-labelledby={sort}>
-      <div class="card-head">
-        <h2 id={sort}>{title}</h2>
-      </div>
+    <Card id={sort} title={title}>
       <Loaded query={captures}>
         {(data) => (
           <DataTable
@@ -96,7 +94,7 @@ function Captures({
           />
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }
 
@@ -148,10 +146,7 @@ function DeadLetters() {
     everyMs: refreshMs,
   });
   return (
-    <section class="card" aria-labelledby="dead-letters">
-      <div class="card-head">
-        <h2 id="dead-letters">Dead letters</h2>
-      </div>
+    <Card id="dead-letters" title="Dead letters">
       <Loaded query={letters}>
         {(deadLetters) => (
           <DataTable
@@ -164,7 +159,7 @@ function DeadLetters() {
           />
         )}
       </Loaded>
-    </section>
+    </Card>
   );
 }
 

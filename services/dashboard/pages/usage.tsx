@@ -5,6 +5,7 @@ import { formatBytes, formatDuration, formatNumber, formatShare } from '../shell
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
+import { Card } from '../widgets/card.tsx';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { StatTile } from '../widgets/figures.tsx';
 import { UntrustedText } from '../widgets/untrusted-text.tsx';
@@ -182,10 +183,7 @@ function History({ history: { days, keys, totals } }: { readonly history: UsageH
           pageSize={31}
         />
       </details>
-      <section class="card" aria-labelledby="by-key">
-        <div class="card-head">
-          <h2 id="by-key">By key</h2>
-        </div>
+      <Card id="by-key" title="By key">
         <DataTable
           caption="Usage by key"
           columns={keyColumns}
@@ -194,7 +192,7 @@ function History({ history: { days, keys, totals } }: { readonly history: UsageH
           initialOrder={{ key: 'tokens', isDescending: true }}
           empty={<p class="card-body muted">No key was used in this period.</p>}
         />
-      </section>
+      </Card>
     </>
   );
 }

@@ -4,6 +4,7 @@ import { errorInWords } from '../shell/errors.ts';
 import { Page } from '../shell/page.tsx';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
+import { Card } from '../widgets/card.tsx';
 import { CopyButton } from '../widgets/copy-button.tsx';
 import { FormDialog, GraceField, graceSecondsOf, textOf } from '../widgets/form-dialog.tsx';
 import { ErrorState, Loaded } from '../widgets/states.tsx';
@@ -25,10 +26,7 @@ export function WebhooksPage() {
     >
       <SecretCard />
       <TestCard onSent={deliveries.reload} />
-      <section class="card" aria-labelledby="deliveries">
-        <div class="card-head">
-          <h2 id="deliveries">Recent deliveries</h2>
-        </div>
+      <Card id="deliveries" title="Recent deliveries">
         <Loaded query={deliveries} label="Loading deliveries…">
           {(data) => (
             <Deliveries
@@ -39,7 +37,7 @@ export function WebhooksPage() {
             />
           )}
         </Loaded>
-      </section>
+      </Card>
     </Page>
   );
 }
@@ -57,9 +55,10 @@ function SecretCard() {
     }
   };
   return (
-    <section class="card" aria-labelledby="secret">
-      <div class="card-head">
-        <h2 id="secret">Secret</h2>
+    <Card
+      id="secret"
+      title="Secret"
+      aside={
         <span class="row-actions">
           <button
             type="button"
@@ -73,7 +72,8 @@ function SecretCard() {
             Rotate
           </button>
         </span>
-      </div>
+      }
+    >
       <div class="card-body">
         {error !== undefined && (
           <ErrorState error={error} onRetry={error instanceof PermissionError ? undefined : () => void show()} />
@@ -104,7 +104,7 @@ function SecretCard() {
           <GraceField label="The old secret" initial="86400" />
         </FormDialog>
       )}
-    </section>
+    </Card>
   );
 }
 
@@ -138,10 +138,7 @@ function TestCard({ onSent }: { readonly onSent: () => void }) {
     }
   };
   return (
-    <section class="card" aria-labelledby="test">
-      <div class="card-head">
-        <h2 id="test">Test event</h2>
-      </div>
+    <Card id="test" title="Test event">
       <form
         class="card-body test-form"
         onSubmit={(event) => {
@@ -164,6 +161,6 @@ function TestCard({ onSent }: { readonly onSent: () => void }) {
           Send a test event
         </button>
       </form>
-    </section>
+    </Card>
   );
 }

@@ -5,6 +5,7 @@ import { formatBytes, formatDuration } from '../shell/format.ts';
 import { useQuery } from '../shell/query.ts';
 import { client } from '../shell/session.ts';
 import { BlobImage } from '../widgets/blob-image.tsx';
+import { Card } from '../widgets/card.tsx';
 import { type Column, DataTable } from '../widgets/data-table.tsx';
 import { Badge } from '../widgets/figures.tsx';
 import { Loaded } from '../widgets/states.tsx';
@@ -19,22 +20,26 @@ export function Diagnostics({ uuid }: { readonly uuid: string }) {
   const diagnostics = useQuery((signal) => client().getDiagnostics(uuid, { signal }), [uuid]);
   return (
     <Loaded query={diagnostics} label="Loading the diagnostics…">
-      {(data) => (data === null ? null : <Card data={data} />)}
+      {(data) => (data === null ? null : <DiagnosticsCard data={data} />)}
     </Loaded>
   );
 }
 
-function Card({ data }: { readonly data: DiagnosticsData }) {
+function DiagnosticsCard({ data }: { readonly data: DiagnosticsData }) {
   const { uuid, refresh, steps, waits, console, requests, requestCount, blocked, moving, picture } = data;
   return (
-    <section class="card" aria-labelledby="diagnostics">
-      <div class="card-head">
-        <h2 id="diagnostics">Diagnostics</h2>
-        {refresh > 0 && <span class="muted">Of refresh #{refresh}</span>}
-        <button type="button" class="button is-small" onClick={() => void downloadHar(uuid)}>
-          Download HAR
-        </button>
-      </div>
+    <Card
+      id="diagnostics"
+      title="Diagnostics"
+      aside={
+        <>
+          {refresh > 0 && <span class="muted">Of refresh #{refresh}</span>}
+          <button type="button" class="button is-small" onClick={() => void downloadHar(uuid)}>
+            Download HAR
+          </button>
+        </>
+      }
+    >
       {picture !== null && (
         <Part title="Last picture" isOpen>
           <LastPicture uuid={uuid} />
@@ -53,7 +58,7 @@ function Card({ data }: { readonly data: DiagnosticsData }) {
       />
       <Table title="Blocked requests" columns={blockedColumns} rows={blocked} />
       {moving !== null && <Moving {...moving} />}
-    </section>
+    </Card>
   );
 }
 

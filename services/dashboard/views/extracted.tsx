@@ -1,6 +1,7 @@
 import type { CaptureResult } from '@webcapture/client';
 import { download } from '../shell/download.ts';
 import { formatBytes, formatNumber } from '../shell/format.ts';
+import { Card } from '../widgets/card.tsx';
 import { neutralLines, neutralText, truncated } from '../widgets/neutral-text.ts';
 import './extracted.css';
 
@@ -21,14 +22,11 @@ interface Part {
 /** Shows the extracted parts of a page as text, never as markup or links. */
 export function Extracted({ uuid, extracted }: { readonly uuid: string; readonly extracted: ExtractedParts }) {
   return (
-    <section class="card" aria-labelledby="extracted">
-      <div class="card-head">
-        <h2 id="extracted">Extracted</h2>
-      </div>
+    <Card id="extracted" title="Extracted">
       {partsOf(extracted).map((part) => (
         <ExtractedPart key={part.title} uuid={uuid} part={part} />
       ))}
-    </section>
+    </Card>
   );
 }
 

@@ -2,6 +2,7 @@ import type { CaptureResult } from '@webcapture/client';
 import { describeReport, type ReportFinding } from '@webcapture/shared/api/describe-report.ts';
 import type { ComponentChildren } from 'preact';
 import { formatDuration, formatNumber } from '../shell/format.ts';
+import { Card } from '../widgets/card.tsx';
 import { Bar, type BarPart } from '../widgets/figures.tsx';
 import { type Finding, Findings } from '../widgets/findings.tsx';
 
@@ -20,11 +21,7 @@ export function Report({
 }) {
   const { originalSize } = capture.report;
   return (
-    <section class="card" aria-labelledby="report">
-      <div class="card-head">
-        <h2 id="report">Report</h2>
-        {link}
-      </div>
+    <Card id="report" title="Report" aside={link}>
       <div class="card-body">
         <Findings findings={findingsOf(capture, request)} />
         <h3 class="timing-title">Time: {formatDuration(capture.processingTimeMs)}</h3>
@@ -35,7 +32,7 @@ export function Report({
           </p>
         )}
       </div>
-    </section>
+    </Card>
   );
 }
 

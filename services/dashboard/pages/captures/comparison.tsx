@@ -1,6 +1,7 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { formatNumber, formatShare, formatTime } from '../../shell/format.ts';
 import { BlobImage } from '../../widgets/blob-image.tsx';
+import { Card } from '../../widgets/card.tsx';
 import { comparisonScale, type Difference, differenceOf, type Pixels } from './difference.ts';
 import type { Picture } from './picture.ts';
 
@@ -40,13 +41,15 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
   }, [compared, threshold]);
 
   return (
-    <section class="card" aria-labelledby="comparison">
-      <div class="card-head">
-        <h2 id="comparison">Before and after the refresh</h2>
+    <Card
+      id="comparison"
+      title="Before and after the refresh"
+      aside={
         <p class="difference-words" role="status">
           {difference !== undefined && wordsFor(difference, compared)}
         </p>
-      </div>
+      }
+    >
       <div class="card-body comparison">
         <figure>
           <figcaption>Before · {formatTime(before.version)}</figcaption>
@@ -78,7 +81,7 @@ export function Comparison({ before, after }: { readonly before: Picture; readon
           )}
         </figure>
       </div>
-    </section>
+    </Card>
   );
 }
 

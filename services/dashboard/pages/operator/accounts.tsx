@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { formatBytes, formatNumber } from '../../shell/format.ts';
 import { useQuery } from '../../shell/query.ts';
 import { client } from '../../shell/session.ts';
+import { Card } from '../../widgets/card.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { confirm } from '../../widgets/dialog.tsx';
 import { Badge } from '../../widgets/figures.tsx';
@@ -35,9 +36,10 @@ export function Accounts() {
     accounts.reload();
   };
   return (
-    <section class="card" aria-labelledby="accounts">
-      <div class="card-head">
-        <h2 id="accounts">Accounts</h2>
+    <Card
+      id="accounts"
+      title="Accounts"
+      aside={
         <span class="row-actions">
           <button type="button" class="button is-small" onClick={() => setStep({ kind: 'revoke' })}>
             Revoke a key
@@ -46,7 +48,8 @@ export function Accounts() {
             Create account
           </button>
         </span>
-      </div>
+      }
+    >
       <Loaded query={accounts} label="Loading accounts…">
         {(rows) => (
           <DataTable
@@ -60,7 +63,7 @@ export function Accounts() {
         )}
       </Loaded>
       {step !== undefined && <StepDialog step={step} onStep={setStep} onDone={done} />}
-    </section>
+    </Card>
   );
 }
 

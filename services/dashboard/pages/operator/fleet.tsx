@@ -1,5 +1,6 @@
 import type { Overview } from '@webcapture/shared/api/admin.ts';
 import { formatDuration, formatNumber } from '../../shell/format.ts';
+import { Card } from '../../widgets/card.tsx';
 import { type Column, DataTable } from '../../widgets/data-table.tsx';
 import { Badge, type Tone } from '../../widgets/figures.tsx';
 import { UntrustedText } from '../../widgets/untrusted-text.tsx';
@@ -50,10 +51,7 @@ export function Clusters({ overview: { clusters } }: { readonly overview: Overvi
   const hasProblem = clusters.some(({ problems, silentForMs }) => problems.length > 0 || silentForMs !== null);
   if (clusters.length <= 1 && !hasProblem) return null;
   return (
-    <section class="card" aria-labelledby="clusters">
-      <div class="card-head">
-        <h2 id="clusters">Clusters</h2>
-      </div>
+    <Card id="clusters" title="Clusters">
       <DataTable
         caption="Clusters of the installation"
         columns={clusterColumns}
@@ -61,7 +59,7 @@ export function Clusters({ overview: { clusters } }: { readonly overview: Overvi
         rowKey={({ name }) => name}
         pageSize={20}
       />
-    </section>
+    </Card>
   );
 }
 

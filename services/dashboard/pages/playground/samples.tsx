@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
 import { serviceUrl } from '../../shell/session.ts';
+import { Card } from '../../widgets/card.tsx';
 import { CopyButton } from '../../widgets/copy-button.tsx';
 import { samplesOf } from './code-samples.ts';
 import { LinkPanel } from './link-panel.tsx';
@@ -20,9 +21,10 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
   const sample = samples[chosen];
   const code = useMemo(() => sample?.code() ?? '', [request, schema, chosen]);
   return (
-    <section class="card" aria-labelledby="samples-title">
-      <div class="card-head">
-        <h2 id="samples-title">Request</h2>
+    <Card
+      id="samples-title"
+      title="Request"
+      aside={
         <div
           ref={tabs}
           class="segments"
@@ -49,7 +51,8 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
             </button>
           ))}
         </div>
-      </div>
+      }
+    >
       <div id="sample" role="tabpanel" aria-labelledby={`sample-tab-${chosen}`}>
         {sample === undefined ? (
           <LinkPanel request={request} />
@@ -63,6 +66,6 @@ export function Samples({ request, schema }: { readonly request: Body; readonly 
           </div>
         )}
       </div>
-    </section>
+    </Card>
   );
 }

@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact';
+
+interface CardProps {
+  /** Id of the title, unique in the page. */
+  readonly id: string;
+  readonly title: string;
+  /** Classes in addition to `card`. */
+  readonly class?: string;
+  /** Next to the title: actions, a note. */
+  readonly aside?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A part of a page with a title. */
+export function Card({ id, title, class: more, aside, children }: CardProps) {
+  return (
+    <section class={more === undefined ? 'card' : `card ${more}`} aria-labelledby={id}>
+      <div class="card-head">
+        <h2 id={id}>{title}</h2>
+        {aside}
+      </div>
+      {children}
+    </section>
+  );
+}
