@@ -7,8 +7,6 @@ import { WebhookSecrets } from '@webcapture/shared/accounts/webhook-secrets.ts';
 import { Cache } from '@webcapture/shared/captures/cache.ts';
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
-import { IdempotencyKeys } from './capture/idempotency-keys.ts';
-import { CaptureList } from './capture/capture-list.ts';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
@@ -31,21 +29,22 @@ import {
 } from '@webcapture/shared/statistics/statistics.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { Admission } from './admission.ts';
-import { builtDashboard } from './api/dashboard.ts';
 import { createAuth } from './auth/create-auth.ts';
-import { ByteQuota, EmbeddedShare } from './byte-quota.ts';
 import { ensurePresetKey, keepPresetKey } from './auth/preset-key.ts';
-import { SignInCode } from './auth/sign-in-code.ts';
+import { ByteQuota, EmbeddedShare } from './byte-quota.ts';
 import { BackgroundQueue } from './capture/background-queue.ts';
+import { CaptureList } from './capture/capture-list.ts';
 import { createDispatcher } from './capture/create-dispatcher.ts';
+import { IdempotencyKeys } from './capture/idempotency-keys.ts';
+import { Idempotency } from './capture/idempotency.ts';
 import { CapturePipeline } from './capture/pipeline.ts';
 import type { HtmlStore } from './capture/publish-job.ts';
 import { InFlight, RegionSelector, RegionQueues } from './capture/regions.ts';
+import { ResponseCache } from './capture/response-cache.ts';
 import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
 import { OverviewCache } from './events/overview.ts';
-import { Idempotency } from './capture/idempotency.ts';
 import {
   createCacheMetrics,
   createFrontMetrics,
@@ -53,14 +52,15 @@ import {
   createMergeMetrics,
   createScaledPictureMetrics,
 } from './metrics.ts';
-import { Merges } from './merge/merges.ts';
 import { ConnectionMonitor } from './nats.ts';
-import { ScaledPictures } from './pictures/scaled-pictures.ts';
-import { ResponseCache } from './capture/response-cache.ts';
+import { builtDashboard } from './plugins/dashboard/routes.ts';
+import { SignInCode } from './plugins/dashboard/sign-in-code.ts';
+import { Merges } from './plugins/merge/merges.ts';
+import { HistoryCache } from './plugins/status-page/history-cache.ts';
+import { ScaledPictures } from './plugins/thumbnails/scaled-pictures.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusCache } from './status-cache.ts';
-import { HistoryCache } from './status-history.ts';
 
 /** Components that a front needs, once it is connected. */
 interface FrontParts {

@@ -19,7 +19,7 @@ import { parseExpiry } from '../../services/front/auth/key-issuer.ts';
 import { hashKey } from '../../services/front/auth/keys.ts';
 import { canonicalLink } from '../../services/front/auth/link-signature.ts';
 import { decodeHtml } from '../../services/front/capture/accept-request.ts';
-import { bodyOfLink } from '../../services/front/capture/link-options.ts';
+import { bodyOfLink } from '../../services/front/plugins/capture-links/link-options.ts';
 import { parseAbsoluteForm, targetOfAuthority, targetOfUrl } from '../../services/renderer/egress/target.ts';
 import { type Target, target } from './fuzz.ts';
 import { altered, changed, headerText, host, json, privateHost, repeated, text, url } from './values.ts';

@@ -6,7 +6,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { KeyRecord } from '../../../services/front/auth/keys.ts';
 import type { VerifiedLink } from '../../../services/front/auth/capture-links.ts';
 import { Authenticator } from '../../../services/front/auth/authenticator.ts';
-import type { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
+import type { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { KeyIssuer } from '../../../services/front/auth/key-issuer.ts';
 import { demoLimits } from '../../../services/front/auth/preset-key.ts';
 import { CapturePipeline } from '../../../services/front/capture/pipeline.ts';
@@ -15,7 +15,7 @@ import type { ClientLimitOptions } from '../../../services/front/http/client-lim
 import { createFrontMetrics } from '../../../services/front/metrics.ts';
 import { buildApp } from '../../../services/front/server.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
-import { HistoryCache } from '../../../services/front/status-history.ts';
+import { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 
 /** No client limits: most tests send more invalid requests than a real client. */

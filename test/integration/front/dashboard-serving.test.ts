@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { builtDashboard } from '../../../services/front/api/dashboard.ts';
-import { SignInCode } from '../../../services/front/auth/sign-in-code.ts';
+import { builtDashboard } from '../../../services/front/plugins/dashboard/routes.ts';
+import { SignInCode } from '../../../services/front/plugins/dashboard/sign-in-code.ts';
 import { buildAppAlone } from './app-alone.ts';
 
 let app: FastifyInstance;

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from '
 import type { OverallStatus } from '@webcapture/shared/api/status.ts';
 import type { StatusHistory } from '@webcapture/shared/api/status-history.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
-import type { HistoryCache } from '../../../services/front/status-history.ts';
+import type { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
 import { freePort } from '../../harness/free-port.ts';
 import { AnswerCheck } from '../../harness/openapi.ts';
 import { buildAppAlone } from './app-alone.ts';

@@ -2,7 +2,7 @@ import { historyKey } from '@webcapture/shared/statistics/component-history.ts';
 import { type ComponentStatus, type StatusReport, type StatusValue } from '@webcapture/shared/api/status.ts';
 import { addSpans, type Span } from '../../../services/controller/health/incidents.ts';
 import type { StatusView } from '../../../services/front/status-cache.ts';
-import { HistoryCache } from '../../../services/front/status-history.ts';
+import { HistoryCache } from '../../../services/front/plugins/status-page/history-cache.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
 const minute = 60_000;

@@ -9,7 +9,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { RetryLaterError } from '../../../services/front/admission.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
 import { createScaledPictureMetrics } from '../../../services/front/metrics.ts';
-import { ScaledPictures } from '../../../services/front/pictures/scaled-pictures.ts';
+import { ScaledPictures } from '../../../services/front/plugins/thumbnails/scaled-pictures.ts';
 import { silentLog } from '../../harness/nats-session.ts';
 import { pngLike } from '../../harness/records.ts';
 import { bytesOf, read, startTestFront, type TestFront } from './test-front.ts';

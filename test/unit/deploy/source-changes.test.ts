@@ -9,7 +9,7 @@ const affected = (...paths: string[]) => {
 describe('affectedBy', () => {
   test.each<[string, string[]]>([
     ['front/api/capture.ts', ['front']],
-    ['front/status-page/style.css', ['front']],
+    ['front/plugins/status-page/style.css', ['front']],
     ['renderer/page/render.ts', ['renderer']],
     ['controller/main.ts', ['controller']],
     ['shared/runtime/env.ts', ['front', 'controller', 'renderer', 'dashboard']],

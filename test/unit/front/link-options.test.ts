@@ -2,7 +2,7 @@ import process from 'node:process';
 import { expect, test } from 'vitest';
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import type { LinkParameter } from '../../../services/front/auth/link-signature.ts';
-import { bodyOfLink, linkOptionSchemas } from '../../../services/front/capture/link-options.ts';
+import { bodyOfLink, linkOptionSchemas } from '../../../services/front/plugins/capture-links/link-options.ts';
 
 /** The body of a link with these parameters, without the fields that every link has. */
 function read(...parameters: readonly LinkParameter[]): object {

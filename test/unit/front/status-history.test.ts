@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { StatusReport } from '@webcapture/shared/api/status.ts';
-import { historyView } from '../../../services/front/status-history.ts';
-import { atomFeed } from '../../../services/front/status-page/feed.ts';
-import { barClasses, dayText, duration, summaryOf } from '../../../services/front/status-page/render.ts';
+import { historyView } from '../../../services/front/plugins/status-page/history-cache.ts';
+import { atomFeed } from '../../../services/front/plugins/status-page/feed.ts';
+import { barClasses, dayText, duration, summaryOf } from '../../../services/front/plugins/status-page/render.ts';
 import { quietReport } from '../../harness/quiet-report.ts';
 
 const hour = 3_600_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { captureText } from '../../../services/front/mcp/texts.ts';
+import { captureText } from '../../../services/front/plugins/mcp/texts.ts';
 import { resultExample } from '../../../services/front/api/examples.ts';
 import { remarks } from '../../../services/cli/capture/command.ts';
 import { type CaptureReport, reportSchema } from '../../../services/shared/api/capture.ts';

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { statusHistorySchema } from '@webcapture/shared/api/status-history.ts';
 import type { ComponentHistory } from '@webcapture/shared/statistics/component-history.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { historyView } from '../status-history.ts';
-import { overlayStatus, type StatusView } from '../status-cache.ts';
-import { atomFeed } from '../status-page/feed.ts';
-import { pagePolicy, pageScript, renderPage } from '../status-page/page.ts';
-import { type AnswerDocument, example, plainAnswer } from './answers.ts';
-import { statusHistoryExample } from './examples.ts';
+import { historyView } from './history-cache.ts';
+import { overlayStatus, type StatusView } from '../../status-cache.ts';
+import { atomFeed } from './feed.ts';
+import { pagePolicy, pageScript, renderPage } from './page.ts';
+import { type AnswerDocument, example, plainAnswer } from '../../api/answers.ts';
+import { statusHistoryExample } from '../../api/examples.ts';
 
 export interface StatusPageDeps {
   readonly publicUrl: string;

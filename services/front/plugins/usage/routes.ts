@@ -21,14 +21,14 @@ import type { Limiter } from '@webcapture/shared/accounts/limiter.ts';
 import { periodOf } from '@webcapture/shared/captures/times.ts';
 import type { FastifyInstance } from 'fastify';
 import { embeddedBytes } from '@webcapture/shared/accounts/byte-limits.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import type { Keys } from '../auth/keys.ts';
-import type { EmbeddedShare } from '../byte-quota.ts';
-import { authenticateFirst, callerOf } from '../http/request-facts.ts';
-import { example, failureAnswers, keyRefusals, sendData, successAnswer } from './answers.ts';
-import { usageExample, usageHistoryExample } from './examples.ts';
-import { pageQueryOf } from '../validation/input.ts';
-import { callNats } from '../nats.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import type { Keys } from '../../auth/keys.ts';
+import type { EmbeddedShare } from '../../byte-quota.ts';
+import { authenticateFirst, callerOf } from '../../http/request-facts.ts';
+import { example, failureAnswers, keyRefusals, sendData, successAnswer } from '../../api/answers.ts';
+import { usageExample, usageHistoryExample } from '../../api/examples.ts';
+import { pageQueryOf } from '../../validation/input.ts';
+import { callNats } from '../../nats.ts';
 
 export interface UsageDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

@@ -2,11 +2,11 @@ import { mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { example, failureAnswers } from '../api/answers.ts';
-import { maxOpenBytes } from '../api/capture-body.ts';
-import { setCaptureHeaders } from '../api/capture.ts';
-import { clientGone } from '../http/request-facts.ts';
-import { explainErrors } from '../validation/explain-errors.ts';
+import { example, failureAnswers } from '../../api/answers.ts';
+import { maxOpenBytes } from '../../api/capture-body.ts';
+import { setCaptureHeaders } from '../../api/capture.ts';
+import { clientGone } from '../../http/request-facts.ts';
+import { explainErrors } from '../../validation/explain-errors.ts';
 import type { McpToolsDeps, ToolCall } from './tools.ts';
 
 export interface McpDeps extends McpToolsDeps {

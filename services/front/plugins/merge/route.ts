@@ -2,12 +2,12 @@ import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { type MergeRequest, mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
-import { example, failureAnswers, rateLimitHeaderSchemas } from '../api/answers.ts';
-import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from '../api/capture.ts';
-import { containment, disconnectWhenStalled } from '../api/send-file.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import { callerOf, clientGone } from '../http/request-facts.ts';
-import { explainErrors } from '../validation/explain-errors.ts';
+import { example, failureAnswers, rateLimitHeaderSchemas } from '../../api/answers.ts';
+import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from '../../api/capture.ts';
+import { containment, disconnectWhenStalled } from '../../api/send-file.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { callerOf, clientGone } from '../../http/request-facts.ts';
+import { explainErrors } from '../../validation/explain-errors.ts';
 import { mergeCaptures, type MergeCapturesDeps } from './merge-captures.ts';
 import { fillInDocuments } from './merge-rules.ts';
 

@@ -7,13 +7,13 @@ import { captureView } from '@webcapture/shared/captures/view.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError, toServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyBaseLogger } from 'fastify';
-import { countCapture, type CaptureRouteDeps } from '../api/capture.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
-import { fillInDevice } from '../capture/visitor-rules.ts';
-import type { RequestFacts } from '../http/request-facts.ts';
-import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
-import { overlayStatus, type StatusView } from '../status-cache.ts';
+import { countCapture, type CaptureRouteDeps } from '../../api/capture.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { type ReadStateDeps, readState } from '../../capture/capture-state.ts';
+import { fillInDevice } from '../../capture/visitor-rules.ts';
+import type { RequestFacts } from '../../http/request-facts.ts';
+import type { ScaledPictures, WantedPicture } from '../thumbnails/scaled-pictures.ts';
+import { overlayStatus, type StatusView } from '../../status-cache.ts';
 import { captureText, errorText, extractedText } from './texts.ts';
 
 export interface McpToolsDeps extends ReadStateDeps, Pick<CaptureRouteDeps, 'pipeline' | 'metrics'> {

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import type { SignInCode } from '../auth/sign-in-code.ts';
-import { sendData } from './answers.ts';
+import type { SignInCode } from './sign-in-code.ts';
+import { sendData } from '../../api/answers.ts';
 
 /** Folder of the built dashboard, next to the services in the repository and in the images. */
-export const builtDashboard = join(import.meta.dirname, '../../dashboard/dist');
+export const builtDashboard = join(import.meta.dirname, '../../../dashboard/dist');
 
 export interface DashboardDeps {
   /** Folder of the built dashboard; may be missing. */

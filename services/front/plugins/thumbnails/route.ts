@@ -2,13 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ThumbnailQuery, thumbnailQuerySchema, thumbnailWidths } from '@webcapture/shared/api/thumbnail.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
-import type { Authenticator } from '../auth/authenticator.ts';
-import { type ReadStateDeps, readState } from '../capture/capture-state.ts';
-import { authenticateFirst, callerOf, clientGone } from '../http/request-facts.ts';
-import type { ScaledPictures, WantedPicture } from '../pictures/scaled-pictures.ts';
-import { queryOf } from '../validation/input.ts';
-import { captureParams, captureRefusals, failureAnswers } from './answers.ts';
-import { containment, isNotModified } from './send-file.ts';
+import type { Authenticator } from '../../auth/authenticator.ts';
+import { type ReadStateDeps, readState } from '../../capture/capture-state.ts';
+import { authenticateFirst, callerOf, clientGone } from '../../http/request-facts.ts';
+import type { ScaledPictures, WantedPicture } from './scaled-pictures.ts';
+import { queryOf } from '../../validation/input.ts';
+import { captureParams, captureRefusals, failureAnswers } from '../../api/answers.ts';
+import { containment, isNotModified } from '../../api/send-file.ts';
 
 export interface ThumbnailDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;

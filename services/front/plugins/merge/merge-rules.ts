@@ -1,8 +1,8 @@
 import type { CaptureRequest } from '@webcapture/shared/api/capture-request.ts';
 import type { MergeRequest } from '@webcapture/shared/api/merge-request.ts';
-import { brokenEncryption, brokenMetadata } from '../capture/document-rules.ts';
-import { fillInDevice } from '../capture/visitor-rules.ts';
-import { isObject } from '../validation/is-object.ts';
+import { brokenEncryption, brokenMetadata } from '../../capture/document-rules.ts';
+import { fillInDevice } from '../../capture/visitor-rules.ts';
+import { isObject } from '../../validation/is-object.ts';
 
 /**
  * Sets the format of all requests in a body, and the viewports of their devices, as defaults. Must run before the validation, which fills in

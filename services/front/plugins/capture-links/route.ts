@@ -4,17 +4,17 @@ import { type CaptureRequest, captureRequestSchema } from '@webcapture/shared/ap
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { CaptureLinks, VerifiedLink } from '../auth/capture-links.ts';
-import type { CaptureAnswer, CaptureFile } from '../capture/answer.ts';
-import { sha256 } from '../capture/cache-key.ts';
-import { bodyOfLink, linkOptionSchemas } from '../capture/link-options.ts';
-import { fillInDevice } from '../capture/visitor-rules.ts';
-import { entryLimit } from '../entry-limit.ts';
-import { clientGone } from '../http/request-facts.ts';
-import { explainErrors } from '../validation/explain-errors.ts';
-import { rateLimitHeaderSchemas } from './answers.ts';
-import { answerCapture, captureFailures, type CaptureRouteDeps } from './capture.ts';
-import { fileResponseHeaders, sendFile } from './send-file.ts';
+import type { CaptureLinks, VerifiedLink } from '../../auth/capture-links.ts';
+import type { CaptureAnswer, CaptureFile } from '../../capture/answer.ts';
+import { sha256 } from '../../capture/cache-key.ts';
+import { bodyOfLink, linkOptionSchemas } from './link-options.ts';
+import { fillInDevice } from '../../capture/visitor-rules.ts';
+import { entryLimit } from '../../entry-limit.ts';
+import { clientGone } from '../../http/request-facts.ts';
+import { explainErrors } from '../../validation/explain-errors.ts';
+import { rateLimitHeaderSchemas } from '../../api/answers.ts';
+import { answerCapture, captureFailures, type CaptureRouteDeps } from '../../api/capture.ts';
+import { fileResponseHeaders, sendFile } from '../../api/send-file.ts';
 
 export interface CaptureLinkDeps extends CaptureRouteDeps {
   readonly links: Pick<CaptureLinks, 'verify'>;

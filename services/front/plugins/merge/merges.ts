@@ -9,10 +9,10 @@ import type { MergeOrder } from '@webcapture/shared/documents/merge-order.ts';
 import { UnreadableDocumentError } from '@webcapture/shared/documents/write-document.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { AccountTurns } from '../account-turns.ts';
-import { RetryLaterError } from '../admission.ts';
-import { TokenBuckets } from '../http/token-buckets.ts';
-import type { MergeMetrics } from '../metrics.ts';
+import { AccountTurns } from '../../account-turns.ts';
+import { RetryLaterError } from '../../admission.ts';
+import { TokenBuckets } from '../../http/token-buckets.ts';
+import type { MergeMetrics } from '../../metrics.ts';
 
 /** Maximum number of processes, because each may take 512 MiB of memory. */
 export const maxMergeProcesses = 1;

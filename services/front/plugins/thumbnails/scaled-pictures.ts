@@ -7,11 +7,11 @@ import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.
 import { untilAborted } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { RetryLaterError } from '../admission.ts';
-import { entryLimit } from '../entry-limit.ts';
-import { TokenBuckets } from '../http/token-buckets.ts';
-import type { ScaledPictureMetrics } from '../metrics.ts';
-import { AccountTurns } from '../account-turns.ts';
+import { RetryLaterError } from '../../admission.ts';
+import { entryLimit } from '../../entry-limit.ts';
+import { TokenBuckets } from '../../http/token-buckets.ts';
+import type { ScaledPictureMetrics } from '../../metrics.ts';
+import { AccountTurns } from '../../account-turns.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
 /** Maximum number of processes, which belong to different accounts. With only one, a slow picture would delay all other accounts. */

@@ -11,7 +11,7 @@ import { statusStaleMs, statusValues } from '@webcapture/shared/api/status.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type Change, watchKeys } from '@webcapture/shared/nats/watch.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import type { StatusView } from './status-cache.ts';
+import type { StatusView } from '../../status-cache.ts';
 
 /** Caches the histories of all components that the leader writes; they stay available while NATS is unavailable. */
 export class HistoryCache {

@@ -5,7 +5,7 @@ import type { Extracted } from '@webcapture/shared/api/extracted.ts';
 import { replaceUnsafe } from '@webcapture/shared/api/untrusted-text.ts';
 import { renderFailures } from '@webcapture/shared/queue/outcomes.ts';
 import type { ErrorCode, ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { RetryLaterError } from '../admission.ts';
+import { RetryLaterError } from '../../admission.ts';
 
 /** Maximum number of links in a text; further ones are only counted. */
 const maxLinks = 200;

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { FileStore, StoredFile } from '@webcapture/shared/files/file-store.ts';
 import { keepFailure, runConfined } from '@webcapture/shared/runtime/confined-process.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import { RetryLaterError } from '../admission.ts';
+import { RetryLaterError } from '../../admission.ts';
 
 /** Target size and type of a picture. Sizes are in pixels. */
 export interface ScaledPicture {

@@ -1,10 +1,10 @@
 import { captureRequestSchema } from '@webcapture/shared/api/capture-request.ts';
 import { linkRefusals } from '@webcapture/shared/api/link-refusals.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
-import type { LinkParameter } from '../auth/link-signature.ts';
+import type { LinkParameter } from '../../auth/link-signature.ts';
 import type { JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
-import { fieldAt } from '../validation/explain-errors.ts';
-import { isObject } from '../validation/is-object.ts';
+import { fieldAt } from '../../validation/explain-errors.ts';
+import { isObject } from '../../validation/is-object.ts';
 
 const schema: JsonSchema = captureRequestSchema as object;
 

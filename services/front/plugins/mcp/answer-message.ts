@@ -7,7 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { mcpInstructions, type McpToolName, mcpToolList, mcpTools } from '@webcapture/shared/api/mcp-tools.ts';
-import { interfaceVersion } from '../api/meta.ts';
+import { interfaceVersion } from '../../api/meta.ts';
 import { callTool, type McpToolsDeps, type ToolCall } from './tools.ts';
 
 /** Answers a message of the latest or an earlier revision of the protocol, with the same tools. */
