@@ -45,19 +45,11 @@ import type { FrontConfig } from './config.ts';
 import { CaptureEvents } from './events/capture-events.ts';
 import { EventStreams } from './events/event-stream.ts';
 import { OverviewCache } from './events/overview.ts';
-import {
-  createCacheMetrics,
-  createFrontMetrics,
-  createIdempotencyMetrics,
-  createMergeMetrics,
-  createScaledPictureMetrics,
-} from './metrics.ts';
+import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from './metrics.ts';
 import { ConnectionMonitor } from './nats.ts';
 import { builtDashboard } from './plugins/dashboard/routes.ts';
 import { SignInCode } from './plugins/dashboard/sign-in-code.ts';
-import { Merges } from './plugins/merge/merges.ts';
 import { HistoryCache } from './plugins/status-page/history-cache.ts';
-import { ScaledPictures } from './plugins/thumbnails/scaled-pictures.ts';
 import { buildApp } from './server.ts';
 import { SignedLinks } from './signed-links.ts';
 import { overlayStatus, StatusCache } from './status-cache.ts';
@@ -220,12 +212,19 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
     now,
     log,
   });
-  const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(metrics), log });
-  const merges = new Merges({ store, now, metrics: createMergeMetrics(metrics) });
   const streams = new EventStreams({ leaving, metrics: frontMetrics });
   const overview = new OverviewCache({ fleet, status: () => board.view() });
   const app = await buildApp({
-    http: { publicUrl, trustProxy, proxyHops, maxConnectionsPerAddress, log, metrics: frontMetrics, leaving },
+    http: {
+      publicUrl,
+      trustProxy,
+      proxyHops,
+      maxConnectionsPerAddress,
+      log,
+      metrics: frontMetrics,
+      registry: metrics,
+      leaving,
+    },
     capture: { pipeline, authenticator, store, metrics: frontMetrics },
     captureLinks: { links, now },
     captures: {
@@ -244,7 +243,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       now,
       log,
     },
-    merge: { merges, pipeline },
     files: { store, links: signLink === undefined ? null : new SignedLinks(signLink, now), now },
     keys: { authenticator, keys, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
@@ -274,7 +272,7 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       now,
     },
     status: board,
-    thumbnails: { authenticator, captures, followUps, pictures, now },
+    thumbnails: { authenticator, captures, followUps, now },
     mcp: {
       publicUrl,
       cdnUrl,
@@ -283,7 +281,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
       metrics: frontMetrics,
       captures,
       followUps,
-      pictures,
       status: board,
       now,
     },
@@ -298,8 +295,6 @@ export async function createFront(parts: FrontParts): Promise<FastifyInstance> {
   });
   const stopWriting = writeStatistics(statistics, { session, log, intervalMs: parts.statisticsMs });
   app.addHook('onClose', async () => {
-    pictures.close();
-    merges.close();
     await resultQueue.close();
     await stopWriting();
     await limiter.flush();

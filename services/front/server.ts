@@ -4,6 +4,7 @@ import swagger from '@fastify/swagger';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import fastify, { LogController, type FastifyHttpOptions, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Registry } from 'prom-client';
 import { adminRoutes, type AdminDeps } from './api/admin.ts';
 import { type CaptureBodyDeps, maxOpenBytes, readCaptureBodies } from './api/capture-body.ts';
 import { captureRoute, type CaptureRouteDeps } from './api/capture.ts';
@@ -31,9 +32,9 @@ import type { FrontMetrics } from './metrics.ts';
 import { captureLinkRoute, type CaptureLinkDeps, queryOf } from './plugins/capture-links/route.ts';
 import { dashboardRoutes, type DashboardDeps } from './plugins/dashboard/routes.ts';
 import { mcpRoute, type McpDeps } from './plugins/mcp/route.ts';
-import { mergeRoute, type MergeDeps } from './plugins/merge/route.ts';
+import { mergePlugin, type MergeDeps } from './plugins/merge/route.ts';
 import { statusPageRoutes, type StatusPageDeps } from './plugins/status-page/routes.ts';
-import { thumbnailRoute, type ThumbnailDeps } from './plugins/thumbnails/route.ts';
+import { createPictures, thumbnailRoute, type ThumbnailDeps } from './plugins/thumbnails/route.ts';
 import { usageRoutes, type UsageDeps } from './plugins/usage/routes.ts';
 import type { StatusView } from './status-cache.ts';
 import { parseJson } from './validation/input.ts';
@@ -53,13 +54,14 @@ interface AppDeps {
     readonly clientLimits?: Partial<ClientLimitOptions>;
     readonly log: Logger;
     readonly metrics: FrontMetrics;
+    /** For the metrics of plugins. */
+    readonly registry: Registry;
     /** When it aborts, each response closes its connection. */
     readonly leaving: AbortSignal;
   };
-  readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'>;
+  readonly capture: CaptureRouteDeps & Pick<CaptureBodyDeps, 'authenticator'> & Pick<MergeDeps, 'pipeline'>;
   readonly captureLinks: Pick<CaptureLinkDeps, 'links' | 'now'>;
   readonly captures: CapturesDeps;
-  readonly merge: Pick<MergeDeps, 'merges' | 'pipeline'>;
   readonly files: FilesDeps;
   readonly keys: KeysDeps;
   readonly signingSecrets: SigningSecretDeps;
@@ -69,8 +71,8 @@ interface AppDeps {
   readonly events: EventsDeps;
   readonly admin: AdminDeps;
   readonly status: { readonly view: () => StatusView };
-  readonly thumbnails: ThumbnailDeps;
-  readonly mcp: McpDeps;
+  readonly thumbnails: Omit<ThumbnailDeps, 'pictures'>;
+  readonly mcp: Omit<McpDeps, 'pictures'>;
   readonly statusPage: Pick<StatusPageDeps, 'history' | 'now'>;
   readonly dashboard: DashboardDeps;
 }
@@ -134,11 +136,13 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   const routes = methodsByPath(app);
   const parser = new JsonParser(maxOpenBytes);
   app.addHook('onClose', () => parser.close());
+  const { registry } = http;
+  const pictures = createPictures(app, { ...deps.captures, registry });
   await app.register(async (scope) => {
     readCaptureBodies(scope, { authenticator, limits, connections, shares: new BodyShares(), parser, shed });
     captureRoute(scope, deps.capture);
-    mergeRoute(scope, { ...deps.captures, ...deps.capture, ...deps.merge });
-    mcpRoute(scope, deps.mcp);
+    mergePlugin(scope, { ...deps.captures, ...deps.capture, registry });
+    mcpRoute(scope, { ...deps.mcp, pictures });
   });
   captureLinkRoute(app, { ...deps.capture, ...deps.captureLinks });
   capturesRoutes(app, deps.captures);
@@ -154,7 +158,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   statusRoutes(app, deps.status);
   statusPageRoutes(app, { ...deps.statusPage, status: deps.status, publicUrl: http.publicUrl });
   devicesRoute(app);
-  thumbnailRoute(app, deps.thumbnails);
+  thumbnailRoute(app, { ...deps.thumbnails, pictures });
   await dashboardRoutes(app, deps.dashboard);
   await metaRoutes(app);
   llmsRoute(app, http.publicUrl);

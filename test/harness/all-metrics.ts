@@ -3,13 +3,9 @@ import { deliveryEvents } from '@webcapture/shared/api/webhook.ts';
 import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
 import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
-import {
-  createCacheMetrics,
-  createFrontMetrics,
-  createIdempotencyMetrics,
-  createMergeMetrics,
-  createScaledPictureMetrics,
-} from '../../services/front/metrics.ts';
+import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
+import { createMergeMetrics } from '../../services/front/plugins/merge/metrics.ts';
+import { createScaledPictureMetrics } from '../../services/front/plugins/thumbnails/metrics.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';

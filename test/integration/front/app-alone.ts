@@ -75,7 +75,8 @@ export function buildAppAlone(
     onLinkSecret: beyond,
     now: Date.now,
   });
-  const metrics = createFrontMetrics(options.registry ?? new Registry(), {
+  const registry = options.registry ?? new Registry();
+  const metrics = createFrontMetrics(registry, {
     installed: [],
     inFlight: new InFlight(),
     statusAgeMs: () => null,
@@ -131,6 +132,7 @@ export function buildAppAlone(
       clientLimits: options.clientLimits ?? unlimited,
       log: options.log ?? silentLog,
       metrics,
+      registry,
       leaving: new AbortController().signal,
     },
     capture: { pipeline, authenticator, store, metrics },
@@ -150,7 +152,6 @@ export function buildAppAlone(
       now,
       log: silentLog,
     },
-    merge: { merges: { begin: beyond, merge: beyond }, pipeline },
     files: { store, links: null, now },
     keys: { authenticator, keys: { list: beyond }, keyIssuer, now },
     signingSecrets: { authenticator, keyIssuer },
@@ -188,7 +189,7 @@ export function buildAppAlone(
     },
     events: { authenticator, captureEvents: { listen: beyond, onKeyChange: beyond }, streams: { reserve: beyond } },
     status: { view: options.view ?? beyond },
-    thumbnails: { authenticator, captures, followUps, pictures: { fileOf: beyond, scale: beyond }, now },
+    thumbnails: { authenticator, captures, followUps, now },
     mcp: {
       publicUrl: 'https://capture.test/api',
       cdnUrl,
@@ -197,7 +198,6 @@ export function buildAppAlone(
       metrics,
       captures,
       followUps,
-      pictures: { fileOf: beyond, scale: beyond },
       status: { view: options.view ?? beyond },
       now,
     },

@@ -4,7 +4,7 @@ import type { StoredFile } from '@webcapture/shared/files/file-store.ts';
 import type { RetryLaterError } from '../../../services/front/admission.ts';
 import { TokenBuckets } from '../../../services/front/http/token-buckets.ts';
 import { Merges } from '../../../services/front/plugins/merge/merges.ts';
-import { createMergeMetrics } from '../../../services/front/metrics.ts';
+import { createMergeMetrics } from '../../../services/front/plugins/merge/metrics.ts';
 
 const stored: StoredFile = {
   name: '',

@@ -12,7 +12,7 @@ import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { AccountTurns } from '../../account-turns.ts';
 import { RetryLaterError } from '../../admission.ts';
 import { TokenBuckets } from '../../http/token-buckets.ts';
-import type { MergeMetrics } from '../../metrics.ts';
+import type { MergeMetrics } from './metrics.ts';
 
 /** Maximum number of processes, because each may take 512 MiB of memory. */
 export const maxMergeProcesses = 1;

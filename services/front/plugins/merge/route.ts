@@ -1,7 +1,9 @@
 import { mimeTypes } from '@webcapture/shared/api/formats.ts';
 import { type MergeRequest, mergeRequestSchema } from '@webcapture/shared/api/merge-request.ts';
+import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
 import { example, failureAnswers, rateLimitHeaderSchemas } from '../../api/answers.ts';
 import { captureErrorCodes, setCaptureHeaders, withRateLimitHeaders } from '../../api/capture.ts';
 import { containment, disconnectWhenStalled } from '../../api/send-file.ts';
@@ -10,13 +12,21 @@ import { callerOf, clientGone } from '../../http/request-facts.ts';
 import { explainErrors } from '../../validation/explain-errors.ts';
 import { mergeCaptures, type MergeCapturesDeps } from './merge-captures.ts';
 import { fillInDocuments } from './merge-rules.ts';
+import { Merges } from './merges.ts';
+import { createMergeMetrics } from './metrics.ts';
 
-export interface MergeDeps extends MergeCapturesDeps {
+export interface MergeDeps extends Omit<MergeCapturesDeps, 'merges'> {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
+  readonly store: Pick<FileStore, 'stat' | 'read'>;
+  readonly registry: Registry;
 }
 
 /** POST /pdf/merge. */
-export function mergeRoute(app: FastifyInstance, deps: MergeDeps): void {
+export function mergePlugin(app: FastifyInstance, { registry, ...needed }: MergeDeps): void {
+  const { store, now } = needed;
+  const merges = new Merges({ store, now, metrics: createMergeMetrics(registry) });
+  app.addHook('onClose', async () => merges.close());
+  const deps = { ...needed, merges };
   app.post<{ Body: MergeRequest }>('/pdf/merge', {
     schema: { ...mergeDocument, body: mergeRequestSchema },
     config: { requestExamples, shedsLoad: true },

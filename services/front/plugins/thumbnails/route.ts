@@ -1,14 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Registry } from 'prom-client';
 import { type ThumbnailQuery, thumbnailQuerySchema, thumbnailWidths } from '@webcapture/shared/api/thumbnail.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { retryIfReplaced } from '@webcapture/shared/files/file-store.ts';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { type ReadStateDeps, readState } from '../../capture/capture-state.ts';
 import { authenticateFirst, callerOf, clientGone } from '../../http/request-facts.ts';
-import type { ScaledPictures, WantedPicture } from './scaled-pictures.ts';
 import { queryOf } from '../../validation/input.ts';
 import { captureParams, captureRefusals, failureAnswers } from '../../api/answers.ts';
 import { containment, isNotModified } from '../../api/send-file.ts';
+import { createScaledPictureMetrics } from './metrics.ts';
+import { ScaledPictures, type ScaledPicturesDeps, type WantedPicture } from './scaled-pictures.ts';
+
+interface PicturesDeps extends Pick<ScaledPicturesDeps, 'store' | 'now' | 'log'> {
+  readonly registry: Registry;
+}
 
 export interface ThumbnailDeps extends ReadStateDeps {
   readonly authenticator: Pick<Authenticator, 'authenticate'>;
@@ -23,6 +29,13 @@ const thumbnail = (width: number): WantedPicture => ({ maxWidth: width, maxAspec
 
 /** Upper bound for thumbnails of files that are never replaced: they could be cached longer, but are cheap to request again. */
 const maxAgeSeconds = 3600;
+
+/** Creates the scaled pictures of an application: thumbnails, and those for agents. */
+export function createPictures(app: FastifyInstance, { store, registry, now, log }: PicturesDeps): ScaledPictures {
+  const pictures = new ScaledPictures({ store, now, metrics: createScaledPictureMetrics(registry), log });
+  app.addHook('onClose', async () => pictures.close());
+  return pictures;
+}
 
 /** GET /captures/{uuid}/thumbnail. */
 export function thumbnailRoute(app: FastifyInstance, deps: ThumbnailDeps): void {

@@ -10,7 +10,7 @@ import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { RetryLaterError } from '../../admission.ts';
 import { entryLimit } from '../../entry-limit.ts';
 import { TokenBuckets } from '../../http/token-buckets.ts';
-import type { ScaledPictureMetrics } from '../../metrics.ts';
+import type { ScaledPictureMetrics } from './metrics.ts';
 import { AccountTurns } from '../../account-turns.ts';
 import { type ScaledPicture, scalePicture, UnreadablePictureError } from './picture-scaler.ts';
 
@@ -61,7 +61,7 @@ function shownPicture(
   return { width: scaled(width), height: scaled(shownHeight), shownHeight, type };
 }
 
-interface ScaledPicturesDeps {
+export interface ScaledPicturesDeps {
   readonly store: Pick<FileStore, 'stat' | 'read'>;
   /** Unix milliseconds by the server's clock. */
   readonly now: () => number;
