@@ -20,6 +20,8 @@ export default defineConfig({
     // Files of a project load the same modules, which keep nothing from one file to the next but what they mean to share.
     isolate: false,
     environment: './test/harness/environment.ts',
+    // With --coverage. Code that runs in pages, and in processes that tests start, does not count.
+    coverage: { include: ['services/**/*.ts'], exclude: ['**/node_modules/**'], reporter: ['text-summary', 'html'] },
     tags: [{ name: longTag, description: 'Tests that only `npm run test:all` runs; CONTRIBUTING has the rule.' }],
     // Node runs the sources as it does in production; nothing is mocked that Vite would have to rewrite them for.
     experimental: { viteModuleRunner: false, nodeLoader: false },
