@@ -72,7 +72,8 @@ beforeAll(async () => {
     // The first request never ends. The second one is repeated endlessly.
     '/poll-held': html(`<script>fetch('/news')</script>`),
     '/news': () => undefined,
-    '/poll-often': html(`<script>setInterval(() => fetch('/now.png'), 100)</script>`),
+    // On a busy machine, requests at shorter intervals would overlap, and count as one that does not end.
+    '/poll-often': html(`<script>setInterval(() => fetch('/now.png'), 200)</script>`),
     '/delay-0': turning(15_000),
     '/delay-2000': turning(1000),
   });
@@ -166,7 +167,7 @@ describe('a request of a script', () => {
   ] as const)('%s', { tags: 'long' }, async (_, path, waitUntil) => {
     const held = await engine.shoot(site.url('/poll-held'));
     const { report } = await engine.shoot(site.url(path), { waitUntil });
-    expect(report.timings.settleMs).toBeLessThan(held.report.timings.settleMs - 500);
+    expect(report.timings.settleMs).toBeLessThan(held.report.timings.settleMs - 250);
   });
 });
 
