@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { html, sharedEngine, type TestEngine, TestSite } from '../../harness/engine.ts';
+import { html, sharedEngine, TestEngine, TestSite } from '../../harness/engine.ts';
 
 let engine: TestEngine;
 let site: TestSite;
@@ -36,11 +36,17 @@ test('the largest viewport is complete, in tiles', { tags: 'long' }, async () =>
     kind: 'html',
     html: html(`<div style="height:100vh;background:linear-gradient(#f00,#00f)">`),
   } as const;
-  const { picture } = await engine.shoot(page, { viewport, format: 'jpeg', quality: 50 });
-  expect(picture.size).toBe('7680x7680');
-  expect(picture.difference(7670, 5, '#ff0000')).toBeLessThan(8);
-  expect(picture.difference(7670, 7675, '#0000ff')).toBeLessThan(8);
-  expect(picture.difference(10, 3840, '#800080')).toBeLessThan(8);
+  // The browser of the shared engine keeps memory of earlier captures, and this one takes most of its limit.
+  const own = await TestEngine.start();
+  try {
+    const { picture } = await own.shoot(page, { viewport, format: 'jpeg', quality: 50 });
+    expect(picture.size).toBe('7680x7680');
+    expect(picture.difference(7670, 5, '#ff0000')).toBeLessThan(8);
+    expect(picture.difference(7670, 7675, '#0000ff')).toBeLessThan(8);
+    expect(picture.difference(10, 3840, '#800080')).toBeLessThan(8);
+  } finally {
+    await own.close();
+  }
 });
 
 test('each capture has its own context', async () => {
