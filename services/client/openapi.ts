@@ -40,7 +40,7 @@ export interface paths {
         put?: never;
         /**
          * Merge PDFs
-         * @description Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs the same as one of POST /capture, also if the merge fails, and GET /captures lists it. The message of an error names the document.
+         * @description Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs as much as one of POST /capture, even if the merge fails, and GET /captures lists it. The message of an error names the document.
          */
         post: operations["mergePdf"];
         delete?: never;
@@ -1680,7 +1680,7 @@ export interface components {
              */
             accuracy?: number;
         };
-        /** @description One of capture and request. request is a body of POST /capture, whose format is pdf, also if it is not set. It has no responseType file, background, webhook, persistence, pdf.attachments and pdf.encryption. */
+        /** @description One of capture and request. request is a body of POST /capture. Its format is always pdf and can be left out. It must not set responseType file, background, webhook, persistence, pdf.attachments or pdf.encryption. */
         MergeDocument: {
             /** @description UUID of a completed capture of the account, with format pdf and without pdf.encryption. */
             capture?: string;

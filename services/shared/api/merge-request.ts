@@ -33,7 +33,7 @@ const documentSchema = Type.Object(
   {
     additionalProperties: false,
     description:
-      'One of capture and request. request is a body of POST /capture, whose format is pdf, also if it is not set. It has no responseType file, background, webhook, persistence, pdf.attachments and pdf.encryption.',
+      'One of capture and request. request is a body of POST /capture. Its format is always pdf and can be left out. It must not set responseType file, background, webhook, persistence, pdf.attachments or pdf.encryption.',
   },
 );
 

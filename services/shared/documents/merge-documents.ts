@@ -27,7 +27,7 @@ export interface MergedDocument {
 /**
  * Merges PDFs in a confined process, because the printed pages may be hostile.
  *
- * @param files the bytes of all files, one after the other
+ * @param files the concatenated bytes of all files
  * @param signal ends the process
  * @throws UnreadableDocumentError; TooManyPagesError; the error of `files`; the reason of `signal` if it aborts; Error if the process
  *   cannot work

@@ -67,7 +67,7 @@ test('documents with more pages than the order allows throw a TooManyPagesError'
   await expect(merge([three, three])).rejects.toThrow(TooManyPagesError);
 });
 
-test('an error while the files are read is thrown as it is', async () => {
+test('an error of reading the files is thrown unchanged', async () => {
   const lost = new Error('the file is lost');
   async function* parts() {
     yield two.subarray(0, 100);

@@ -115,7 +115,7 @@ function assertSize(records: readonly (CaptureRecord | undefined)[]): void {
   assertPages(sum(({ pages = 1 }) => pages));
 }
 
-/** Returns the title of the page, or the address if the page has none. */
+/** Returns the title of the page; its URL if it has no title. */
 function titleOf({ url, outcome }: CaptureRecord, index: number): string {
   const title = outcome?.report.title.trim() ?? '';
   if (title !== '') return title;

@@ -43,7 +43,7 @@ export interface MergesDeps {
   readonly seconds?: TokenBuckets;
 }
 
-/** Merges files of captures, for one account at a time by round robin. */
+/** Merges files of captures. Accounts take turns. */
 export class Merges {
   readonly #deps: MergesDeps;
   readonly #turns = new AccountTurns(maxMergeProcesses);

@@ -83,7 +83,7 @@ const mergeDocument = {
   tags: ['captures'],
   summary: 'Merge PDFs',
   description:
-    'Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs the same as one of POST /capture, also if the merge fails, and GET /captures lists it. The message of an error names the document.',
+    'Merges captures of the account and new captures into one PDF, with a bookmark for each document, and returns it. The merged PDF is not stored. All documents are validated before the first page is captured. Each request is a capture: it costs as much as one of POST /capture, even if the merge fails, and GET /captures lists it. The message of an error names the document.',
   security: [{ apiKey: [] }],
   response: {
     200: {
