@@ -46,6 +46,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'boxes that fade in when they are scrolled to, and out again',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { opacity: 0; translate: 0 40px; transition: all 1s } .box.in { opacity: 1; translate: 0 0 }</style>${boxes()}` +
@@ -88,6 +89,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'parts that unfold while they are in view',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { max-height: 40px; margin-bottom: 110px; transition: all .5s } .box.in { max-height: 500px; margin-bottom: 0 }</style>${boxes()}` +
@@ -99,6 +101,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'parts that unfold repeatedly',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { max-height: 40px; margin-bottom: 110px } .box.in { max-height: 500px; margin-bottom: 0; transition: all 30s }</style>
@@ -127,6 +130,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'boxes that a script fades in frame by frame',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { opacity: 0 }</style>${boxes()}` +
@@ -145,6 +149,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a number that a script counts up when it comes into view',
+    isLong: true,
     site: {
       '/': html(
         `<div style="height:800px"></div><div class="box" style="height:100px;width:0;background:${colour}"></div>` +
@@ -176,6 +181,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'boxes that fade in and out again as they pass through the view, by CSS alone',
+    isLong: true,
     site: {
       '/': html(
         `<style>@keyframes pass { 0%, 100% { opacity: 0 } 30%, 70% { opacity: 1 } }

@@ -3,7 +3,7 @@ import { afterAll, expect } from 'vitest';
 import { html } from '../harness/engine.ts';
 import { tlsFixture } from '../integration/egress/tls-fixture.ts';
 import { answer, hang, marked, redirect, reset } from './answers.ts';
-import { testCorpus, type HardPage } from './corpus.ts';
+import { long, testCorpus, type HardPage } from './corpus.ts';
 
 const green = '#00aa00';
 const paint = `document.body.style.background = '${marked(green)}'`;
@@ -51,7 +51,7 @@ const fails = (name: string, site: HardPage['site'], message: RegExp): HardPage 
 
 const pages: readonly HardPage[] = [
   does('opens 20 dialogs of each kind', `for (let i = 0; i < 20; i++) { alert(i); confirm(i); prompt(i) }`),
-  does('opens a dialog after load', `setTimeout(() => alert(1), 100)`, { options: { delay: 300 } }),
+  long(does('opens a dialog after load', `setTimeout(() => alert(1), 100)`, { options: { delay: 300 } })),
   does(
     'opens windows',
     `for (let i = 0; i < 5; i++) window.open('/popup'); const a = document.createElement('a'); a.target = '_blank'; a.href = '/popup'; a.click(); const f = document.createElement('form'); f.target = 'x'; f.action = '/popup'; document.body.append(f); f.submit()`,
@@ -67,38 +67,46 @@ const pages: readonly HardPage[] = [
     `onbeforeunload = () => 'stay'; addEventListener('beforeunload', (e) => { e.preventDefault(); e.returnValue = 'stay' })`,
   ),
   does('prints', `print(); addEventListener('load', () => print())`),
-  does(
-    'closes itself',
-    `close(); setTimeout(() => close(), 50); addEventListener('load', () => { close(); self.close(); top.close() })`,
-    { options: { delay: 150 } },
+  long(
+    does(
+      'closes itself',
+      `close(); setTimeout(() => close(), 50); addEventListener('load', () => { close(); self.close(); top.close() })`,
+      { options: { delay: 150 } },
+    ),
   ),
   does(
     'downloads',
     `const a = document.createElement('a'); a.href = '/file'; a.click(); const f = document.createElement('iframe'); f.src = '/file'; document.body.append(f)`,
   ),
-  does(
-    'downloads a file that it created',
-    `const a = document.createElement('a'); a.download = 'x'; a.href = URL.createObjectURL(new Blob(['x'])); a.click()`,
+  long(
+    does(
+      'downloads a file that it created',
+      `const a = document.createElement('a'); a.download = 'x'; a.href = URL.createObjectURL(new Blob(['x'])); a.click()`,
+    ),
   ),
-  does(
-    'requests permissions',
-    `
+  long(
+    does(
+      'requests permissions',
+      `
     navigator.geolocation.getCurrentPosition(() => 0, () => 0); Notification?.requestPermission();
     navigator.mediaDevices?.getUserMedia({ video: true, audio: true }).catch(() => 0);
     navigator.clipboard?.readText().catch(() => 0); navigator.storage?.persist?.(); navigator.requestMIDIAccess?.().catch(() => 0);
     navigator.serviceWorker?.register('/none.js').catch(() => 0)`,
+    ),
   ),
   does(
     'requests fullscreen and pointer lock',
     `document.documentElement.requestFullscreen().catch(() => 0); document.body.requestPointerLock?.(); screen.orientation?.lock?.('portrait').catch(() => 0)`,
   ),
-  does(
-    'waits for permission requests',
-    `navigator.geolocation.getCurrentPosition(() => 0, (e) => (document.title = 'denied'))`,
-    {
-      options: { delay: 200 },
-      host: 'localhost',
-    },
+  long(
+    does(
+      'waits for permission requests',
+      `navigator.geolocation.getCurrentPosition(() => 0, (e) => (document.title = 'denied'))`,
+      {
+        options: { delay: 200 },
+        host: 'localhost',
+      },
+    ),
   ),
   does(
     'overwrites built-in functions of the language',
@@ -109,9 +117,11 @@ const pages: readonly HardPage[] = [
     Object.defineProperty(document, 'title', { get() { throw new Error('spoilt') } })`,
     { options: { isFullPage: true } },
   ),
-  does('changes its fragment repeatedly', `setInterval(() => (location.hash = Math.random()), 20)`, {
-    options: { delay: 200 },
-  }),
+  long(
+    does('changes its fragment repeatedly', `setInterval(() => (location.hash = Math.random()), 20)`, {
+      options: { delay: 200 },
+    }),
+  ),
   does(
     'changes its address with the history API',
     `for (let i = 0; i < 50; i++) history.pushState(null, '', '/elsewhere?' + i)`,
@@ -125,9 +135,11 @@ const pages: readonly HardPage[] = [
       },
     },
   ),
-  does(
-    'navigates to a scheme of another program',
-    `location = 'mailto:a@b.test'; location = 'intent://x#Intent;end'; location = 'tel:1'`,
+  long(
+    does(
+      'navigates to a scheme of another program',
+      `location = 'mailto:a@b.test'; location = 'intent://x#Intent;end'; location = 'tel:1'`,
+    ),
   ),
   does('navigates to a file', `try { location = 'file:///etc/passwd' } catch {}`),
   does('navigates to a 204 response', `setTimeout(() => (location = '/nothing'), 0)`, {
@@ -144,15 +156,17 @@ const pages: readonly HardPage[] = [
     '/': html(`<form method="post" action="/end"></form><script>document.forms[0].submit()</script>`),
   }),
   leads('a click on a link', { '/': html(`<a id="a" href="/end">x</a><script>a.click()</script>`) }),
-  leads(
-    'fifteen responses: 301, 302, 303, 307, 308, three times',
-    Object.fromEntries(
-      Array.from({ length: 15 }, (_, index) => {
-        const [from, to] = [index === 0 ? '/' : `/${index}`, index === 14 ? '/end' : `/${index + 1}`];
-        return [from, redirect(to, [301, 302, 303, 307, 308][index % 5])];
-      }),
+  long(
+    leads(
+      'fifteen responses: 301, 302, 303, 307, 308, three times',
+      Object.fromEntries(
+        Array.from({ length: 15 }, (_, index) => {
+          const [from, to] = [index === 0 ? '/' : `/${index}`, index === 14 ? '/end' : `/${index + 1}`];
+          return [from, redirect(to, [301, 302, 303, 307, 308][index % 5])];
+        }),
+      ),
+      15,
     ),
-    15,
   ),
   leads(
     'a response, a meta tag, a script and a response',
@@ -168,7 +182,7 @@ const pages: readonly HardPage[] = [
     '/': (request, response) =>
       void response.writeHead(302, { location: `http://other.test:${request.socket.localPort}/end` }).end(),
   }),
-  fails('a redirect to itself', { '/': redirect('/') }, /too many times/),
+  long(fails('a redirect to itself', { '/': redirect('/') }, /too many times/)),
   fails('a redirect to a file', { '/': redirect('file:///etc/passwd') }, /not http or https/),
   fails('a file to download', { '/': file }, /file to download \(application\/zip\)/),
   fails(
@@ -216,6 +230,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'two pages that redirect to each other endlessly',
+    isLong: true,
     site: { '/': html(`<script>location = '/b'</script>`), '/b': html(`<script>location = '/'</script>`) },
     formats: ['png'],
     options: { timeout: 1000 },

@@ -155,6 +155,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'ads and trackers are not requested with antiBot',
+    isLong: true,
     host,
     site: advertising,
     formats: ['png'],
@@ -186,6 +187,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'without the option audio and video are requested',
+    isLong: true,
     host,
     site: media,
     formats: ['png'],

@@ -56,6 +56,7 @@ testCorpus([
   },
   {
     name: 'css: on a page that removes all style sheets, and rewrites its document',
+    isLong: true,
     site: {
       '/': html(
         `<script>addEventListener('load', () => { document.open(); document.write(\`${html('<p>text', `${red}${thief}`).replaceAll('</script>', '<\\/script>').replace('<style>html,body{margin:0}</style>', '')}\`); document.close(); })</script>`,
@@ -128,6 +129,7 @@ testCorpus([
   })),
   {
     name: 'script: on a page that has replaced the functions that run scripts',
+    isLong: true,
     site: {
       '/': html(
         `<script>Promise.prototype.then = () => 0; Promise = class {}; Function.prototype.call = null; eval = null; Function = null;
@@ -141,6 +143,7 @@ testCorpus([
   },
   {
     name: 'script: functions of the page cannot read its source',
+    isLong: true,
     site: {
       '/': html(
         `<title>page</title><script>

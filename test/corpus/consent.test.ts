@@ -30,6 +30,9 @@ const isWhole: NonNullable<HardPage['check']> = (seen) => {
 
 const dialogs = Object.entries(consentDialogs);
 
+/** The fast tier has one dialog of each kind: by its manager, in the top layer, of a custom element, and without a button to reject. */
+const isFast = (name: string, index: number) => index < 4 || name.startsWith('custom');
+
 const gone = dialogs.map(([name, dialog], index): HardPage => ({
   name: `the dialog of ${name} is removed`,
   host,
@@ -37,6 +40,7 @@ const gone = dialogs.map(([name, dialog], index): HardPage => ({
   options: { isFullPage: true, block },
   // The first two show that the dialog is removed from paper, too.
   formats: index < 2 ? ['png', 'pdf'] : ['png'],
+  isLong: !isFast(name, index),
   check: isWhole,
 }));
 

@@ -39,6 +39,9 @@ export interface HardPage {
   readonly fails?: { readonly code: ErrorCode; readonly message?: RegExp };
 }
 
+/** Puts a page into the long tier. */
+export const long = (page: HardPage): HardPage => ({ ...page, isLong: true });
+
 /** The result of a page in one format. */
 export class Seen {
   readonly format: Format;

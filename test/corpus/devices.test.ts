@@ -113,6 +113,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a full page that overflows the width of the phone is not taller for that',
+    isLong: true,
     site: { '/': wideContent },
     options: { ...phone, isFullPage: true },
     formats: ['png'],
@@ -155,6 +156,7 @@ const pages: readonly HardPage[] = [
   })),
   {
     name: 'an element far down the page on the phone, with scripts disabled',
+    isLong: true,
     site: {
       '/': html(
         `<style>body { margin: 0 }</style><div style="height: 1500px"></div><div id="part" style="width: 100px; height: 50px; background: #00aa00"></div>
@@ -179,6 +181,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a desktop page that redirects to a page for phones while it is being measured',
+    isLong: true,
     site: { '/': html(`<script>setTimeout(() => location.replace('/phone'), 400)</script>`), '/phone': phonePage },
     options: { ...phone, isFullPage: true, delay: 800 },
     formats: ['png'],

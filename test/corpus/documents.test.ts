@@ -198,6 +198,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a title of five million characters',
+    isLong: true,
     site: { '/': `<title>${'x'.repeat(5_000_000)}</title>` },
     formats: ['png'],
     check: (seen) => expect(seen.report.title).toBe('x'.repeat(512)),
@@ -225,6 +226,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: "a content security policy that forbids everything except the page's own drawing",
+    isLong: true,
     site: {
       '/': answer(
         'text/html',

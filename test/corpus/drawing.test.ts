@@ -93,6 +93,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a canvas that its script draws only when the page has not scrolled for a moment',
+    isLong: true,
     site: {
       '/': html(
         `<div style="height:900px;background:#0000ff"></div><canvas id="late" width="100" height="100" style="${square}"></canvas><script>
@@ -106,6 +107,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a canvas that always changes does not delay the capture for long',
+    isLong: true,
     site: {
       '/': html(`<canvas id="c" width="100" height="100"></canvas><script>
         const x = c.getContext('2d'); const draw = () => { x.fillStyle = 'rgb(0,' + Math.random() * 255 + ',0)'; x.fillRect(0, 0, 100, 100); requestAnimationFrame(draw) }; draw()</script>`),
@@ -182,6 +184,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a view transition in progress: its final state',
+    isLong: true,
     site: {
       '/': html(
         `<style>::view-transition-group(*), ::view-transition-old(*), ::view-transition-new(*) { animation-duration: 60s }</style><body style="background:#cc0000"><script>

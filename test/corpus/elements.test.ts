@@ -26,6 +26,7 @@ const waiting: readonly HardPage[] = [
   },
   {
     name: 'waitFor a text whose case a style changes, on a page that navigates meanwhile',
+    isLong: true,
     site: {
       '/': html(later(400, 'location.href = "/next"')),
       '/next': html(
@@ -219,6 +220,7 @@ const vertical: readonly HardPage[] = [
   },
   {
     name: 'clip: at the left end of a page with vertical text, outside the viewport',
+    isLong: true,
     site: fromRight('vertical-rl'),
     options: { clip: { x: 0, y: 0, width: 200, height: 100 } },
     check: (seen) => {
@@ -287,6 +289,7 @@ const clips: readonly HardPage[] = [
   },
   {
     name: 'clip: beyond a page that has become smaller',
+    isLong: true,
     site: { '/': html(`<div id="t" style="height:3000px"></div>${later(0, `t.style.height = '50px'`)}`) },
     options: { clip: { x: 0, y: 0, width: 640, height: 481 } },
     formats: ['png'],
@@ -320,6 +323,7 @@ const hiding: readonly HardPage[] = [
   },
   {
     name: 'hide and remove on a page that restores its advertising',
+    isLong: true,
     site: {
       '/': html(
         `<style>@layer first { .ad { display: block !important } .note { visibility: visible !important } }</style>

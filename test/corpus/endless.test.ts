@@ -21,6 +21,7 @@ const bounded: NonNullable<HardPage['check']> = (seen) => {
 const pages: readonly HardPage[] = [
   {
     name: 'a list that loads more three times, and then ends',
+    isLong: true,
     site: {
       '/': html(
         `${rowsOf(4)}<div id="end" style="height:1px"></div><script>

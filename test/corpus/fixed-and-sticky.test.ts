@@ -106,6 +106,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a fixed element behind the page covers all of it',
+    isLong: true,
     site: {
       '/': html(
         `<div style="position:fixed;inset:0;z-index:-1;background:${green}"></div><div style="height:1000px"></div>`,
@@ -145,6 +146,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an attached background of the page that covers the viewport leaves no gap',
+    isLong: true,
     site: {
       '/': html(
         `<style>body { background: url(/photo.png) center / cover no-repeat fixed }</style><div style="height:1000px"></div>`,
@@ -188,6 +190,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'layers that a script moves with the scroll position look as at the top',
+    isLong: true,
     site: {
       '/': html(
         `<div id="layer" style="position:absolute;top:0;left:0;width:100%;height:400px;background:${green};z-index:-1"></div><div style="height:400px"></div>${rowsOf(6)}

@@ -35,18 +35,21 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a font with an immediate fallback (swap)',
+    isLong: true,
     site: { '/': html(text, face('/font.ttf', 'swap')), '/font.ttf': font(1000) },
     formats: ['png', 'pdf'],
     check: drawnInBlocks,
   },
   {
     name: 'a late optional font: the text is visible',
+    isLong: true,
     site: { '/': html(text, face('/font.ttf', 'optional')), '/font.ttf': font(800) },
     formats: ['png'],
     check: drawnOtherwise,
   },
   {
     name: 'a font for text that a script adds after load',
+    isLong: true,
     site: {
       '/': html(
         `<script>addEventListener('load', () => setTimeout(() => (document.body.innerHTML = '${text}'), 0))</script>`,
@@ -60,6 +63,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a font that a script loads (FontFace) and adds when it has loaded',
+    isLong: true,
     site: {
       '/': html(
         `${text}<script>new FontFace('block', 'url(/font.ttf)').load().then((face) => document.fonts.add(face))</script>`,
@@ -84,6 +88,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a font in a frame of the same site, which arrives late',
+    isLong: true,
     site: {
       '/': html(
         '<iframe style="display:block;border:0" width="600" height="300"></iframe><script>addEventListener("load", () => (document.querySelector("iframe").src = "/frame"))</script>',
@@ -98,6 +103,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'fonts that a script adds when an image has loaded',
+    isLong: true,
     site: {
       '/': html(
         `<img src="/late.svg" width="1" height="1" style="display:block" onload="document.body.innerHTML = '${text}'">`,

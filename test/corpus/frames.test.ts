@@ -38,6 +38,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a frame of another site that a script adds after load, with a redirect',
+    isLong: true,
     site: {
       '/': html(
         `<script>addEventListener('load', () => { const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/go'; document.body.append(f) })</script>`,
@@ -99,6 +100,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an image that never arrives, in a frame of another site that scrolling loads, is named in the report',
+    isLong: true,
     site: {
       '/': html(
         `${rowsOf(6)}<script>addEventListener('scroll', () => { const f = document.createElement('iframe'); f.src = location.origin.replace('127.0.0.1', 'other.test') + '/inner';

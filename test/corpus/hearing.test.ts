@@ -8,6 +8,14 @@ const look = `const look = () => {
   if (top < innerHeight) box.textContent = 'shown';
 };`;
 
+/** The ways that most pages use; the others are in the long tier. */
+const common = new Set([
+  'a scroll event of the window',
+  'an IntersectionObserver',
+  'timers',
+  'a media query for print',
+]);
+
 /** Ways for scripts to detect that a page has scrolled, or grown until all of it is in view. */
 const ways: readonly (readonly [way: string, script: string, attributes?: string])[] = [
   ['a scroll event of the window', `addEventListener('scroll', look)`],
@@ -37,6 +45,7 @@ testCorpus(
       ),
     },
     formats: ['pdf'],
+    isLong: !common.has(way),
     check: ({ pdf }) => expect(pdf?.pages.map(({ text }) => text).join(' ')).toMatch(/beginning\s+shown/),
   })),
 );

@@ -134,6 +134,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'SVG with html in it (foreignObject), as an image and in the page',
+    isLong: true,
     site: {
       '/': html(
         '<img style="display:block" src="/html.svg"><div id="inline"></div><script>fetch("/html.svg").then((r) => r.text()).then((t) => (inline.innerHTML = t))</script>',

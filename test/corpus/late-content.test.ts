@@ -69,6 +69,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app whose response starts immediately, and arrives later',
+    isLong: true,
     site: {
       '/': html(`<script>fetch('/api').then((r) => r.text()).then(() => { ${paint} })</script>`),
       '/api': (_, response) => {
@@ -81,6 +82,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app that fetches six resources sequentially',
+    isLong: true,
     site: {
       '/': html(
         `<script>(async () => { for (let i = 0; i < 6; i++) await (await fetch('/api?' + i)).text(); ${paint} })()</script>`,
@@ -126,6 +128,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app whose scripts are modules that import each other, and top-level await',
+    isLong: true,
     site: {
       '/': html('<script type="module" src="/a.js"></script>'),
       '/a.js': answer(
@@ -140,6 +143,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app that hydrates 300 ms after load, with a delay',
+    isLong: true,
     site: { '/': html(`<script>addEventListener('load', () => setTimeout(() => { ${paint} }, 300))</script>`) },
     formats: ['png'],
     options: { delay: 500 },
@@ -186,6 +190,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that polls every 100 ms, with load: captured immediately',
+    isLong: true,
     site: {
       '/': html(`<script>${paint}; setInterval(() => fetch('/poll'), 100)</script>`),
       '/poll': answer('text/plain', 'x'),
@@ -198,6 +203,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'server-sent events that never end',
+    isLong: true,
     site: {
       '/': html(
         `${hold}<script>new EventSource('/events').addEventListener('message', () => { ${paint}; fetch('/release') }, { once: true })</script>`,
@@ -210,6 +216,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a WebSocket that never receives a response',
+    isLong: true,
     site: {
       '/': html(
         `${hold}<script>new WebSocket('ws://' + location.host + '/none').onerror = () => { ${paint}; fetch('/release') }</script>`,
@@ -222,6 +229,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a fetch whose response is never read to its end, with networkidle',
+    isLong: true,
     site: {
       '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
       '/stream': (_, response) => void response.writeHead(200).write('first'),
@@ -232,6 +240,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a fetch whose response is never read to its end, with load',
+    isLong: true,
     site: {
       '/': html(`<script>fetch('/stream').then(() => { ${paint} })</script>`),
       '/stream': (_, response) => void response.writeHead(200).write('first'),
@@ -277,6 +286,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a server that takes a second to respond',
+    isLong: true,
     site: { '/': answer('text/html', html(`<body style="background:${green}">`), { afterMs: 1000 }) },
     formats: ['png'],
     check: isGreen,
@@ -295,6 +305,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'adopted style sheets, and one that arrives late',
+    isLong: true,
     site: {
       '/': html(
         `<p id="a" style="height:100px;margin:0"></p><script>const sheet = new CSSStyleSheet(); sheet.replaceSync('#a { background: ${green} }');

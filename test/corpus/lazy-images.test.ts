@@ -59,6 +59,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'images that get their source some time after they come into view, from a slow server',
+    isLong: true,
     site: {
       '/': html(
         images((id) => `<img class="lazy" ${size} data-src="/a.png?${id}">`) +
@@ -71,6 +72,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'images that a scroll listener loads when scrolling has stopped',
+    isLong: true,
     site: {
       '/': html(
         images((id) => `<img ${size} data-src="/a.png?${id}">`) +
@@ -91,6 +93,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'images with a placeholder until a script replaces it',
+    isLong: true,
     site: {
       '/': html(
         images(
@@ -117,6 +120,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'pictures with lazy sources',
+    isLong: true,
     site: {
       '/': html(
         images(
@@ -131,6 +135,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a picture larger than the viewport changes no media query, so that sources keep their images',
+    isLong: true,
     site: {
       '/': html(`<script>
           const narrow = matchMedia('(max-width: 300px)');
@@ -174,6 +179,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an image of a srcset that never arrives is reported as pending',
+    isLong: true,
     site: {
       '/': html(images((id) => `<img ${size} srcset="/${id === 9 ? 'never' : 'a'}.png?${id} 1x">`)),
       '/a.png': green,
@@ -237,6 +243,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a script that loads when its position is scrolled to, and adds an image',
+    isLong: true,
     site: {
       '/': html(
         `<div style="height:900px"></div><div class="lazy" style="height:100px"></div>` +

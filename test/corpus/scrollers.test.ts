@@ -73,6 +73,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a body that scrolls instead of the document',
+    isLong: true,
     site: {
       '/': html(
         `<style>html { overflow: hidden; height: 100% } body { height: 100%; overflow: auto }</style>${rowsOf(10)}`,
@@ -97,7 +98,7 @@ const pages: readonly HardPage[] = [
     },
     options: { isFullPage: true, viewport: { width: 1280, height: 720 } },
     // The browser draws the wrong pictures in about half of the captures, so one capture proves little.
-    formats: ['png', 'jpeg', 'png', 'jpeg', 'png', 'jpeg'],
+    formats: ['png', 'jpeg', 'png'],
     check: (seen) => {
       seen.expectSize(1280, 2890);
       seen.expectColumn(110, [
@@ -187,6 +188,7 @@ const pages: readonly HardPage[] = [
   })),
   {
     name: 'a frame of the same site that fills the viewport',
+    isLong: true,
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden } iframe { display: block; border: 0; width: 100%; height: 100% }</style><iframe src="/inner"></iframe>`,
@@ -243,6 +245,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a document that snaps to its parts',
+    isLong: true,
     site: {
       '/': html(
         `<style>html { scroll-snap-type: y mandatory } section { height: 100vh; scroll-snap-align: start }</style>
@@ -261,6 +264,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'smooth scrolling, a sticky header, and overridden functions',
+    isLong: true,
     site: {
       '/': html(
         `<style>html { scroll-behavior: smooth } header { position: sticky; top: 0; height: 40px; background: ${red} } #end { height: 100px }</style><header></header>${rowsOf(19)}<div id="end"></div>
@@ -276,6 +280,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that turns wheel events into slides shows its first slide',
+    isLong: true,
     site: {
       '/': html(
         `<style>html, body { height: 100%; overflow: hidden } section { height: 100vh } #deck { transition: transform .5s }</style>
@@ -294,6 +299,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that reverts all scrolling',
+    isLong: true,
     site: {
       '/': html(
         `${rowsOf(10)}<script>addEventListener('scroll', () => { document.documentElement.scrollTop = 0; })</script>`,

@@ -27,6 +27,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'bars appear once, also if a script always copies the height of the window',
+    isLong: true,
     site: {
       '/': html(
         `<style>header, footer { position: fixed; left: 0; width: 100%; height: 30px; background: ${red} } header { top: 0 } footer { bottom: 0; background: ${blue} }
@@ -128,6 +129,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a slow row of boxes that appear sequentially is complete',
+    isLong: true,
     site: {
       '/': html(
         `<style>.box { height: 100px; background: ${green}; opacity: 0 } .box.in { opacity: 1 }</style><div style="height:600px"></div><div id="row">${'<div class="box">box</div>'.repeat(4)}</div>
@@ -148,6 +150,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'content that scripts show only near the middle of the viewport is visible, at its position',
+    isLong: true,
     site: {
       '/': html(
         `<style>p { position: relative; height: 60px; margin: 0 0 300px; background: ${green} }</style><div style="height:500px"></div><p>a</p><p>b</p><p>c</p>
@@ -263,6 +266,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app that is empty at first and adds items one by one is not captured blank',
+    isLong: true,
     site: {
       '/': html(
         `<main></main><script>let count = 0; const add = () => { document.querySelector('main').insertAdjacentHTML('beforeend', '<p style="height:60px;margin:0;background:${green}">item</p>');
@@ -297,6 +301,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a page that grows much, once, and is shown to its end is not truncated',
+    isLong: true,
     site: {
       '/': html(
         `${rowsOf(6)}<main></main><script>addEventListener('scroll', () => { document.querySelector('main').innerHTML = \`${rowsOf(230)}\`; }, { once: true })</script>`,
@@ -312,6 +317,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'an app that paints its first screen late, over an existing background, is not captured blank',
+    isLong: true,
     site: {
       '/': html(
         `<main style="height:120px;background:#ffffff"></main><script>setTimeout(() => { document.querySelector('main').style.background = '${green}' }, 900)</script>`,
@@ -326,6 +332,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a tall page that is shown to its end is not truncated, and a canvas that always changes is waited for once',
+    isLong: true,
     site: {
       '/': html(
         `<canvas id="noise" width="100" height="100"></canvas>${rowsOf(300)}<script>const context = noise.getContext('2d'); (function draw() {

@@ -1,6 +1,6 @@
 import { maxSide } from '@webcapture/shared/api/formats.ts';
 import { html } from '../harness/engine.ts';
-import { testCorpus, type HardPage } from './corpus.ts';
+import { long, testCorpus, type HardPage } from './corpus.ts';
 import { row, rowsOf } from './rows.ts';
 
 const red = '#ff0000';
@@ -52,7 +52,7 @@ function refuses(format: 'png' | 'jpeg' | 'webp' | 'pdf', height: number, messag
 
 const pages: readonly HardPage[] = [
   ...(['png', 'jpeg', 'webp', 'pdf'] as const).map((format) => holds(format, 12_050)),
-  holds('png', 40_000),
+  long(holds('png', 40_000)),
   holds('webp', maxSide.webp),
   refuses('webp', maxSide.webp + 1, /webp holds 16383 px\. Use jpeg/),
   holds('jpeg', maxSide.jpeg),
@@ -62,10 +62,10 @@ const pages: readonly HardPage[] = [
   holds('pdf', maxSide.pdf),
   refuses('pdf', maxSide.pdf + 1, /pdf holds 19200 px\. Use jpeg/),
   // The limit is in pixels of the file.
-  holds('png', 12_050, 1.5),
-  holds('webp', 8191, 2),
+  long(holds('png', 12_050, 1.5)),
+  long(holds('webp', 8191, 2)),
   refuses('webp', 8192, /Use jpeg/, 2),
-  holds('jpeg', 9000, 3),
+  long(holds('jpeg', 9000, 3)),
   refuses('png', 33_334, /Use pdf/, 3),
 ];
 

@@ -24,6 +24,8 @@ const pages: readonly HardPage[] = [
       site: hero(`.hero { ${rule}; background: ${red} }`),
       options: whole,
       check: heroOf(240),
+      // The others are in the long tier.
+      isLong: !rule.endsWith('100vh'),
     }),
   ),
   {
@@ -34,12 +36,14 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a first part of 100% of a root of 100%',
+    isLong: true,
     site: hero(`html, body { height: 100% } .hero { height: 100%; background: ${red} }`),
     options: whole,
     check: heroOf(240),
   },
   {
     name: 'a first part that a script makes as tall as the window',
+    isLong: true,
     site: hero(
       `.hero { background: ${red} }`,
       `<script>const fit = () => { document.querySelector('.hero').style.height = innerHeight + 'px' };
@@ -50,6 +54,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a first part with a variable that a script sets to a percentage of the window',
+    isLong: true,
     site: hero(
       `.hero { height: calc(var(--vh) * 100); background: ${red} }`,
       `<script>const fit = () => document.documentElement.style.setProperty('--vh', innerHeight / 100 + 'px');
@@ -66,6 +71,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a pseudo-element as tall as the viewport covers the first screen only',
+    isLong: true,
     site: hero(
       `.hero { height: 240px } body { position: relative } body::after { content: ''; position: absolute; top: 0; left: 0; width: 100%; height: 100vh; background: ${red} }`,
     ),
@@ -110,6 +116,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'widths, borders, columns, transforms and background sizes that are percentages of the viewport',
+    isLong: true,
     site: {
       '/': html(
         `<style>div { height: 100px } .a { width: 50vh; background: #ff0000 } .b { width: 25vmax; background: #00aa00 } .c { border-left: 50vh solid #0000ff } .d { padding-left: 50vh; background: #ff00ff content-box }
@@ -171,6 +178,7 @@ const pages: readonly HardPage[] = [
   },
   {
     name: 'a root that grows with its content, and a footer at its end',
+    isLong: true,
     site: {
       '/': html(
         `<style>body { min-height: 100vh; display: flex; flex-direction: column } main { flex: 1 } footer { height: 50px; background: ${red} }</style><main>${rowsOf(6)}</main><footer></footer>`,

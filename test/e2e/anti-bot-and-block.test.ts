@@ -65,7 +65,7 @@ describe('block', () => {
     const trackers = ['/google-analytics.com/analytics.js', '/test-counter.png'];
     const asked = (page: Visit) => [...ads, ...trackers, '/asset/image'].filter((path) => page.seen(path).length > 0);
 
-    test('are sent if nothing is blocked', async () => {
+    test('are sent if nothing is blocked', { tags: 'long' }, async () => {
       const page = advertising();
       const { picture } = await fleet().api.picture({ url: page.url });
       expect(asked(page)).toEqual([...ads, ...trackers, '/asset/image']);
@@ -82,7 +82,7 @@ describe('block', () => {
     });
   });
 
-  test('cookieBanners: the banner is removed, and the page is visible', async () => {
+  test('cookieBanners: the banner is removed, and the page is visible', { tags: 'long' }, async () => {
     const url = site().url('/consent');
     const before = await fleet().api.picture({ url });
     expect(before.picture.at(640, 700)).toBe('#ff0000');
@@ -90,7 +90,7 @@ describe('block', () => {
     expect(after.picture.share('#00ff00')).toBeGreaterThan(0.99);
   });
 
-  test('all of them together, with antiBot', async () => {
+  test('all of them together, with antiBot', { tags: 'long' }, async () => {
     const page = site().visit('/media');
     const block = { ads: true, trackers: true, media: true, cookieBanners: true };
     const { picture } = await fleet().api.picture({ url: page.url, antiBot: true, block });

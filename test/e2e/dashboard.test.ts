@@ -42,7 +42,7 @@ describe('signing in', () => {
     expect(await page.evaluate(() => Object.values(sessionStorage).join())).not.toContain(fleet().key);
   });
 
-  test('a key that is revoked while the page is open is signed out with the reason', async () => {
+  test('a key that is revoked while the page is open is signed out with the reason', { tags: 'long' }, async () => {
     const { id, key } = await fleet().api.call<NewKeyView>('POST', '/keys', {
       body: { name: 'short-lived', scopes: ['capture', 'read'] },
     });
@@ -132,7 +132,7 @@ describe('the playground', () => {
     expect(await shown.count()).toBe(0);
   });
 
-  test('follows a background capture, and signs a link that works', async () => {
+  test('follows a background capture, and signs a link that works', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     await page.getByLabel('Address', { exact: true }).fill(site().url('/text'));
     await page.getByLabel('Search the options').fill('queue the capture');
@@ -178,7 +178,7 @@ describe('the playground', () => {
     expect(await page.getByRole('tabpanel').textContent()).not.toContain('viewport');
   });
 
-  test('shows hostile titles and addresses as text', async () => {
+  test('shows hostile titles and addresses as text', { tags: 'long' }, async () => {
     const page = await open({ key: fleet().key });
     const title = '<img src=x onerror=alert(1)>\u202Egnp.exe</title><script>alert(2)</script>';
     await writeHtml(

@@ -52,7 +52,7 @@ describe('addresses that the front refuses immediately', () => {
 });
 
 describe.concurrent('redirects to refused addresses', () => {
-  test('after several to allowed ones', async () => {
+  test('after several to allowed ones', { tags: 'long' }, async () => {
     const target = inside().visit('/colour');
     const refusal = await fleet().api.refused({ url: site().url('/redirect', { hops: 3, to: target.url }) });
     expect(refusal).toMatchObject({ status: 400, code: 'URL_BLOCKED' });
@@ -79,7 +79,7 @@ describe.concurrent('redirects to refused addresses', () => {
     else expect(outcomeOf(answer)).toBe('URL_BLOCKED');
   });
 
-  test.for(['meta', 'script'])('to a file, from the page, by %s', async (by) => {
+  test.for(['meta', 'script'])('to a file, from the page, by %s', { tags: 'long' }, async (by) => {
     const url = site().url('/lead-on', { by, to: 'file:///etc/passwd' });
     const answer = await fleet().api.capture({ url, format: 'pdf', delay: 500, responseType: 'file' });
     const text = answer.status === 200 ? (await readPdf(answer.bytes)).text : '';
@@ -105,7 +105,7 @@ describe.concurrent('requests of a page', () => {
     expect([...ways]).toEqual(expect.arrayContaining(['img', 'frame', 'style', 'fetch']));
   });
 
-  test('supplied html reaches no refused address', async () => {
+  test('supplied html reaches no refused address', { tags: 'long' }, async () => {
     const target = inside().visit('/echo');
     const html = `<body style="background:#00ff00"><img src="${target.url}"><iframe src="${target.url}"></iframe><script>fetch(${JSON.stringify(target.url)}, {mode: 'no-cors'}).catch(() => 0)</script>`;
     const data = await fleet().api.captured({ html, delay: 300 });
@@ -113,7 +113,7 @@ describe.concurrent('requests of a page', () => {
     expect(data.report.blockedRequests).toBeGreaterThanOrEqual(1);
   });
 
-  test('antiBot applies the same egress policy', async () => {
+  test('antiBot applies the same egress policy', { tags: 'long' }, async () => {
     const target = inside().visit('/echo');
     const page = site().url('/reach', { target: `${target.url}&by=` });
     const { picture } = await fleet().api.picture({ url: page, antiBot: true, delay: 500 });

@@ -16,7 +16,7 @@ describe.concurrent('NAVIGATION_FAILED', () => {
     expect(refusal.ms).toBeLessThan(8000);
   });
 
-  test('a site that closes the connection', async () => {
+  test('a site that closes the connection', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/reset') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
@@ -33,18 +33,18 @@ describe.concurrent('NAVIGATION_FAILED', () => {
     expect(refusal.message).toMatch(/redirect/i);
   });
 
-  test('a download instead of a page', async () => {
+  test('a download instead of a page', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/download') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
     expect(refusal.message).toMatch(/download|not a page|attachment/i);
   });
 
-  test('a response without content', async () => {
+  test('a response without content', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: site().url('/no-content') });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
-  test('a server that does not speak HTTP', async () => {
+  test('a server that does not speak HTTP', { tags: 'long' }, async () => {
     const port = await freePort();
     const server = createServer((socket) => socket.end('220 mail.example.com ready\r\n'));
     await new Promise<void>((resolve) => {
@@ -55,7 +55,7 @@ describe.concurrent('NAVIGATION_FAILED', () => {
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });
 
-  test('an https address of a plain http server', async () => {
+  test('an https address of a plain http server', { tags: 'long' }, async () => {
     const refusal = await fleet().api.refused({ url: `https://127.0.0.1:${site().port}/colour` });
     expect(refusal).toMatchObject({ status: 500, code: 'NAVIGATION_FAILED' });
   });

@@ -162,7 +162,7 @@ describe.concurrent('isFullPage', () => {
     },
   );
 
-  test('without it, the picture shows the viewport', async () => {
+  test('without it, the picture shows the viewport', { tags: 'long' }, async () => {
     const { data, picture } = await fleet().api.picture({ url: site().url('/tall', { h: 3050 }) });
     expect(picture.size).toBe('1280x720');
     expect(data.metadata.fullPage).toBe(false);
@@ -193,7 +193,7 @@ describe.concurrent('colorScheme', () => {
     expect(picture.share('#101010')).toBe(0);
   });
 
-  test('applies to html too', async () => {
+  test('applies to html too', { tags: 'long' }, async () => {
     const html = '<style>@media (prefers-color-scheme: dark){html{background:#123456}}</style>';
     const { picture } = await fleet().api.picture({ html, colorScheme: 'dark' });
     expect(picture.share('#123456')).toBe(1);

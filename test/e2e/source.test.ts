@@ -20,7 +20,7 @@ describe.concurrent('html', () => {
     expect(data.report).toMatchObject({ httpStatus: null, finalUrl: 'about:blank', title: 'Überschrift' });
   });
 
-  test('a fragment without a doctype is rendered', async () => {
+  test('a fragment without a doctype is rendered', { tags: 'long' }, async () => {
     const { picture } = await fleet().api.picture({ html: '<body style="background:#00ff00">' });
     expect(picture.share('#00ff00')).toBe(1);
   });
@@ -64,7 +64,7 @@ describe.concurrent('html', () => {
     expect(await visit.facts()).toEqual({ storage: 'b', protocol: 'https:', secure: true, file: 'refused' });
   });
 
-  test('frames of local files are empty', async () => {
+  test('frames of local files are empty', { tags: 'long' }, async () => {
     const html =
       '<body style="margin:0;background:#fff"><iframe src="file:///etc/passwd" style="border:0;width:100%;height:700px"></iframe>';
     const { pdf } = await fleet().api.pdf({ html });
@@ -103,7 +103,7 @@ describe.concurrent('url', () => {
     expect(data.report.finalUrl).toContain('/colour');
   });
 
-  test('can have a name, a fragment, and characters that need encoding', async () => {
+  test('can have a name, a fragment, and characters that need encoding', { tags: 'long' }, async () => {
     const { port } = site();
     const visit = site().visit('/colour', { title: 'ein Löffel' });
     const query = new URL(visit.url).search;

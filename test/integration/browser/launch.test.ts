@@ -43,7 +43,7 @@ describe('a launched browser', () => {
     await until('the processes to end', () => tree.every((one) => !isAlive(one.pid)));
   });
 
-  test('is ended by kill()', async () => {
+  test('is ended by kill()', { tags: 'long' }, async () => {
     const { browser, pid, kill } = await launch();
     const tree = readProcessTree(pid) ?? [];
     kill();

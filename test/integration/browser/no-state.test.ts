@@ -140,7 +140,7 @@ describe.each([{ antiBot: false }, { antiBot: true }])('with antiBot $antiBot', 
     expect(await filesWithSecret()).toEqual([]);
   });
 
-  test('concurrent captures of the same page do not reach each other', async () => {
+  test('concurrent captures of the same page do not reach each other', { tags: 'long' }, async () => {
     const names = [name('one'), name('two')];
     const captures = await Promise.all(names.map((by) => capture('/talk', by, options)));
     for (const [index, { facts }] of captures.entries()) {

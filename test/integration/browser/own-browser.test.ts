@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 const isGreen = async ({ bytes }: Rendering) => (await Picture.of(bytes)).at(300, 300) === '#00aa00';
 
-test('concurrent captures share no browser: when one is lost, the others succeed', async () => {
+test('concurrent captures share no browser: when one is lost, the others succeed', { tags: 'long' }, async () => {
   const captures = Array.from({ length: 3 }, () => engine.render(site.url('/held')));
   const ending = Promise.allSettled(captures);
   await until('all to be under way', () => held.length === 3);

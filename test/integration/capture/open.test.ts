@@ -17,8 +17,8 @@ beforeAll(async () => {
 
 afterAll(() => site.close());
 
+// End-to-end tests have 1280 × 720.
 test.for([
-  [1280, 720, 1],
   [16, 16, 1],
   [390, 844, 3],
   [500, 400, 1.5],
@@ -49,7 +49,7 @@ test('the largest viewport is complete, in tiles', { tags: 'long' }, async () =>
   }
 });
 
-test('each capture has its own context', async () => {
+test('each capture has its own context', { tags: 'long' }, async () => {
   const page = {
     kind: 'html',
     html: html(

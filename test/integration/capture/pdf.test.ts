@@ -13,7 +13,7 @@ const papers = Object.entries(paperMm) as [keyof typeof paperMm, readonly [numbe
 const toMm = (points: number) => (points / 72) * 25.4;
 const toPx = (points: number) => Math.round((points / 72) * 96);
 
-test.for(papers)('%s has its size in portrait and landscape', async ([paper, [width, height]]) => {
+const hasItsSize = async ([paper, [width, height]]: (typeof papers)[number]) => {
   for (const landscape of [false, true]) {
     const margin = { top: 10, right: 10, bottom: 10, left: 10 };
     const pdf = { paper, landscape, margin, printBackground: true, scale: 1 } as const;
@@ -27,7 +27,16 @@ test.for(papers)('%s has its size in portrait and landscape', async ([paper, [wi
     expect(Math.abs(toMm(tall) - (landscape ? width : height))).toBeLessThan(0.6);
     expect([rendering.width, rendering.height]).toEqual([toPx(wide), toPx(tall)]);
   }
-});
+};
+
+const isCommon = ([paper]: (typeof papers)[number]) => paper === 'A4' || paper === 'Letter';
+
+test.for(papers.filter(isCommon))('%s has its size in portrait and landscape', hasItsSize);
+test.for(papers.filter((paper) => !isCommon(paper)))(
+  '%s has its size in portrait and landscape',
+  { tags: 'long' },
+  hasItsSize,
+);
 
 test('relative links of supplied HTML remain relative in the pdf', async () => {
   const html =

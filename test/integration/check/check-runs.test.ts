@@ -84,7 +84,7 @@ describe('a check of npm run check', () => {
     expect(await run()).toMatchObject({ outcome: 'unchanged' });
   });
 
-  test('is repeated when its own command changes', async () => {
+  test('is repeated when its own command changes', { tags: 'long' }, async () => {
     const { check, run } = await repository();
     await run();
     expect(await run(check('! grep -rl good src'))).toMatchObject({ outcome: 'failed' });

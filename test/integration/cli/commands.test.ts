@@ -64,7 +64,7 @@ describe('capture', () => {
     expect(await readFile(join(cli().folder, 'later.png'))).toEqual(cli().front.renderer.fileOf(lastJob()));
   });
 
-  test('leaves no partial file when interrupted', async () => {
+  test('leaves no partial file when interrupted', { tags: 'long' }, async () => {
     let release: () => void = () => undefined;
     cli().front.renderer.behaviour = async (job, renderer) => {
       await new Promise<void>((resolve) => {
@@ -139,7 +139,7 @@ describe('an error has an exit code for its kind, and a message', () => {
     expect(code).toBe(5);
   });
 
-  test('never shows the key', async () => {
+  test('never shows the key', { tags: 'long' }, async () => {
     const secret = 'wc_live_sécret\nkey';
     for (const args of [['usage'], ['capture', page], ['login', '--api-key-stdin']]) {
       const { code, stderr } = await run(args, { env: { WEBCAPTURE_API_KEY: secret }, input: secret });
@@ -289,7 +289,7 @@ test('the shell completes commands, flags and values', async () => {
   expect(await complete('webcapture', 'capture', page, '--format', '')).toBe('png jpeg webp pdf');
 });
 
-test('status --watch repeats until Ctrl-C', async () => {
+test('status --watch repeats until Ctrl-C', { tags: 'long' }, async () => {
   const { child, result } = startCommand(
     ['status', '--watch', '--json', '--interval', '1', '--server', cli().front.url],
     { program: cli().program },

@@ -137,7 +137,7 @@ test('charts that cannot be loaded show an error, as after an update with other 
 });
 
 describe('operator', () => {
-  test('captures of removed regions are shown while there are any', async () => {
+  test('captures of removed regions are shown while there are any', { tags: 'long' }, async () => {
     const { report } = service();
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
@@ -150,7 +150,7 @@ describe('operator', () => {
     await notice.waitFor({ state: 'detached' });
   });
 
-  test('clusters are shown if there are several, with their problems', async () => {
+  test('clusters are shown if there are several, with their problems', { tags: 'long' }, async () => {
     const { report } = service();
     const page = await open('/operator', { adminToken });
     await page.getByText('of 2 slots busy').waitFor();
@@ -174,7 +174,7 @@ describe('operator', () => {
     await clusters.waitFor({ state: 'detached' });
   });
 
-  test('the fleet remains visible when its events begin', async () => {
+  test('the fleet remains visible when its events begin', { tags: 'long' }, async () => {
     const page = await open('/keys', { key: service().key, adminToken });
     const release = await holdRequests(page, '**/admin/events*');
     await page.goto(`${service().url}/dashboard/#/operator`);

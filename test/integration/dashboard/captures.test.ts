@@ -51,25 +51,29 @@ test('the list shows and finds captures, and opens them with the keyboard', asyn
   expect(await page.getByRole('searchbox').inputValue()).toBe('ORCHARD');
 });
 
-test('a picture that loads late does not move the page, so that a click reaches its target', async () => {
-  const { api } = service();
-  const { uuid } = await api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
-  const page = await open('/usage', { key: service().key, isPhone: true });
-  const release = await holdRequests(page, '**/*.png*');
-  await page.goto(`${service().url}/dashboard/#/captures/${uuid}`);
-  await page.getByText('Loading the picture…').waitFor();
-  const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
-  const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
-  for (const heading of below) await heading.waitFor();
-  await untilLive(page);
-  const before = await places();
-  release();
-  const picture = page.getByRole('img', { name: 'Picture of Page late' });
-  await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
-  expect(await places()).toEqual(before);
-  const widthOf = async (part: string) => (await page.locator(part).boundingBox())?.width;
-  expect(await widthOf('.viewer-frame')).toBe(await widthOf('.viewer-bar'));
-});
+test(
+  'a picture that loads late does not move the page, so that a click reaches its target',
+  { tags: 'long' },
+  async () => {
+    const { api } = service();
+    const { uuid } = await api.captured({ url: `${site}/late`, viewport: { width: 400, height: 1500 } });
+    const page = await open('/usage', { key: service().key, isPhone: true });
+    const release = await holdRequests(page, '**/*.png*');
+    await page.goto(`${service().url}/dashboard/#/captures/${uuid}`);
+    await page.getByText('Loading the picture…').waitFor();
+    const below = ['Facts', 'Refreshes', 'Webhook deliveries'].map((name) => page.getByRole('heading', { name }));
+    const places = () => Promise.all(below.map(async (heading) => (await heading.boundingBox())?.y));
+    for (const heading of below) await heading.waitFor();
+    await untilLive(page);
+    const before = await places();
+    release();
+    const picture = page.getByRole('img', { name: 'Picture of Page late' });
+    await until('the picture', () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth > 0));
+    expect(await places()).toEqual(before);
+    const widthOf = async (part: string) => (await page.locator(part).boundingBox())?.width;
+    expect(await widthOf('.viewer-frame')).toBe(await widthOf('.viewer-bar'));
+  },
+);
 
 test('a refresh is shown next to the previous picture, and a deleted capture is marked as deleted', async () => {
   const { api } = service();

@@ -79,7 +79,7 @@ describe('startNats', () => {
     expect(await processesNaming(dataDir)).toEqual([]);
   });
 
-  test('two servers cannot share a folder', async () => {
+  test('two servers cannot share a folder', { tags: 'long' }, async () => {
     const dataDir = await tempDir();
     const first = await start(dataDir);
     let secondIsUp = false;
@@ -90,7 +90,7 @@ describe('startNats', () => {
     await second;
   });
 
-  test('a cancelled start leaves nothing', async () => {
+  test('a cancelled start leaves nothing', { tags: 'long' }, async () => {
     const dataDir = await tempDir();
     await expect(startNats({ dataDir, toolPath, signal: AbortSignal.abort(new Error('no more')) })).rejects.toThrow(
       'no more',

@@ -170,7 +170,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(await second.exited).toBe(0);
   });
 
-  test('accepts an existing server and bucket, a preset key and an empty egress list', async () => {
+  test('accepts an existing server and bucket, a preset key and an empty egress list', { tags: 'long' }, async () => {
     const root = await repository();
     const existing = await startNats({ dataDir: await tempDir(), toolPath: natsServer });
     onTestFinished(async () => void (await existing.process.stop()));

@@ -131,27 +131,31 @@ test('a cancellation or a failure releases reserved tokens, and a completion cha
   expect((await holder.capture({}, fronts[1])).status).toBe(200);
 });
 
-test('after a mix of captures, failures, cancellations and refreshes, the usage equals the records', async () => {
-  const holder = await openHolder(testFront);
-  let count = 0;
-  testFront.renderer.behaviour = (job, self) =>
-    count++ % 3 === 0 ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job);
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, async (_, index) => {
-      const { body } = await holder.capture({ antiBot: index % 5 === 0 }, front(index));
-      const uuid = String(body.data?.['uuid']);
-      if (index % 4 === 0) await holder.remove(uuid, front(index + 1));
-      if (index % 4 === 1) await holder.refresh(uuid, front(index + 2));
-      return uuid;
-    }),
-  );
-  await idle(holder);
-  await Promise.all(answers.map((uuid, index) => holder.refresh(uuid, front(index))));
-  await idle(holder);
-  const usage = await agreedUsage(holder);
-  expect(usage).toMatchObject({ reserved: 0, queued: 0 });
-  expect(usage.captures).toBeGreaterThan(30);
-});
+test(
+  'after a mix of captures, failures, cancellations and refreshes, the usage equals the records',
+  { tags: 'long' },
+  async () => {
+    const holder = await openHolder(testFront);
+    let count = 0;
+    testFront.renderer.behaviour = (job, self) =>
+      count++ % 3 === 0 ? self.fail(job, 'NAVIGATION_FAILED', 'No.') : self.complete(job);
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        const { body } = await holder.capture({ antiBot: index % 5 === 0 }, front(index));
+        const uuid = String(body.data?.['uuid']);
+        if (index % 4 === 0) await holder.remove(uuid, front(index + 1));
+        if (index % 4 === 1) await holder.refresh(uuid, front(index + 2));
+        return uuid;
+      }),
+    );
+    await idle(holder);
+    await Promise.all(answers.map((uuid, index) => holder.refresh(uuid, front(index))));
+    await idle(holder);
+    const usage = await agreedUsage(holder);
+    expect(usage).toMatchObject({ reserved: 0, queued: 0 });
+    expect(usage.captures).toBeGreaterThan(30);
+  },
+);
 
 test('a refusal for a full queue has a Retry-After from the current waiting time', async () => {
   const live = new Entries(testFront.nats.session, 'live');

@@ -184,7 +184,7 @@ describe('an unavailable bucket is waited for', () => {
     ['to list', requests.list],
     ['to find its file', (request: SeenRequest) => requests.get(request) && isOfFile(request)],
     ['to remove it', requests.delete],
-  ])('while it takes too long %s', async (_, hangs) => {
+  ])('while it takes too long %s', { tags: 'long' }, async (_, hangs) => {
     const waits: { readonly what: string; readonly afterMs: number }[] = [];
     on().proxy.always((request) => waits.length === 0 && hangs(request), { kind: 'hang' });
     const start = performance.now();

@@ -196,7 +196,7 @@ test('a result that is sent on the same connection as its file finds the whole f
   }
 });
 
-test('reads during refreshes always find a file, and never mix two versions', async () => {
+test('reads during refreshes always find a file, and never mix two versions', { tags: 'long' }, async () => {
   const { file, found } = await placed();
   const known = new Map([[found.etag, file.bytes]]);
   let done = false;

@@ -12,7 +12,7 @@ afterAll(() => nats[Symbol.asyncDispose]());
 /** More keys than the server returns in one response. */
 const many = 100_003;
 
-test('more keys than fit in one response are all returned, each once', async () => {
+test('more keys than fit in one response are all returned, each once', { tags: 'long' }, async () => {
   const { nc, js } = nats.session;
   for (let index = 0; index < many; index++) {
     nc.publish(`$KV.db.big.${index}`, '1');

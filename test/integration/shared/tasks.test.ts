@@ -29,7 +29,7 @@ test('a published task is delivered at once', async () => {
   expect(await next('expiry', 0)).toBeNull();
 });
 
-test('a scheduled task is delivered at its time, not before, and then removed', async () => {
+test('a scheduled task is delivered at its time, not before, and then removed', { tags: 'long' }, async () => {
   const tasks = new Tasks(nats.session);
   const at = Date.now() + 1500;
   await tasks.schedule(refresh, at);

@@ -33,14 +33,17 @@ function bomb(): Buffer {
 }
 
 describe('writeDocument throws an UnreadableDocumentError for', () => {
-  test.each<[string, () => Buffer]>([
-    ['what is not a PDF', () => Buffer.from('hello')],
-    ['nothing', () => Buffer.alloc(0)],
-    ['a PDF without a catalog', () => Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
-    ['a PDF with a broken object', () => pdfOf('4 0 obj\n<< /A \n')],
-  ])('%s', { timeout: 60_000 }, async (_name, bytes) => {
-    await expect(writeDocument(bytes(), changes, signal())).rejects.toThrow(UnreadableDocumentError);
-  });
+  const refuses = async (bytes: Buffer) => {
+    await expect(writeDocument(bytes, changes, signal())).rejects.toThrow(UnreadableDocumentError);
+  };
+
+  test('what is not a PDF', { timeout: 60_000 }, () => refuses(Buffer.from('hello')));
+
+  test.for<[string, Buffer]>([
+    ['nothing', Buffer.alloc(0)],
+    ['a PDF without a catalog', Buffer.from('%PDF-1.7\n1 0 obj\n<< >>\nendobj\ntrailer\n<< /Size 2 >>\n%%EOF\n')],
+    ['a PDF with a broken object', pdfOf('4 0 obj\n<< /A \n')],
+  ])('%s', { tags: 'long', timeout: 60_000 }, ([, bytes]) => refuses(bytes));
 
   test('an object stream of 2 MB that unpacks to 2 GB', { tags: 'long', timeout: 60_000 }, async () => {
     await expect(writeDocument(pdfOf(bomb()), changes, signal())).rejects.toThrow(UnreadableDocumentError);
