@@ -1,6 +1,6 @@
 import { createServer } from 'node:https';
 import { afterAll, expect } from 'vitest';
-import { html } from '../harness/engine.ts';
+import { html, type Handler } from '../harness/engine.ts';
 import { tlsFixture } from '../integration/egress/tls-fixture.ts';
 import { answer, hang, marked, redirect, reset } from './answers.ts';
 import { long, testCorpus, type HardPage } from './corpus.ts';
@@ -48,6 +48,12 @@ const fails = (name: string, site: HardPage['site'], message: RegExp): HardPage 
   formats: ['png'],
   fails: { code: 'NAVIGATION_FAILED', message },
 });
+
+/** Sends the beginning of a document, without any element. */
+const closeEarly: Handler = (_, response) => {
+  response.writeHead(200, { 'content-type': 'text/html', 'content-length': '10000' }).write('<!doctype html>');
+  setTimeout(() => response.destroy(), 50);
+};
 
 const pages: readonly HardPage[] = [
   does('opens 20 dialogs of each kind', `for (let i = 0; i < 20; i++) { alert(i); confirm(i); prompt(i) }`),
@@ -221,6 +227,29 @@ const pages: readonly HardPage[] = [
     formats: ['png'],
     check: (seen) => seen.expectColour(300, 300, green),
   },
+  {
+    name: 'a page whose connection closes before its first element arrives is requested once more',
+    site: {
+      '/': (() => {
+        let requests = 0;
+        return (request, response) => {
+          requests += 1;
+          return requests === 1 ? closeEarly(request, response) : void response.end(good);
+        };
+      })(),
+    },
+    formats: ['png'],
+    check: (seen) => {
+      seen.expectColour(300, 300, green);
+      expect(seen.asked('/')).toBe(2);
+      expect(seen.report.softTimeouts).toEqual([]);
+    },
+  },
+  fails(
+    'a page whose connection always closes before its first element arrives',
+    { '/': closeEarly },
+    /closed before the page began to load/,
+  ),
   {
     name: 'a server that does not respond',
     site: { '/': hang },

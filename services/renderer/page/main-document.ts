@@ -22,6 +22,7 @@ export class MainDocument {
   /** The request that loaded the current document. */
   #here: Request | undefined;
   #cutOff = Promise.withResolvers<void>();
+  #isCutOff = false;
 
   /** @param onMove called for each new document, and for each new fragment of the current one */
   constructor(page: Page, onMove: () => void) {
@@ -74,6 +75,11 @@ export class MainDocument {
     return this.#cutOff.promise;
   }
 
+  /** Whether the transfer of the current document was cut off. */
+  get isCutOff(): boolean {
+    return this.#isCutOff;
+  }
+
   stop(): void {
     this.#page.off('request', this.#requestStarted).off('response', this.#responded);
     this.#page.off('requestfailed', this.#requestFailed).off('framenavigated', this.#navigated);
@@ -97,7 +103,10 @@ export class MainDocument {
 
   readonly #requestFailed = (request: Request): void => {
     // If a new navigation is under way, the transfer of the old document is cut off as well, which does not matter.
-    if (request === this.#here && this.#moving === undefined) this.#cutOff.resolve();
+    if (request === this.#here && this.#moving === undefined) {
+      this.#isCutOff = true;
+      this.#cutOff.resolve();
+    }
     if (request !== this.#moving) return;
     this.#failure = { url: request.url(), netError: request.failure()?.errorText ?? '' };
     this.#stayed();
@@ -109,6 +118,7 @@ export class MainDocument {
     if (this.#moving !== undefined) {
       this.#arrivals += 1;
       this.#here = this.#moving;
+      this.#isCutOff = false;
       const before = this.#cutOff;
       this.#cutOff = Promise.withResolvers<void>();
       // Callers that wait on the old promise get the outcome of the new document.

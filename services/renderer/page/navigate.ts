@@ -7,7 +7,7 @@ import { answerRequests, attachSession } from '../browser/page.ts';
 import { htmlUrl } from '../html-url.ts';
 import { navigationFailure, urlBlocked } from './navigation-failure.ts';
 import type { OpenPage } from './open.ts';
-import { untilReady } from './scripts/waits.ts';
+import { isWithoutElement, untilReady } from './scripts/waits.ts';
 
 export type RenderSource =
   { readonly kind: 'url'; readonly url: string } | { readonly kind: 'html'; readonly html: string };
@@ -16,15 +16,31 @@ export type RenderSource =
 const maxMoves = 10;
 
 /**
- * Opens the address and waits for `waitUntil`. `timeout` starts here.
+ * Opens the address and waits for `waitUntil`. `timeout` starts here. If its transfer is cut off before its first element, the
+ * document is requested once more.
  *
  * @returns the states that were not reached in time
  * @throws ServiceError NAVIGATION_FAILED, URL_BLOCKED, CAPTURE_TIMEOUT
  */
 export async function navigate(open: OpenPage, source: RenderSource, options: RenderOptions): Promise<SoftTimeout[]> {
-  const { document } = open;
   const end = performance.now() + options.timeout;
   const remaining = () => Math.max(1, end - performance.now());
+  const missed = await visit(open, source, options, remaining);
+  if (!(await isLost(open, remaining()))) return missed;
+  const missedAgain = await visit(open, source, { ...options, timeout: remaining() }, remaining);
+  if (!(await isLost(open, remaining()))) return missedAgain;
+  throw new ServiceError('NAVIGATION_FAILED', 'The connection was closed before the page began to load.', {
+    causedBy: 'page',
+  });
+}
+
+async function visit(
+  open: OpenPage,
+  source: RenderSource,
+  options: RenderOptions,
+  remaining: () => number,
+): Promise<SoftTimeout[]> {
+  const { document } = open;
   // A document that was cut off is shown as far as it loaded, as in a browser, and reported as incomplete.
   const missed = (reached: Reached) => reached === 'late' || (reached === 'cut off' && !document.moving);
   await commit(open, source, options);
@@ -115,6 +131,15 @@ async function reach(
     if (error instanceof errors.TimeoutError || error instanceof DeadlineError) return 'late';
     throw error;
   }
+}
+
+/**
+ * Returns whether the document has no element, and is therefore never drawn. Chromium discards what it has not parsed when a transfer is
+ * cut off, which on a busy machine can be everything.
+ */
+async function isLost({ document, world }: OpenPage, timeoutMs: number): Promise<boolean> {
+  if (!document.isCutOff || document.moving) return false;
+  return world.call(isWithoutElement, [], { timeoutMs, what: 'looking for the document' });
 }
 
 /** Returns whether the next page arrived in time. */

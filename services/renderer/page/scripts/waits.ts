@@ -95,6 +95,11 @@ export async function untilTimersRan(graceMs: number): Promise<boolean> {
   return true;
 }
 
+/** Returns whether the document has no element: nothing of it was parsed. */
+export function isWithoutElement(): boolean {
+  return (document as { readonly documentElement: Element | null }).documentElement === null;
+}
+
 /** Resolves when the document has been parsed, or has loaded with all its resources. */
 export async function untilReady(state: 'domcontentloaded' | 'load'): Promise<void> {
   const reached = () =>
