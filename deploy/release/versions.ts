@@ -14,11 +14,12 @@ const places: Readonly<Record<string, RegExp>> = {
     /(?<=^ {2}"version": "|^ {4}"(?:services\/[\w-]+)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
   'charts/webcapture/Chart.yaml': /(?<=^(?:version|appVersion): )\S+/gm,
   'charts/webcapture/README.md': /(?<=^version=)[\w.+-]+/gm,
-  'charts/webcapture/examples/{argocd-application,flux-helmrelease}.yaml': /(?<=(?:targetRevision: |ref: \{ tag: )v)[\w.+-]+/g,
+  'charts/webcapture/examples/{argocd-application,flux-helmrelease}.yaml':
+    /(?<=(?:targetRevision: |ref: \{ tag: )v)[\w.+-]+/g,
   'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
-  'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:)[\w.+-]+/g,
-  'docs/releases.md': /(?<=^version=)[\w.+-]+/gm,
+  'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,
+  'docs/{cli,releases}.md': /(?<=^version=)[\w.+-]+/gm,
   // The version of the processes in the examples of the OpenAPI document.
   'services/front/api/examples.ts': /(?<=\bversion: ')[^']+/g,
 };
