@@ -9,7 +9,7 @@ import { versionProblems, writeVersion } from './versions.ts';
 
 const usage = `usage:
   npm run release -- 0.2.0                 writes this version everywhere
-  npm run release -- check [0.2.0]       fails unless all versions are the same (and this one), the changelog has a dated
+  npm run release -- check [0.2.0]         fails unless all versions are the same (and this one), the changelog has a dated
                                            section for it, and docs/versions.md a row
   npm run release -- notes REPOSITORY      prints the section of the newest release in the changelog, with links into the
                                            repository at this address

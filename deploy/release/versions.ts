@@ -50,7 +50,7 @@ export async function versionProblems(root: string, wanted?: string): Promise<re
   const found = await readVersions(root);
   const version = wanted ?? found[0]?.version ?? '';
   const others = found.filter((each) => each.version !== version);
-  const problems = others.map((each) => `${each.file}: ${each.version}, and not ${version}`);
+  const problems = [...new Set(others.map((each) => `${each.file}: ${each.version}, and not ${version}`))];
   const newest = newestRelease(await readFile(join(root, 'CHANGELOG.md'), 'utf8'));
   if (newest?.version !== version) {
     problems.push(`CHANGELOG.md: the newest release is ${newest?.version ?? 'missing'}, and not ${version}`);

@@ -64,7 +64,7 @@ describe('the version', () => {
   });
 
   test('is changed nowhere if one file does not have it', async () => {
-    const { folder, files } = await copyOfVersions();
+    const { folder } = await copyOfVersions();
     await writeFile(join(folder, 'charts/webcapture/README.md'), 'no image here\n');
     await expect(writeVersion(folder, '9.8.7', '2026-12-01')).rejects.toThrow(/README\.md has no version/);
     expect(await read('package.json', folder)).toBe(await read('package.json'));
