@@ -1,5 +1,6 @@
 import { glob, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newestRelease } from './changelog.ts';
 
 /**
  * The places of the software version: for each file a pattern that matches every occurrence of the version. The version of the
@@ -12,9 +13,15 @@ const places: Readonly<Record<string, RegExp>> = {
   'package-lock.json':
     /(?<=^ {2}"version": "|^ {4}"(?:services\/[\w-]+)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
   'charts/webcapture/Chart.yaml': /(?<=^(?:version|appVersion): )\S+/gm,
-  'charts/webcapture/README.md': /(?<=\/webcapture\/\$image:)[\w.+-]+/g,
+  'charts/webcapture/README.md': /(?<=^version=)[\w.+-]+/gm,
+  'charts/webcapture/examples/{argocd-application,flux-helmrelease}.yaml':
+    /(?<=(?:targetRevision: |ref: \{ tag: )v)[\w.+-]+/g,
   'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
+  'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,
+  'docs/{cli,releases}.md': /(?<=^version=)[\w.+-]+/gm,
+  // The version of the processes in the examples of the OpenAPI document.
+  'services/front/api/examples.ts': /(?<=\bversion: ')[^']+/g,
 };
 
 /** A version in a file, one for each place; `file` is relative to the root. */
@@ -33,6 +40,28 @@ export async function readVersions(root: string): Promise<readonly WrittenVersio
     }),
   );
   return found.flat();
+}
+
+/**
+ * Returns what keeps the files below `root` from being the release `version`: other versions, no dated section in the changelog, or no
+ * row in the table of versions. Without `version`, the first version that is found counts.
+ */
+export async function versionProblems(root: string, wanted?: string): Promise<readonly string[]> {
+  const found = await readVersions(root);
+  const version = wanted ?? found[0]?.version ?? '';
+  const others = found.filter((each) => each.version !== version);
+  const problems = [...new Set(others.map((each) => `${each.file}: ${each.version}, and not ${version}`))];
+  const newest = newestRelease(await readFile(join(root, 'CHANGELOG.md'), 'utf8'));
+  if (newest?.version !== version) {
+    problems.push(`CHANGELOG.md: the newest release is ${newest?.version ?? 'missing'}, and not ${version}`);
+  } else if (!/^\d{4}-\d{2}-\d{2}$/.test(newest.date)) {
+    problems.push(`CHANGELOG.md: the section of ${version} has no date; write "## [${version}] - YYYY-MM-DD"`);
+  }
+  const table = await readFile(join(root, 'docs/versions.md'), 'utf8');
+  if (!table.split('\n').some((line) => line.startsWith('|') && line.split('|')[1]?.trim() === version)) {
+    problems.push(`docs/versions.md: the table has no row for ${version}`);
+  }
+  return problems;
 }
 
 /**

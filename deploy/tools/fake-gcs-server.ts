@@ -6,6 +6,7 @@ import type { Tool } from './tool.ts';
 import { compareVersions } from './versions.ts';
 
 const module = 'github.com/fsouza/fake-gcs-server';
+// renovate: go github.com/fsouza/fake-gcs-server
 const builtVersion = '1.56.1';
 
 /** Older versions check neither declared checksums nor the preconditions of resumable uploads. */

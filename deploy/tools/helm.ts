@@ -5,6 +5,7 @@ import { findInPath } from './strategies/find-in-path.ts';
 import { goInstall } from './strategies/go-install.ts';
 import type { Tool } from './tool.ts';
 
+// renovate: go helm.sh/helm/v3
 const version = '3.22.0';
 
 /** Checksums from get.helm.sh. Change the version and the checksums together. */

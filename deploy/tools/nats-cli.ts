@@ -4,6 +4,7 @@ import { findInPath } from './strategies/find-in-path.ts';
 import { goInstall } from './strategies/go-install.ts';
 import type { Tool } from './tool.ts';
 
+// renovate: go github.com/nats-io/natscli
 const version = '0.5.1';
 
 /** The `nats` command, which backs up and restores streams; for tests only. */

@@ -5,6 +5,7 @@ import { findInPath } from './strategies/find-in-path.ts';
 import { goInstall } from './strategies/go-install.ts';
 import type { Tool } from './tool.ts';
 
+// renovate: go github.com/nats-io/nats-server/v2
 const builtVersion = '2.15.2';
 
 /** Checksums from the release's SHA256SUMS. Change the version and the checksums together. */

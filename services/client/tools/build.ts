@@ -23,7 +23,7 @@ export async function buildClient(folder: URL): Promise<void> {
 /** Returns package.json without the fields for this repository, where the client runs from its sources. */
 async function published(): Promise<object> {
   const text = await readFile(new URL('package.json', source), 'utf8');
-  const { name, version, description, license, type, engines, dependencies } = JSON.parse(text) as Record<
+  const { name, version, description, license, repository, type, engines, dependencies } = JSON.parse(text) as Record<
     string,
     unknown
   >;
@@ -32,6 +32,8 @@ async function published(): Promise<object> {
     version,
     description,
     license,
+    // npm compares it with the repository that signs the provenance.
+    repository,
     type,
     engines,
     sideEffects: false,

@@ -15,7 +15,7 @@ import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
 
 /** The oldest supported version of satellites. */
-export const minSatelliteVersion = '0.1.0';
+export const minSatelliteVersion = '0.2.0';
 
 const writeTimeoutMs = 2000;
 

@@ -395,7 +395,7 @@ export const overviewExample: Overview = {
       queued: { interactive: 0, background: 120 },
       status: 'operational',
       meanRenderMs: 1380,
-      pods: [{ pod: 'webcapture-us-east-7d9c-x2x4k', slots: 4, busy: 3, version: '0.1.0', ageMs: 840 }],
+      pods: [{ pod: 'webcapture-us-east-7d9c-x2x4k', slots: 4, busy: 3, version: '0.2.0', ageMs: 840 }],
     },
   ],
   retired: { captures: 3, regions: [{ region: 'eu-west', captures: 3 }] },
@@ -403,7 +403,7 @@ export const overviewExample: Overview = {
     {
       name: 'webcapture/webcapture/us-east',
       namespace: 'webcapture',
-      version: '0.1.0',
+      version: '0.2.0',
       regions: ['us-east'],
       silentForMs: null,
       problems: [],

@@ -49,7 +49,7 @@ function startCluster(uid: string, pods: readonly string[]): { stop(): void } {
     const report: ClusterReport = {
       cluster: 'asia',
       namespace: 'webcapture',
-      version: '0.1.0',
+      version: '0.2.0',
       regions: {
         'asia-east': {
           wanted: pods.length,
@@ -128,7 +128,7 @@ describe('a satellite', { timeout: 120_000 }, () => {
       {
         name: 'asia',
         namespace: 'webcapture',
-        version: '0.1.0',
+        version: '0.2.0',
         regions: ['asia-east'],
         silentForMs: null,
         problems: [],

@@ -1,18 +1,26 @@
-// @module-tag long
 import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
 import { version } from '@webcapture/shared/runtime/run-service.ts';
+import { releaseNotes } from '../../../deploy/release/changelog.ts';
 import { pinImages } from '../../../deploy/release/pin-images.ts';
-import { readVersions, writeVersion } from '../../../deploy/release/versions.ts';
+import { readVersions, versionProblems, writeVersion } from '../../../deploy/release/versions.ts';
 import { chartFolder, helm, helmDeadlineMs } from '../../harness/helm.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const read = (file: string, folder = root) => readFile(join(folder, file), 'utf8');
 
 const services = ['cli', 'client', 'controller', 'dashboard', 'front', 'renderer', 'shared'];
+
+/** Copies all files with a version, the changelog and the table of versions to a new folder. */
+async function copyOfVersions(): Promise<{ folder: string; files: readonly string[] }> {
+  const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
+  const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
+  await Promise.all([...files, 'docs/versions.md'].map((file) => cp(join(root, file), join(folder, file))));
+  return { folder, files };
+}
 
 describe('the version', () => {
   test('is the same in all files', async () => {
@@ -25,16 +33,20 @@ describe('the version', () => {
         ...services.map((service) => `services/${service}/package.json`),
         'charts/webcapture/Chart.yaml',
         'charts/webcapture/README.md',
+        'charts/webcapture/examples/argocd-application.yaml',
+        'charts/webcapture/examples/flux-helmrelease.yaml',
         'deploy/docker/Dockerfile',
         'deploy/docker/docker-bake.json',
+        'docs/cli.md',
+        'docs/operations.md',
+        'docs/releases.md',
+        'services/front/api/examples.ts',
       ]),
     );
   });
 
   test('changes in all files, and nothing else changes', async () => {
-    const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
-    const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
-    await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
+    const { folder, files } = await copyOfVersions();
     await writeVersion(folder, '9.8.7-rc.1', '2026-12-01');
     expect(new Set((await readVersions(folder)).map((each) => each.version))).toEqual(new Set(['9.8.7-rc.1']));
     for (const file of files.filter((each) => each !== 'CHANGELOG.md')) {
@@ -52,13 +64,67 @@ describe('the version', () => {
   });
 
   test('is changed nowhere if one file does not have it', async () => {
-    const folder = await mkdtemp(join(inject('tempFolder'), 'release-'));
-    const files = [...new Set((await readVersions(root)).map(({ file }) => file)), 'CHANGELOG.md'];
-    await Promise.all(files.map((file) => cp(join(root, file), join(folder, file))));
+    const { folder } = await copyOfVersions();
     await writeFile(join(folder, 'charts/webcapture/README.md'), 'no image here\n');
     await expect(writeVersion(folder, '9.8.7', '2026-12-01')).rejects.toThrow(/README\.md has no version/);
     expect(await read('package.json', folder)).toBe(await read('package.json'));
   });
+});
+
+describe('the check of a release', () => {
+  test('passes for this repository', async () => {
+    expect(await versionProblems(root)).toEqual([]);
+    expect(await versionProblems(root, version)).toEqual([]);
+  });
+
+  test('names every file with another version, the changelog and the table of versions', async () => {
+    const problems = await versionProblems(root, '9.8.7');
+    const files = new Set(problems.map((problem) => problem.split(':')[0]));
+    expect(files).toEqual(
+      new Set([...(await readVersions(root)).map(({ file }) => file), 'CHANGELOG.md', 'docs/versions.md']),
+    );
+  });
+
+  test('fails for a release without a row in the table, and passes with it', async () => {
+    const { folder } = await copyOfVersions();
+    await writeVersion(folder, '9.8.7', '2026-12-01');
+    expect(await versionProblems(folder)).toEqual(['docs/versions.md: the table has no row for 9.8.7']);
+    await writeFile(join(folder, 'docs/versions.md'), '| 9.8.7 | 9.8.7 |\n');
+    expect(await versionProblems(folder)).toEqual([]);
+  });
+
+  test.each(['## [9.8.7]', '## [9.8.7] - soon'])('fails for a heading without a date: %s', async (heading) => {
+    const { folder } = await copyOfVersions();
+    await writeVersion(folder, '9.8.7', '2026-12-01');
+    await writeFile(join(folder, 'docs/versions.md'), '| 9.8.7 |\n');
+    await writeFile(join(folder, 'CHANGELOG.md'), `## [Unreleased]\n\n${heading}\n\n- x\n`);
+    expect(await versionProblems(folder)).toEqual([
+      expect.stringMatching(/^CHANGELOG\.md: the section of 9\.8\.7 has no date/),
+    ]);
+  });
+});
+
+test('the notes of a release are its section of the changelog, with links into its tag', () => {
+  const changelog = `# Changelog
+
+## [Unreleased]
+
+- later
+
+## [0.3.0] - 2026-12-01
+
+- [Security](docs/security.md#fuzzing), [elsewhere](https://example.com/a)
+
+## [0.2.0] - 2026-11-27
+
+- earlier
+`;
+  expect(releaseNotes(changelog, 'https://github.com/owner/repo')).toBe(
+    '- [Security](https://github.com/owner/repo/blob/v0.3.0/docs/security.md#fuzzing), [elsewhere](https://example.com/a)',
+  );
+  expect(() => releaseNotes('# Changelog\n\n## [Unreleased]\n', 'https://github.com/owner/repo')).toThrow(
+    /no section with a version/,
+  );
 });
 
 const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`;
@@ -71,6 +137,7 @@ describe('the chart of a release', () => {
 
   test(
     'installs the images built with it, by digest and without setting a registry',
+    { tags: 'long', timeout: helmDeadlineMs },
     async () => {
       const folder = join(await mkdtemp(join(inject('tempFolder'), 'chart-')), 'webcapture');
       await cp(chartFolder, folder, { recursive: true });
@@ -90,7 +157,6 @@ describe('the chart of a release', () => {
         (await read('values.yaml', chartFolder)).match(/# -- /g)?.length ?? 0,
       );
     },
-    helmDeadlineMs,
   );
 
   test('is not built for images that were not pushed', async () => {
@@ -112,6 +178,7 @@ interface BakeTarget {
   readonly platforms?: readonly string[];
   readonly attest?: readonly string[];
   readonly tags?: readonly string[];
+  readonly args?: Readonly<Record<string, string>>;
 }
 
 test('the bake file builds the images of the chart, for both architectures, with SBOM and provenance', async () => {
@@ -127,80 +194,12 @@ test('the bake file builds the images of the chart, for both architectures, with
   for (const [name, repository] of Object.entries(repositories)) {
     const { inherits = [], ...own } = target[name] ?? {};
     const whole: BakeTarget = Object.assign({}, ...inherits.map((each) => target[each]), own);
-    expect(whole.tags).toEqual([`\${REGISTRY}/${repository}:\${VERSION}`]);
+    const tag = `\${REGISTRY}/${repository}:\${VERSION}`;
+    expect(whole.tags).toEqual([tag, `\${equal(BUILD_DATE, "") ? "" : "${tag}-\${BUILD_DATE}"}`]);
+    // Without the argument, a builder with a cache would keep the packages of an earlier day.
+    expect(whole.args).toEqual({ BUILD_DATE: '${BUILD_DATE}' });
     expect(whole.platforms).toEqual(['linux/amd64', 'linux/arm64']);
     expect(whole.attest).toEqual(['type=sbom', 'type=provenance,mode=max']);
     expect(await read(whole.dockerfile ?? '')).toMatch(new RegExp(`^FROM scratch AS ${whole.target}$`, 'm'));
   }
-});
-
-interface Workflow {
-  readonly permissions: object;
-  readonly jobs: Readonly<
-    Record<
-      string,
-      { readonly permissions?: object; readonly uses?: string; readonly needs?: string; readonly env?: object }
-    >
-  >;
-}
-
-/** A workflow with one job per row, which is a command of package.json. */
-interface NightlyWorkflow {
-  readonly on: Readonly<Record<string, unknown>>;
-  readonly jobs: {
-    readonly nightly: {
-      readonly strategy: { readonly matrix: { readonly include: readonly { readonly command: string }[] } };
-    };
-  };
-}
-
-describe('the workflows', () => {
-  const workflows = ['ci', 'release', 'nightly'].map((name) => `.github/workflows/${name}.yml`);
-
-  test('use only actions and images that cannot be replaced under the same name', async () => {
-    for (const file of workflows) {
-      for (const [, used = ''] of (await read(file)).matchAll(/uses: (.*)$/gm)) {
-        expect(used).toMatch(/^[\w-]+\/[\w-]+@[\da-f]{40} # v\d+\.\d+\.\d+$|^\.\//);
-      }
-    }
-  });
-
-  test('have read access; only the job that publishes has more, and runs after the tests', async () => {
-    const texts = await Promise.all(workflows.map((file) => read(file)));
-    const [ci, release, nightly] = texts.map((it) => parse(it) as Workflow);
-    for (const workflow of [ci, release, nightly]) expect(workflow?.permissions).toEqual({ contents: 'read' });
-    const unprivileged = [ci, nightly].flatMap((workflow) => Object.values(workflow?.jobs ?? {}));
-    expect(unprivileged.filter((job) => 'permissions' in job)).toEqual([]);
-    expect(release?.jobs['test']).toEqual({ uses: './.github/workflows/ci.yml' });
-    expect(release?.jobs['publish']).toMatchObject({
-      needs: 'test',
-      permissions: { contents: 'read', packages: 'write', 'id-token': 'write' },
-    });
-    expect(await read(workflows[0] ?? '')).toContain('run: .ci/run\n');
-  });
-
-  test('leave no token in the checkout', async () => {
-    for (const file of workflows) {
-      const text = await read(file);
-      const checkouts = text.match(/uses: actions\/checkout@/g) ?? [];
-      expect(text.match(/with: \{ persist-credentials: false \}/g) ?? [], file).toHaveLength(checkouts.length);
-    }
-  });
-
-  test('run commands of package.json each night, including mutation tests of both groups', async () => {
-    const { on, jobs } = parse(await read('.github/workflows/nightly.yml')) as NightlyWorkflow;
-    expect(Object.keys(on)).toEqual(['schedule', 'workflow_dispatch']);
-    const commands = jobs.nightly.strategy.matrix.include.map(({ command }) => command);
-    const { scripts } = JSON.parse(await read('package.json')) as { scripts: Readonly<Record<string, string>> };
-    expect(commands.filter((command) => scripts[command.split(' ')[0] ?? ''] === undefined)).toEqual([]);
-    for (const group of ['unit', 'page']) {
-      expect(commands).toContainEqual(expect.stringMatching(`^test:mutation -- --group ${group}( |$)`));
-    }
-    expect(await read('.github/workflows/nightly.yml')).toContain('run: npm run ${{ matrix.command }}\n');
-  });
-
-  test('require the audit of packages for a release', async () => {
-    const ci = parse(await read('.github/workflows/ci.yml')) as Workflow;
-    expect(ci.jobs['test']?.env).toEqual({ REQUIRE_AUDIT: "${{ github.ref_type == 'tag' }}" });
-  });
 });

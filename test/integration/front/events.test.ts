@@ -166,7 +166,7 @@ describe('the operator overview', () => {
   const cluster = {
     name: 'asia',
     namespace: 'webcapture',
-    version: '0.1.0',
+    version: '0.2.0',
     regions: ['us-east' as const],
     silentForMs: 6000.4,
     problems: ['2 clusters report under the name asia'],

@@ -9,7 +9,7 @@ describe('the reports of the clusters of a fleet', () => {
   const report = (at: number, wanted: number | null, names: readonly string[], cluster = 'a'): ClusterReport => ({
     cluster,
     namespace: 'n',
-    version: '0.1.0',
+    version: '0.2.0',
     at,
     regions: {
       'us-east': { wanted, asked: wanted, pods: names.map((name) => ({ name, state: 'ready' })), missing: [] },
@@ -79,7 +79,7 @@ describe('the reports of the clusters of a fleet', () => {
     now = 22_000;
     clusters.receive('cluster.us-east.new', named('asia', 4, ['n1', 'n2']));
     expect(reported(clusters)).toEqual([3, ['o1', 'n1', 'n2'], null]);
-    expect(clusters.list(['us-east'], '0.1.0').map(({ name, problems }) => [name, problems])).toEqual([
+    expect(clusters.list(['us-east'], '0.2.0').map(({ name, problems }) => [name, problems])).toEqual([
       ['asia', []],
       ['other', []],
     ]);
@@ -112,7 +112,7 @@ describe('the reports of the clusters of a fleet', () => {
       '2 clusters report under the name asia (in the namespace n with the Lease 11111111, and in the namespace n with the ' +
       'Lease 22222222); set another cluster.name (WEBCAPTURE_CLUSTER_NAME) in all but one of them';
     expect(clusters.of('us-east')?.conflicts).toEqual([conflict]);
-    expect(clusters.list(['us-east'], '0.1.0').map(({ problems }) => problems)).toEqual([[conflict], [conflict]]);
+    expect(clusters.list(['us-east'], '0.2.0').map(({ problems }) => problems)).toEqual([[conflict], [conflict]]);
     // The connection of one is cut: it does not become a former entry of the other.
     now = 8000;
     clusters.receive('cluster.us-east.2222222222', named('asia', 4, ['b1']));
@@ -123,13 +123,13 @@ describe('the reports of the clusters of a fleet', () => {
   test('problems name their cluster, and last as long as it reports', () => {
     let now = 0;
     const clusters = new ClusterReports(false, () => now);
-    clusters.receive('cluster.a', { ...named('asia', 1, ['a1']), version: '0.0.9' });
+    clusters.receive('cluster.a', { ...named('asia', 1, ['a1']), version: '0.1.9' });
     clusters.receive('cluster.b', report(1, 1, ['b1'], 'b'));
-    const problems = () => clusters.list(['eu-west'], '0.1.0').flatMap((cluster) => cluster.problems);
+    const problems = () => clusters.list(['eu-west'], '0.2.0').flatMap((cluster) => cluster.problems);
     const unknown = 'has renderers of us-east, which is not installed here; add it to otherRegions of the hub';
     expect(problems()).toEqual([
       expect.stringContaining(`the cluster asia ${unknown}`),
-      'the cluster asia runs version 0.0.9; 0.1.0 is the oldest that works with this hub; upgrade it',
+      'the cluster asia runs version 0.1.9; 0.2.0 is the oldest that works with this hub; upgrade it',
       expect.stringContaining(`the cluster b ${unknown}`),
     ]);
     now = 5001;

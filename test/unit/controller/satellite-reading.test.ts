@@ -9,8 +9,8 @@ const lastCheckedAt = '2026-01-01T00:00:00Z';
 const hubWith = (regions: string, storage = 'nats') =>
   ({
     format: 1,
-    hub: { id: 'hub', name: 'webcapture/wc', version: '0.1.0' },
-    minSatelliteVersion: '0.1.0',
+    hub: { id: 'hub', name: 'webcapture/wc', version: '0.2.0' },
+    minSatelliteVersion: '0.2.0',
     values: { regions, storage },
     at: 0,
   }) as unknown as FleetConfig;

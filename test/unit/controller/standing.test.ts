@@ -15,7 +15,7 @@ const values = (regions: string): FleetValues => ({
 const record = (regions: string, generation: number): FleetConfig => ({
   format: 1,
   hub: { id: 'ours', name: 'webcapture/wc', version: '1.0.0' },
-  minSatelliteVersion: '0.1.0',
+  minSatelliteVersion: '0.2.0',
   values: values(regions),
   joined: [],
   generation,

@@ -4,6 +4,9 @@ import { expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 
+/** Pages that are read outside of the repository link to this address. */
+const repository = 'https://github.com/webcapture/webcapture/blob/main/';
+
 const pages = [
   'README.md',
   'CONTRIBUTING.md',
@@ -26,8 +29,9 @@ test('every link between the docs has a target', async () => {
   const broken: string[] = [];
   for (const [page, text] of texts) {
     for (const [, link = ''] of withoutCode(text).matchAll(/(?:\]\(|src=")([^)\s"]+)[)"]/g)) {
-      if (/^https?:/.test(link)) continue;
-      const target = new URL(link, page);
+      const inRepository = link.startsWith(repository) ? new URL(link.slice(repository.length), root) : undefined;
+      if (inRepository === undefined && /^https?:/.test(link)) continue;
+      const target = inRepository ?? new URL(link, page);
       const anchor = target.hash.slice(1);
       target.hash = '';
       const found = texts.get(target.href);
@@ -36,6 +40,17 @@ test('every link between the docs has a target', async () => {
     }
   }
   expect(broken).toEqual([]);
+});
+
+test('pages that are packaged link to absolute addresses only', async () => {
+  for (const page of ['charts/webcapture/README.md', 'charts/webcapture/VALUES.md', 'charts/webcapture/Chart.yaml']) {
+    const text = withoutCode(await readFile(new URL(page, root), 'utf8'));
+    const links = [...text.matchAll(/\]\(([^)\s]+)\)|^ *url: (.*)$/gm)].map(([, link, url]) => link ?? url);
+    expect(
+      links.filter((link) => !/^(https:|#)/.test(link ?? '')),
+      page,
+    ).toEqual([]);
+  }
 });
 
 test.each([
