@@ -93,7 +93,7 @@ export async function startController(
     // A controller with an outdated configuration is always ready: otherwise the rolling update that replaces it would
     // wait.
     if (parts.provisioner.complete || parts.record.isSuperseded) return null;
-    return parts.record.obstacle ?? 'streams and consumers are being provisioned';
+    return parts.record.obstacle ?? parts.provisioner.obstacle;
   };
   const { signal } = shutdown;
   const loops = Promise.all([

@@ -5,6 +5,9 @@ import type { QueueFacts } from './health/facts.ts';
 
 const timeoutMs = 15_000;
 
+/** Readings and attempts follow each other within a second, so only one of them per minute is logged. */
+const logIntervalMs = 60_000;
+
 /** The provisioning operations. Each throws the server's error when the server refuses. */
 export interface ProvisionSteps {
   /** Applies the wanted configuration to everything. */
@@ -27,14 +30,28 @@ export interface ProvisionRights {
 export class Provisioner {
   readonly #steps: ProvisionSteps;
   readonly #log: Logger;
+  readonly #now: () => number;
   #running: Promise<void> | null = null;
   #complete = false;
   #canElect = false;
-  #failing = false;
+  /** Message of the last failure; null after a success. */
+  #problem: string | null = null;
+  /** Monotonic milliseconds at which the current interval of log lines began. */
+  #intervalStart = -Infinity;
+  /** Messages of failures that were logged in the current interval. */
+  readonly #logged = new Set<string>();
 
-  constructor(steps: ProvisionSteps, log: Logger) {
+  /** @param now monotonic milliseconds */
+  constructor(steps: ProvisionSteps, log: Logger, now: () => number = () => performance.now()) {
     this.#steps = steps;
     this.#log = log;
+    this.#now = now;
+  }
+
+  /** What the controller waits for, with the server's message if the last attempt failed. */
+  get obstacle(): string {
+    const waiting = 'streams and consumers are being provisioned';
+    return this.#problem === null ? waiting : `${waiting}; the last attempt failed: ${this.#problem}`;
   }
 
   /** Whether the last reading found everything. */
@@ -58,17 +75,37 @@ export class Provisioner {
     if (facts.missing.length === 0 || this.#running !== null) return;
     const step = this.#stepFor(facts.missing, rights);
     if (step === null) return;
-    this.#log.info(
-      { missing: facts.missing.length, first: facts.missing[0] },
-      'provisioning missing streams and consumers',
-    );
     this.#run(step).then(
-      () => (this.#failing = false),
-      (error: unknown) => {
-        if (!this.#failing) this.#log.warn({ err: error }, 'provisioning of streams and consumers failed; retrying');
-        this.#failing = true;
-      },
+      () => (this.#problem = null),
+      (error: unknown) => this.#logFailure(facts.missing, error),
     );
+    this.#logMissing(facts.missing);
+  }
+
+  #logMissing(missing: readonly string[]): void {
+    // After a failure, the line with the reason is repeated instead.
+    if (this.#problem !== null || !this.#startsInterval()) return;
+    this.#log.info({ missing: missing.length, first: missing[0] }, 'provisioning missing streams and consumers');
+  }
+
+  #logFailure(missing: readonly string[], error: unknown): void {
+    this.#problem = error instanceof Error ? error.message : String(error);
+    this.#startsInterval();
+    if (this.#logged.has(this.#problem)) return;
+    this.#logged.add(this.#problem);
+    this.#log.warn(
+      { err: error, missing: missing.length, first: missing[0] },
+      `provisioning of streams and consumers failed: ${this.#problem}; retrying`,
+    );
+  }
+
+  /** Begins a new interval of log lines if the last one is over; returns whether it did. */
+  #startsInterval(): boolean {
+    const now = this.#now();
+    if (now - this.#intervalStart < logIntervalMs) return false;
+    this.#intervalStart = now;
+    this.#logged.clear();
+    return true;
   }
 
   #stepFor(missing: readonly string[], { leads, mayBootstrap, mayAdd }: ProvisionRights) {

@@ -12,6 +12,7 @@ import {
   storageVariables,
 } from '@webcapture/shared/runtime/config.ts';
 import { type Environment, EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { anyAddress, anyAddressText } from '@webcapture/shared/runtime/listen-address.ts';
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import {
   choiceVariable,
@@ -23,7 +24,8 @@ import {
 
 const variables = {
   host: textVariable('WEBCAPTURE_HOST', {
-    default: '0.0.0.0',
+    default: anyAddress,
+    defaultText: anyAddressText,
     meaning: 'Address that the front listens on for clients.',
   }),
   presetKey: secretVariable('WEBCAPTURE_API_KEY', {

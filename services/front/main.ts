@@ -3,6 +3,7 @@ import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
+import { formatAddress } from '@webcapture/shared/runtime/listen-address.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import { runService } from '@webcapture/shared/runtime/run-service.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
@@ -73,7 +74,7 @@ await runService({
     });
     // Stays ready if NATS becomes unavailable later, because /status must report that, and all other fronts are in the same state.
     notReady = null;
-    log.info({ publicUrl: config.publicUrl, port: config.port }, 'serving');
+    log.info({ publicUrl: config.publicUrl, addresses: app.addresses().map(formatAddress) }, 'serving');
   },
 });
 

@@ -35,14 +35,17 @@ export interface ChartNats {
   readonly server: GuardedProcess;
 }
 
-/** A nats-server with the configuration, variables and passwords of the chart's StatefulSet, in a new folder or in `dataDir`. */
+/**
+ * A nats-server with the configuration, variables and passwords of the chart's StatefulSet, in a new folder or in `dataDir`. Only the
+ * folder and the ports differ from the chart.
+ */
 export async function startChartNats(objects: readonly KubeObject[], dataDir?: string): Promise<ChartNats> {
   const folder = dataDir ?? (await mkdtemp(join(inject('tempFolder'), 'chart-nats-')));
   const [port, monitorPort] = await Promise.all([freePort(), freePort()]);
   const config = natsConfigOf(objects)
     .replace('/data', folder)
-    .replace('0.0.0.0:4222', `127.0.0.1:${port}`)
-    .replace('0.0.0.0:8222', `127.0.0.1:${monitorPort}`);
+    .replace('0.0.0.0:4222', `0.0.0.0:${port}`)
+    .replace('0.0.0.0:8222', `0.0.0.0:${monitorPort}`);
   await writeFile(join(folder, 'nats.conf'), config);
   const variables = podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'))?.containers[0]?.env ?? [];
   const env = Object.fromEntries(variables.map((it) => [it.name, it.value ?? passwordOf(objects, secretKeyOf(it))]));

@@ -1,10 +1,10 @@
 import http, { type ClientRequestArgs } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { rangeOf } from '@webcapture/shared/egress/address-range.ts';
 import { connect } from '@webcapture/shared/egress/connect.ts';
 import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { isThisMachine } from '@webcapture/shared/egress/this-machine.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
 import { type Target, targetOfAuthority } from './target.ts';
@@ -189,11 +189,6 @@ export class SessionDialer {
 export function toEgressFailure(thrown: unknown): EgressFailure {
   if (thrown instanceof EgressFailure) return thrown;
   return new EgressFailure('unreachable', 'the connection failed', { cause: thrown });
-}
-
-/** Linux treats 0.0.0.0 and :: as loopback. */
-function isThisMachine(address: string): boolean {
-  return ['loopback', 'unspecified'].includes(rangeOf(address)?.range ?? '');
 }
 
 /** Keeps the plain HTTP connections of a session, which only its dialer opens. */

@@ -1,7 +1,7 @@
 import { connect as open, type Socket } from 'node:net';
 import { onAbort } from '../runtime/deadline.ts';
 import type { ResolvedAddress } from './lookup.ts';
-import { pageSourceFor } from './page-source.ts';
+import { isRefusedTarget, pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
 /** Maximum number of addresses to try; with more, the caller would time out. */
@@ -11,7 +11,8 @@ const maxAddresses = 4;
  * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining
  * time.
  *
- * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, or `closed` by the signal
+ * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, `blocked` for a server of this process that
+ *   refuses pages, or `closed` by the signal
  */
 export async function connect(
   addresses: readonly ResolvedAddress[],
@@ -36,6 +37,7 @@ export async function connect(
 
 function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  if (isRefusedTarget(to.address, port)) throw new EgressFailure('blocked', 'a port of this service');
   const localAddress = pageSourceFor(to.address);
   const socket = open({
     host: to.address,

@@ -1,19 +1,20 @@
-import { networkInterfaces } from 'node:os';
 import process from 'node:process';
-import { pageSource } from '../runtime/page-source.ts';
+import { pageSource, refusesPages } from '../runtime/page-source.ts';
 import { rangeOf } from './address-range.ts';
+import { isThisMachine } from './this-machine.ts';
 
 /** Returns the local address for a connection on behalf of a page; undefined if the system chooses it. */
 export function pageSourceFor(address: string): string | undefined {
-  if (process.platform !== 'linux' || !isThisMachine(address)) return undefined;
+  if (process.platform !== 'linux' || !isIPv4(address) || !isThisMachine(address)) return undefined;
   return address.includes(':') ? `::ffff:${pageSource}` : pageSource;
 }
 
-/** Whether it is an IPv4 address of this machine, also in IPv6 notation. On Linux, 0.0.0.0 is loopback as well. */
-function isThisMachine(address: string): boolean {
-  const known = rangeOf(address);
-  if (known?.address.kind() !== 'ipv4') return false;
-  const text = known.address.toString();
-  if (['loopback', 'unspecified'].includes(known.range)) return true;
-  return Object.values(networkInterfaces()).some((all) => all?.some((own) => own.address === text));
-}
+/**
+ * Whether a server of this process at the address and port refuses pages but cannot distinguish them: IPv6 has only one loopback
+ * address, so connections of pages have the source of all others.
+ */
+export const isRefusedTarget = (address: string, port: number): boolean =>
+  refusesPages(port) && !isIPv4(address) && isThisMachine(address);
+
+/** Whether it is an IPv4 address, also in IPv6 notation. */
+const isIPv4 = (address: string) => rangeOf(address)?.address.kind() === 'ipv4';

@@ -6,6 +6,7 @@ import { ServiceError } from '../runtime/errors.ts';
 import { parsedVariable } from '../runtime/variables.ts';
 import { type Address, holds, metadataAddresses, parseCidrs, rangeOf } from './address-range.ts';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from './lookup.ts';
+import { isOfInterface } from './this-machine.ts';
 
 /** Reasons why a host could not be reached or did not answer, for requests of pages and for webhooks. */
 export type EgressFailureKind =
@@ -116,12 +117,13 @@ const refused = (reason: string): Verdict => ({ allowed: false, reason });
 
 /**
  * Creates the function that checks addresses. Global unicast addresses and the operator's allowed ranges are allowed; denied ranges
- * override allowed ones. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has
+ * override allowed ones. An IPv6 address of this machine is refused unless a range allows it, because servers of this machine listen on it
+ * and cannot distinguish pages from operators. An address that a translator (such as NAT64) would forward to an IPv4 address is refused; if the operator has
  * allowed its block, the IPv4 address inside must be allowed as well.
  *
  * @throws Error naming the entry that is not a CIDR block
  */
-function createJudge(allow: readonly string[], deny: readonly string[]): (address: string) => Verdict {
+function createJudge({ allow, deny = [], isOwn = isOfInterface }: EgressPolicyOptions): (address: string) => Verdict {
   const opened = parseCidrs(allow);
   const closed = parseCidrs(deny);
   const metadata = new Set(metadataAddresses.map((address) => rangeOf(address)?.address.toString()));
@@ -134,7 +136,8 @@ function createJudge(allow: readonly string[], deny: readonly string[]): (addres
       return blocks.some(({ prefix }) => prefix === bits) ? open : refused('a metadata address of a cloud');
     }
     if (blocks.length > 0) return embedded === undefined ? open : judgeText(embedded.toString());
-    return range === 'unicast' ? open : refused(`not on the public internet (${range})`);
+    if (range !== 'unicast') return refused(`not on the public internet (${range})`);
+    return address.kind() === 'ipv6' && isOwn(address.toString()) ? refused('the machine that renders') : open;
   };
 
   const judgeText = (text: string): Verdict => {
@@ -152,6 +155,8 @@ export interface EgressPolicyOptions {
    * CIDR blocks that the operator denies; they override all other rules. For clusters with public addresses inside.
    */
   readonly deny?: readonly string[];
+  /** Whether this machine has an address; by default by its network interfaces. */
+  readonly isOwn?: (address: string) => boolean;
   /** Resolves names; by default with the system's hosts file and name servers. */
   readonly lookup?: Lookup;
 }
@@ -194,7 +199,7 @@ export interface EgressPolicy {
  * @throws Error naming the entry of `allow` or `deny` that is not a CIDR block
  */
 export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
-  const judge = createJudge(options.allow, options.deny ?? []);
+  const judge = createJudge(options);
   const systemLookup = options.lookup ?? createSystemLookup();
 
   const openLoopback = (name: string): readonly ResolvedAddress[] => {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { EnvReader } from './env.ts';
+import { anyAddress, anyAddressText } from './listen-address.ts';
 import { type InstalledRegion, parseRegions } from './regions.ts';
 import {
   choiceVariable,
@@ -99,7 +100,8 @@ export const commonVariables = {
     meaning: 'Lowest level that is logged. Logs are JSON lines on standard output.',
   }),
   opsHost: textVariable('WEBCAPTURE_OPS_HOST', {
-    default: '0.0.0.0',
+    default: anyAddress,
+    defaultText: anyAddressText,
     meaning: 'Address that the operations port listens on.',
   }),
   opsPort: portVariable('WEBCAPTURE_OPS_PORT', {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { formatAddress } from './listen-address.ts';
 import { refusePages } from './page-source.ts';
 import type { Logger } from './logger.ts';
 
@@ -75,9 +76,10 @@ export async function startOpsServer(options: OpsServerOptions): Promise<OpsServ
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const bound = server.address() as AddressInfo;
+  options.log.info({ address: formatAddress(bound) }, 'the operations port is open');
   return {
-    port,
+    port: bound.port,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

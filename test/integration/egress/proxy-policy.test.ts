@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { createSystemLookup, type Lookup, type ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import { anyAddress } from '@webcapture/shared/runtime/listen-address.ts';
 import { createLogger } from '@webcapture/shared/runtime/logger.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import { connectivityChecks } from '../../../services/renderer/egress/serve.ts';
@@ -171,6 +173,28 @@ describe('the policy', () => {
     }
     expect(other.stats()).toMatchObject({ blockedRequests: 0, failedRequests: 0 });
   });
+
+  it.runIf(anyAddress === '::')(
+    'blocks the operations port of its process over IPv6, where loopback is allowed',
+    async () => {
+      const own = await openSession({ allow: ['::/0'], lookup: createSystemLookup() });
+      const log = createLogger({ service: 'test', pod: 'test', level: 'silent' });
+      const ready = { metrics: createMetrics('test'), log, notReady: () => null };
+      const ops = await closing(startOpsServer({ ...ready, host: anyAddress, port: 0 }));
+      const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+      const addresses = all.filter(({ family, scopeid }) => family === 'IPv6' && scopeid === 0).map((it) => it.address);
+      expect(addresses).toContain('::1');
+      for (const address of addresses) {
+        expect((await fetch(`http://[${address}]:${ops.port}/livez`)).status).toBe(200);
+        expect((await plain(own.server, `http://[${address}]:${ops.port}/metrics`)).status, address).toBe(403);
+        expect((await openTunnel(own.server, `[${address}]:${ops.port}`)).status, address).toBe(403);
+      }
+      expect((await fetch(`http://127.0.0.1:${ops.port}/livez`)).status).toBe(200);
+      await ops.close();
+      const { port } = await site('::1', (_, response) => response.end('open'), undefined, ops.port);
+      expect((await plain(own.server, `http://[::1]:${port}/`)).body).toBe('open');
+    },
+  );
 
   it('tries the next address when one does not respond', async () => {
     const { port } = await site(publicAddress, (_, response) => response.end('second'));

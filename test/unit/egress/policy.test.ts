@@ -199,6 +199,17 @@ describe('ranges that the operator allows', () => {
     expect(short.filter((address) => translated.checkAddress(address).allowed)).toEqual([]);
   });
 
+  it('are required for IPv6 addresses of this machine', () => {
+    const isOwn = (address: string) => ['2606:4700::7', '93.184.0.7'].includes(address);
+    const closed = createEgressPolicy({ allow: [], isOwn });
+    expect(closed.checkAddress('2606:4700::8').allowed).toBe(true);
+    expect(closed.checkAddress('2606:4700:0::7')).toEqual({ allowed: false, reason: 'the machine that renders' });
+    // Connections to IPv4 addresses of this machine have a source of their own, which its servers refuse.
+    expect(closed.checkAddress('93.184.0.7').allowed).toBe(true);
+    const own = createEgressPolicy({ allow: ['2606:4700::7'], isOwn });
+    expect(own.checkAddress('2606:4700::7').allowed).toBe(true);
+  });
+
   it('have a lower precedence than denied ranges', () => {
     const both = createEgressPolicy({ allow: ['10.0.0.0/8'], deny: ['10.9.0.0/16', '93.184.0.0/16'] });
     expect(both.checkAddress('10.8.0.1').allowed).toBe(true);

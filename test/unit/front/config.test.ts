@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
+import { anyAddress } from '@webcapture/shared/runtime/listen-address.ts';
 import { readFrontConfig } from '../../../services/front/config.ts';
 
 test('the front has a default for every variable', () => {
   expect(readFrontConfig({})).toMatchObject({
-    host: '0.0.0.0',
+    host: anyAddress,
     port: 3000,
     publicUrl: 'http://localhost:3000',
     cdnUrl: 'http://localhost:3000/files',
@@ -16,7 +17,7 @@ test('the front has a default for every variable', () => {
     queueTimeoutMs: 60_000,
     minRefreshSeconds: 3600,
     trustProxy: false,
-    ops: { port: 9090 },
+    ops: { host: anyAddress, port: 9090 },
   });
 });
 

@@ -4,25 +4,53 @@
 {{- end -}}
 
 {{/*
-Maximum bytes of streams, as JSON. On the embedded server files get at most half of the volume, and records a fifth, so that
-each leaves room for the other; with a bucket the records get half. Records are also limited to twice the memory of the server: each
-takes up to 450 B of memory and 1.7 KB of disk, so that they use about half of the memory.
+Maximum bytes of streams, as JSON. On the embedded server they follow the volume: files get at most half of it, and records a fifth, so
+that each leaves room for the other; with a bucket the records get half. Records are also limited to twice the memory of the server: each
+takes up to 450 B of memory and 1.7 KB of disk, so that they use about half of the memory. The response cache and the dead letters get
+what the controller would give them, and less on a small volume.
 */}}
 {{- define "webcapture.streamMaxBytes" -}}
 {{- $limits := dict -}}
 {{- if include "webcapture.embeddedNats" . -}}
-{{- $volume := include "webcapture.natsVolumeBytes" . | int64 -}}
-{{- $isBucket := eq .Values.storage.type "gcs" -}}
-{{- $db := div (mul $volume (ternary 50 20 $isBucket)) 100 -}}
-{{- with (default dict .Values.nats.resources.limits).memory -}}
-{{- $db = min $db (mul 2 (include "webcapture.bytes" . | int64)) -}}
-{{- end -}}
-{{- $limits = dict "db" (max $db 1048576) "files" (max (div (mul $volume (ternary 10 50 $isBucket)) 100) 1048576) -}}
+{{- $limits = include "webcapture.natsShares" (dict "root" . "volume" (include "webcapture.natsVolumeBytes" . | int64)) | fromJson -}}
 {{- end -}}
 {{- mergeOverwrite $limits .Values.streamMaxBytes | toJson -}}
 {{- end -}}
 
-{{/* The configuration of the embedded server; a test runs one with exactly this. */}}
+{{/* The defaults of the limits on a volume. No stream has less than 1 MiB. Usage: dict "root" $ "volume" (bytes) */}}
+{{- define "webcapture.natsShares" -}}
+{{- $isBucket := eq .root.Values.storage.type "gcs" -}}
+{{- $db := div (mul .volume (ternary 50 20 $isBucket)) 100 -}}
+{{- with (default dict .root.Values.nats.resources.limits).memory -}}
+{{- $db = min $db (mul 2 (include "webcapture.bytes" . | int64)) -}}
+{{- end -}}
+{{- $files := div (mul .volume (ternary 10 50 $isBucket)) 100 -}}
+{{- $cache := min 268435456 (div (mul .volume 8) 100) -}}
+{{- $dead := min 67108864 (div (mul .volume 2) 100) -}}
+{{- dict "db" (max $db 1048576) "files" (max $files 1048576) "cache" (max $cache 1048576) "dead" (max $dead 1048576) | toJson -}}
+{{- end -}}
+
+{{/*
+Bytes that the streams reserve on a volume. JetStream refuses a stream whose limit is more than what the others leave of its
+max_file_store. Streams without a limit reserve nothing. Usage: as "webcapture.natsShares"
+*/}}
+{{- define "webcapture.natsReservedBytes" -}}
+{{- $reserved := 0 -}}
+{{- range $stream, $bytes := mergeOverwrite (include "webcapture.natsShares" . | fromJson) .root.Values.streamMaxBytes -}}
+{{- $reserved = add $reserved (max 0 (int64 $bytes)) -}}
+{{- end -}}
+{{- $reserved -}}
+{{- end -}}
+
+{{/* Bytes of a volume that JetStream may use: four fifths, because deleted messages take space until they are compacted. */}}
+{{- define "webcapture.natsStoreBytes" -}}
+{{- div (mul . 4) 5 -}}
+{{- end -}}
+
+{{/*
+The configuration of the embedded server; a test runs one with exactly this. nats-server listens over IPv6, too, if its address is 0.0.0.0,
+because Go binds `::` for it on hosts that have IPv6.
+*/}}
 {{- define "webcapture.natsConfig" -}}
 listen: "0.0.0.0:4222"
 server_name: {{ include "webcapture.fullname" . | quote }}
@@ -35,7 +63,7 @@ jetstream {
   store_dir: "/data"
   # Four fifths of the volume: the rest is for what is deleted and not yet compacted. The server's default is a share of what is
   # free when it starts, which shrinks with every restart.
-  max_file_store: {{ div (mul (include "webcapture.natsVolumeBytes" . | int64) 4) 5 }}
+  max_file_store: {{ include "webcapture.natsStoreBytes" (include "webcapture.natsVolumeBytes" . | int64) }}
   # The default of two minutes is what a power cut may cost.
   sync_interval: "1s"
 }

@@ -1,0 +1,23 @@
+import type { AddressInfo } from 'node:net';
+import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+
+type Interfaces = NodeJS.Dict<readonly Pick<NetworkInterfaceInfo, 'family'>[]>;
+
+/**
+ * Returns the address on which a server accepts the connections of all interfaces: `::` includes IPv4, and a host without IPv6 cannot
+ * bind it. Node.js switches IPV6_V6ONLY off, independent of `net.ipv6.bindv6only`.
+ */
+export function anyAddressOf(interfaces: Interfaces): '::' | '0.0.0.0' {
+  const hasIPv6 = Object.values(interfaces).some((all) => all?.some(({ family }) => family === 'IPv6'));
+  return hasIPv6 ? '::' : '0.0.0.0';
+}
+
+/** The default address of all servers on this host. */
+export const anyAddress = anyAddressOf(networkInterfaces());
+
+/** Description of {@link anyAddress} for the docs. */
+export const anyAddressText = '`::`, which includes IPv4; `0.0.0.0` on hosts without IPv6';
+
+/** Returns `192.0.2.1:80` or `[2001:db8::1]:80`. */
+export const formatAddress = ({ address, port }: Pick<AddressInfo, 'address' | 'port'>): string =>
+  `${address.includes(':') ? `[${address}]` : address}:${port}`;
