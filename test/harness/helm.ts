@@ -11,6 +11,10 @@ import { once } from './once.ts';
 
 export const chartFolder = fileURLToPath(new URL('../../charts/webcapture/', import.meta.url));
 
+/** Values of tests that need operators, Secrets or another cluster, and so do not belong into the chart's `ci` folder. */
+export const chartValues = (name: string): string =>
+  fileURLToPath(new URL(`chart-values/${name}.yaml`, import.meta.url));
+
 /** Building helm takes more than a minute if it cannot be downloaded; other tests run meanwhile. */
 export const helmDeadlineMs = 15 * 60_000;
 

@@ -2,16 +2,23 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 30 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Names end in "-renderer-asia-southeast", and pods add 17 characters: with 32 all stay below the 63 of a label. */}}
+{{/*
+Names end in "-renderer-asia-southeast", and pods add 17 characters: with 32 all stay below the 63 of a label. The name of a Service has no dot
+and begins with a letter, but that of a release may have dots and begin with a digit: my.app becomes my-app-webcapture, and 2nd
+webcapture-2nd.
+*/}}
 {{- define "webcapture.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 32 | trimSuffix "-" -}}
 {{- else -}}
 {{- $name := include "webcapture.name" . -}}
-{{- if contains $name .Release.Name -}}
-{{- .Release.Name | trunc 32 | trimSuffix "-" -}}
+{{- $release := replace "." "-" .Release.Name -}}
+{{- if regexMatch "^[0-9]" $release -}}
+{{- printf "%s-%s" $name $release | trunc 32 | trimSuffix "-" -}}
+{{- else if contains $name $release -}}
+{{- $release | trunc 32 | trimSuffix "-" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name $name | trunc 32 | trimSuffix "-" -}}
+{{- printf "%s-%s" $release $name | trunc 32 | trimSuffix "-" -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -41,7 +48,7 @@ embedded NATS with them. Usage: as "webcapture.labels".
 
 {{- define "webcapture.selector" -}}
 app.kubernetes.io/name: webcapture
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 {{- with .component }}
 app.kubernetes.io/component: {{ . }}
 {{- end }}
@@ -379,29 +386,6 @@ default
 {{- define "webcapture.placing" -}}
 {{- $common := deepCopy (pick .root.Values.renderer "nodeSelector" "tolerations" "affinity") -}}
 {{- mergeOverwrite $common (pick .region "nodeSelector" "tolerations" "affinity") | toJson -}}
-{{- end -}}
-
-{{/* Usage: dict "root" $ "values" .Values.front */}}
-{{- define "webcapture.scheduling" -}}
-{{- with .values.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .values.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .values.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
-{{- with concat .root.Values.imagePullSecrets (default list (default dict .root.Values.global).imagePullSecrets) }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end -}}
 
 {{/* YAML reads an off without quotes as false. */}}

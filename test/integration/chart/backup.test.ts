@@ -1,6 +1,6 @@
 // @module-tag long
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -103,6 +103,51 @@ test(
     // Controllers that restart accept the restored streams.
     await provision(controller.jsm, streamSettings, ['us-east']);
     expect(await contentOf(controller)).toEqual(before);
+  },
+  helmDeadlineMs,
+);
+
+test(
+  'the CronJob of the examples backs up the streams of the guide, and removes old and incomplete backups',
+  async () => {
+    const text = await readFile(
+      new URL('../../../charts/webcapture/examples/backup-cronjob.yaml', import.meta.url),
+      'utf8',
+    );
+    const manifests = parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+    const { template } = find(manifests, 'CronJob', 'webcapture-backup')['spec'].jobTemplate.spec as {
+      template: {
+        metadata: { labels: object };
+        spec: { containers: { command: string[]; env: { name: string; value?: string; valueFrom?: object }[] }[] };
+      };
+    };
+    const [container] = template.spec.containers;
+    const [shell = '', flags = '', script = ''] = container?.command ?? [];
+    const target = await mkdtemp(join(folder, 'target-'));
+    await promisify(execFile)('sh', ['-c', 'mkdir old kept.partial && touch -d "15 days ago" old'], { cwd: target });
+    const fixed = Object.fromEntries((container?.env ?? []).map(({ name, value = '' }) => [name, value]));
+    const env = { ...fixed, PATH: path, HOME: target, XDG_CONFIG_HOME: folder, TARGET: target };
+    await promisify(execFile)(shell, [flags, script], {
+      env: { ...env, NATS_URL: nats.url, NATS_PASSWORD: passwordOfUser('backup') },
+      timeout: 60_000,
+    });
+    const made = (await readdir(target)).filter((name) => !name.startsWith('.'));
+    expect(made).toEqual([expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ$/)]);
+    const streams = commandsOf('Back up').match(/backup\/\w+/g) ?? [];
+    expect((await readdir(join(target, made[0] ?? ''))).map((name) => `backup/${name}`).toSorted()).toEqual(
+      streams.toSorted(),
+    );
+
+    // The names are those of a release `webcapture`, and the policy selects the pods of its NATS.
+    const password = container?.env.find(({ name }) => name === 'NATS_PASSWORD')?.valueFrom;
+    expect(password).toEqual({ secretKeyRef: { name: 'webcapture-nats-auth', key: 'backup-password' } });
+    const { podSelector, ingress } = find(manifests, 'NetworkPolicy', 'webcapture-backup')['spec'] as {
+      podSelector: { matchLabels: object };
+      ingress: { from: { podSelector: { matchLabels: object } }[] }[];
+    };
+    const labels = find(objects, 'StatefulSet', 'wc-webcapture-nats')['spec'].template.metadata.labels as object;
+    expect({ ...labels, 'app.kubernetes.io/instance': 'webcapture' }).toMatchObject(podSelector.matchLabels);
+    expect(template.metadata.labels).toEqual(ingress[0]?.from[0]?.podSelector.matchLabels);
   },
   helmDeadlineMs,
 );

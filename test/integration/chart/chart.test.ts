@@ -14,6 +14,7 @@ import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import { withValuesTable } from '../../../deploy/chart/with-values-table.ts';
 import {
   chartFolder,
+  chartValues,
   envOf,
   find,
   helm,
@@ -26,7 +27,7 @@ import {
 
 const file = (name: string) => readFile(join(chartFolder, name), 'utf8');
 const production = parse(await file('examples/production.yaml')) as object;
-const everything = { ...production, ...(parse(await file('ci/everything-values.yaml')) as object) };
+const everything = { ...production, ...(parse(await readFile(chartValues('everything'), 'utf8')) as object) };
 
 let defaults: readonly KubeObject[];
 let produced: readonly KubeObject[];
@@ -38,10 +39,11 @@ beforeAll(async () => {
 
 const rendered = (): Readonly<Record<string, readonly KubeObject[]>> => ({ defaults, produced, all });
 
-test.each([[[]], [['examples/production.yaml', 'ci/everything-values.yaml']], [['ci/volume-values.yaml']]])(
+const productionFile = join(chartFolder, 'examples/production.yaml');
+test.each([[[]], [[productionFile, chartValues('everything')]], [[chartValues('volume')]]])(
   'helm lint has no warnings for %j',
   async (files) => {
-    const values = files.flatMap((name) => ['--values', join(chartFolder, name)]);
+    const values = files.flatMap((name) => ['--values', name]);
     const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, ...values, chartFolder]);
     expect(said).toContain('0 chart(s) failed');
     expect(said).not.toMatch(/WARNING|ERROR/);

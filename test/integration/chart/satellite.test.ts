@@ -5,6 +5,7 @@ import { readRendererConfig } from '../../../services/renderer/config.ts';
 import { secretKeyOf } from '../../harness/chart-nats.ts';
 import {
   chartFolder,
+  chartValues,
   envOf,
   find,
   helm,
@@ -194,7 +195,7 @@ describe('a satellite', () => {
   test(
     'passes helm lint',
     async () => {
-      const values = ['--values', `${chartFolder}/ci/satellite-values.yaml`];
+      const values = ['--values', chartValues('satellite')];
       const said = await helm(['lint', '--strict', '--kube-version', '1.33.0', ...imageArgs, ...values, chartFolder]);
       expect(said).not.toMatch(/WARNING|ERROR/);
     },

@@ -4,18 +4,29 @@ import process from 'node:process';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { ensureTool } from '../../../deploy/tools/ensure-tool.ts';
-import { chartFolder, helmDeadlineMs, render, templatesUsed, type KubeObject } from '../../harness/helm.ts';
+import {
+  chartFolder,
+  chartValues,
+  helmDeadlineMs,
+  render,
+  templatesUsed,
+  type KubeObject,
+} from '../../harness/helm.ts';
 import type { KubeApi } from '../../harness/kube-api.ts';
 import { until } from '../../harness/until.ts';
 import { sharedPlane } from '../support/shared-plane.ts';
 
+const inChart = (file: string) => join(chartFolder, file);
+
 /** The files with values of each case, and the text with which Pod Security refuses an object. */
 const cases: readonly { readonly name: string; readonly files: readonly string[]; readonly refused?: string }[] = [
   { name: 'no values', files: [] },
-  { name: 'examples/production.yaml', files: ['examples/production.yaml'] },
-  { name: 'everything at once', files: ['examples/production.yaml', 'ci/everything-values.yaml'] },
-  { name: 'examples/gke/hub.yaml', files: ['examples/gke/hub.yaml'] },
-  { name: 'ci/volume-values.yaml', files: ['ci/volume-values.yaml'], refused: 'seccompProfile' },
+  { name: 'ci/trial-values.yaml', files: [inChart('ci/trial-values.yaml')] },
+  { name: 'ci/settings-values.yaml', files: [inChart('ci/settings-values.yaml')] },
+  { name: 'examples/production.yaml', files: [inChart('examples/production.yaml')] },
+  { name: 'everything at once', files: [inChart('examples/production.yaml'), chartValues('everything')] },
+  { name: 'examples/gke/hub.yaml', files: [inChart('examples/gke/hub.yaml')] },
+  { name: 'an embedded NATS with a volume', files: [chartValues('volume')], refused: 'seccompProfile' },
 ];
 
 /** The namespace of the rendered objects, where Pod Security is `restricted`. */
@@ -54,7 +65,7 @@ describe('the chart', () => {
   });
 });
 
-const valuesArgs = (files: readonly string[]) => files.flatMap((file) => ['--values', join(chartFolder, file)]);
+const valuesArgs = (files: readonly string[]) => files.flatMap((file) => ['--values', file]);
 
 /** Creates an object with dryRun. Returns the error and the warnings of the API server, such as those about Pod Security. */
 async function tryOut(api: KubeApi, object: KubeObject): Promise<string[]> {
