@@ -13,6 +13,8 @@ const places: Readonly<Record<string, RegExp>> = {
     /(?<=^ {2}"version": "|^ {4}"(?:services\/[\w-]+)?": \{\n {6}"name": "[^"]+",\n {6}"version": ")[^"]+/gm,
   'charts/webcapture/Chart.yaml': /(?<=^(?:version|appVersion): )\S+/gm,
   'charts/webcapture/README.md': /(?<=\/webcapture\/\$image:)[\w.+-]+/g,
+  'deploy/compose/compose.yaml': /(?<=WEBCAPTURE_IMAGE_TAG:-)[^}]+/g,
+  'deploy/compose/.env.example': /(?<=^WEBCAPTURE_IMAGE_TAG=).+/gm,
   'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
 };

@@ -25,6 +25,8 @@ describe('the version', () => {
         ...services.map((service) => `services/${service}/package.json`),
         'charts/webcapture/Chart.yaml',
         'charts/webcapture/README.md',
+        'deploy/compose/compose.yaml',
+        'deploy/compose/.env.example',
         'deploy/docker/Dockerfile',
         'deploy/docker/docker-bake.json',
       ]),
