@@ -166,7 +166,9 @@ test('starts, captures, and keeps secrets and data over a second start', async (
   {
     await using project = await startProject(folder, inject('tools'));
     await until('GET /status to report operational', async () => (await fetch(`${project.url}/status`)).ok);
-    const { WEBCAPTURE_ADMIN_TOKEN: admin = '' } = parseEnv((await secretsOf(folder))['front-secrets/secrets.env'] ?? '');
+    const { WEBCAPTURE_ADMIN_TOKEN: admin = '' } = parseEnv(
+      (await secretsOf(folder))['front-secrets/secrets.env'] ?? '',
+    );
     const account = await post(`${project.url}/admin/accounts`, admin, { name: 'First account' });
     const { id } = (await readData(account)) as { id: string };
     const made = await post(`${project.url}/admin/keys`, admin, { accountId: id, name: 'First key' });
