@@ -119,6 +119,10 @@ app_layer() { # image, folder
     ln -s ../../../opt/webcapture/webcapture.mjs "$2/usr/local/bin/webcapture"
   fi
   chmod -R u=rwX,go=rX "$2"
+  if [ "$1" = front ]; then
+    # Mount points of deploy/compose. Docker gives a new volume the mode of the folder, so the user of the container may write to it.
+    (cd "$2" && install -d -m 1777 var/lib/webcapture/{data,nats,front,controller,renderer})
+  fi
 }
 
 image=${1:-} out=${2:-}

@@ -16,6 +16,8 @@ const places: Readonly<Record<string, RegExp>> = {
   'charts/webcapture/README.md': /(?<=^version=)[\w.+-]+/gm,
   'charts/webcapture/examples/{argocd-application,flux-helmrelease}.yaml':
     /(?<=(?:targetRevision: |ref: \{ tag: )v)[\w.+-]+/g,
+  'deploy/compose/compose.yaml': /(?<=WEBCAPTURE_IMAGE_TAG:-)[^}]+/g,
+  'deploy/compose/.env.example': /(?<=^WEBCAPTURE_IMAGE_TAG=).+/gm,
   'deploy/docker/Dockerfile': /(?<=-t webcapture\/[a-z]+:|image\.version=")[\w.+-]+/g,
   'deploy/docker/docker-bake.json': /(?<="VERSION": \{ "default": ")[^"]+/g,
   'docs/operations.md': /(?<=FROM \S+\/webcapture\/renderer:|^version=)[\w.+-]+/gm,

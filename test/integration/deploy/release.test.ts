@@ -35,6 +35,8 @@ describe('the version', () => {
         'charts/webcapture/README.md',
         'charts/webcapture/examples/argocd-application.yaml',
         'charts/webcapture/examples/flux-helmrelease.yaml',
+        'deploy/compose/compose.yaml',
+        'deploy/compose/.env.example',
         'deploy/docker/Dockerfile',
         'deploy/docker/docker-bake.json',
         'docs/cli.md',
