@@ -64,8 +64,8 @@ test('the paths of CODEOWNERS exist, and each line has an owner', async () => {
   for (const line of lines) {
     const [path = '', ...owners] = line.split(/ +/);
     expect(owners, line).not.toEqual([]);
-    const matches =
-      path === '*' ? ['README.md'] : await Array.fromAsync(glob(path.slice(1).replace(/\/$/, ''), { cwd: root }));
-    expect(matches, line).not.toEqual([]);
+    let matches = path === '*' ? 1 : 0;
+    if (path !== '*') for await (const _ of glob(path.slice(1).replace(/\/$/, ''), { cwd: root })) matches += 1;
+    expect(matches, line).toBeGreaterThan(0);
   }
 });
