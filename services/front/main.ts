@@ -74,7 +74,10 @@ await runService({
     });
     // Stays ready if NATS becomes unavailable later, because /status must report that, and all other fronts are in the same state.
     notReady = null;
-    log.info({ publicUrl: config.publicUrl, addresses: app.addresses().map((bound) => formatAddress(bound)) }, 'serving');
+    log.info(
+      { publicUrl: config.publicUrl, addresses: app.addresses().map((bound) => formatAddress(bound)) },
+      'serving',
+    );
   },
 });
 
