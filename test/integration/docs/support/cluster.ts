@@ -68,13 +68,16 @@ export class Cluster {
   readonly releases: Release[] = [];
   readonly applied: Manifest[] = [];
 
-  constructor(
-    private readonly project: Project,
-    private readonly folder: string,
-  ) {}
+  readonly #project: Project;
+  readonly #folder: string;
+
+  constructor(project: Project, folder: string) {
+    this.#project = project;
+    this.#folder = folder;
+  }
 
   call({ program, args, registry, line }: Call): void {
-    if (program === 'kubectl' || program === 'helm') this.project.need('context of kubectl', 'current');
+    if (program === 'kubectl' || program === 'helm') this.#project.need('context of kubectl', 'current');
     if (program === 'kubectl') this.#kubectl(args);
     if (program === 'helm') this.#helm(args, line);
     if (program === 'docker') this.#docker(args, registry);
@@ -83,12 +86,12 @@ export class Cluster {
 
   #parse(args: readonly string[], flags: string) {
     return parseCommand(args, flags.split(' '), (flag) =>
-      this.project.fault(`add the flag ${flag} of ${args[0]}, if it exists`),
+      this.#project.fault(`add the flag ${flag} of ${args[0]}, if it exists`),
     );
   }
 
   #kubectl(args: readonly string[]): void {
-    const { project } = this;
+    const project = this.#project;
     const { words, flags } = this.#parse(args, 'n= o= f= from-literal= server-side');
     const namespace = flags.get('n')?.[0] ?? 'default';
     const [verb = '', kind = '', ...rest] = words;
@@ -128,25 +131,25 @@ export class Cluster {
   #apply(file: string): void {
     if (file.startsWith('https://')) {
       const groups = manifests[file];
-      if (groups === undefined) return this.project.fault(`add ${file} to the manifests of this test`);
-      return groups.forEach((group) => this.project.note('API group', group));
+      if (groups === undefined) return this.#project.fault(`add ${file} to the manifests of this test`);
+      return groups.forEach((group) => this.#project.note('API group', group));
     }
-    if (file === 'charts/webcapture/crds/') return this.project.note('API group', 'webcapture.dev');
-    for (const document of parseAllDocuments(readFileSync(join(this.folder, file), 'utf8'))) {
+    if (file === 'charts/webcapture/crds/') return this.#project.note('API group', 'webcapture.dev');
+    for (const document of parseAllDocuments(readFileSync(join(this.#folder, file), 'utf8'))) {
       const manifest = document.toJS() as Manifest;
       const { metadata, kind, spec } = manifest;
-      needGroup(this.project, manifest);
+      needGroup(this.#project, manifest);
       this.applied.push(manifest);
-      if (metadata.namespace !== undefined) this.project.need('namespace', metadata.namespace);
-      this.project.note(kind, `${metadata.namespace ?? 'default'}/${metadata.name}`);
+      if (metadata.namespace !== undefined) this.#project.need('namespace', metadata.namespace);
+      this.#project.note(kind, `${metadata.namespace ?? 'default'}/${metadata.name}`);
       const map = metadata.annotations?.['networking.gke.io/certmap'];
-      if (map !== undefined) this.project.need('certificate map', map);
-      for (const { value } of spec?.addresses ?? []) this.project.need('address', value);
+      if (map !== undefined) this.#project.need('certificate map', map);
+      for (const { value } of spec?.addresses ?? []) this.#project.need('address', value);
     }
   }
 
   #helm(args: readonly string[], line: number): void {
-    const { project } = this;
+    const project = this.#project;
     const { words, flags } = this.#parse(args, 'n= namespace= version= set= f= timeout= create-namespace wait');
     const namespace = flags.get('namespace')?.[0] ?? flags.get('n')?.[0] ?? 'default';
     const [verb = '', name = '', chart = '', url = ''] = words;
@@ -161,7 +164,7 @@ export class Cluster {
     else if (verb === 'uninstall') return project.remove('release', `${namespace}/${name}`);
     else project.need('release', `${namespace}/${name}`);
     if (verb === 'test') return;
-    const values = (flags.get('f') ?? []).map((file) => parse(readFileSync(join(this.folder, file), 'utf8')) as Values);
+    const values = (flags.get('f') ?? []).map((file) => parse(readFileSync(join(this.#folder, file), 'utf8')) as Values);
     if (chart === 'charts/webcapture') {
       const release = { line, name, namespace, values: mergeValues(values), groups: project.names('API group') };
       this.releases.push(release);
@@ -176,18 +179,18 @@ export class Cluster {
 
   #docker(args: readonly string[], registry: string): void {
     const [, verb] = args;
-    if (verb === 'create') return this.project.make('builder', args[args.indexOf('--name') + 1] ?? '');
+    if (verb === 'create') return this.#project.make('builder', args[args.indexOf('--name') + 1] ?? '');
     const [host = '', of = '', repository = ''] = registry.split('/');
-    this.project.need('builder', 'webcapture');
-    this.project.need('registry that Docker can sign in to', host);
-    this.project.need('project', of);
-    this.project.need('image repository', repository);
-    this.project.note('registry with the images', registry);
+    this.#project.need('builder', 'webcapture');
+    this.#project.need('registry that Docker can sign in to', host);
+    this.#project.need('project', of);
+    this.#project.need('image repository', repository);
+    this.#project.note('registry with the images', registry);
   }
 
   #curl(args: readonly string[]): void {
     const host = new URL(args.find((arg) => arg.startsWith('https://')) ?? 'https://none.invalid').hostname;
-    this.project.need('DNS record', `${host}.`);
-    this.project.need('published host', host);
+    this.#project.need('DNS record', `${host}.`);
+    this.#project.need('published host', host);
   }
 }

@@ -1,11 +1,14 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
+import { once } from '../../../harness/once.ts';
 
+/** Commands only write files: a page that takes as long waits for something. */
+const deadlineMs = 240_000;
 const repository = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** A call of a program that a page makes. */
@@ -37,28 +40,44 @@ export function shellOf(page: string): string {
 }
 
 /** Programs that run as they are. No other program than these and the stand-ins is on the path. */
-const realPrograms = ['base64', 'cat', 'dirname', 'sed'];
-const standIns = ['curl', 'docker', 'gcloud', 'helm', 'jq', 'kubectl', 'npm', 'openssl', 'sleep'];
+const realPrograms = ['base64', 'cat', 'sed'];
 
-/** Writes its arguments to the file calls, and prints what the real program prints at the places where a page reads it. */
-const standIn = String.raw`#!/bin/bash
-program="\${0##*/}"
-printf '%s\0' "$PAGE_LINE" "\${REGISTRY-}" "$program" "$@" $'\x01' >> "$CALLS"
-case "$program $*" in
-  'gcloud projects describe '*) echo 123456789012 ;;
-  'gcloud compute addresses describe capture '*) echo 198.51.100.7 ;;
-  'gcloud compute addresses describe '*) echo 198.51.100.8 ;;
-  'gcloud certificate-manager dns-authorizations describe '*name\)*) echo "_acme-challenge.$4" ;;
-  'gcloud certificate-manager dns-authorizations describe '*) echo "$4.authorize.certificatemanager.goog." ;;
-  'gcloud certificate-manager certificates describe '*) echo ACTIVE ;;
-  'gcloud dns managed-zones describe '*) echo ns-cloud-a1.googledomains.com. ;;
-  'kubectl -n default get endpointslices '*) echo 10.0.0.2 ;;
-  'kubectl '*' get secret '*) printf secret-of-the-page | base64 ;;
-  'openssl rand '*) echo 0123456789abcdef0123456789abcdef ;;
-  'jq '*) cat > /dev/null; echo printed-by-jq ;;
-  'npm run --silent nats-users -- '*) "$NODE" "$REPOSITORY/deploy/chart/nats-users.ts" "\${@:5}" ;;
-esac
+/**
+ * Functions that write their arguments to the file of calls, and print what the real program prints at the places where a page
+ * reads it. As functions they need no process each.
+ */
+const standIns = String.raw`
+record() {
+  printf '%s\0' "\${BASH_LINENO[1]}" "\${REGISTRY-}" "$@" $'\x01' >> "$CALLS"
+  case "$*" in
+    'gcloud projects describe '*) echo 123456789012 ;;
+    'gcloud compute addresses describe capture '*) echo 198.51.100.7 ;;
+    'gcloud compute addresses describe '*) echo 198.51.100.8 ;;
+    'gcloud certificate-manager dns-authorizations describe '*name\)*) echo "_acme-challenge.$5" ;;
+    'gcloud certificate-manager dns-authorizations describe '*) echo "$5.authorize.certificatemanager.goog." ;;
+    'gcloud certificate-manager certificates describe '*) echo ACTIVE ;;
+    'gcloud dns managed-zones describe '*) echo ns-cloud-a1.googledomains.com. ;;
+    'kubectl -n default get endpointslices '*) echo 10.0.0.2 ;;
+    'kubectl '*' get secret '*) echo c2VjcmV0LW9mLXRoZS1wYWdl ;;
+    'openssl rand '*) echo 0123456789abcdef0123456789abcdef ;;
+    'jq '*) echo printed-by-jq ;;
+    'npm run --silent nats-users -- us-east') cat "$NATS_USERS" ;;
+  esac
+}
+for program in curl docker gcloud helm jq kubectl npm openssl sleep; do
+  eval "$program() { record $program \"\$@\"; }"
+done
+unset program
 `.replaceAll(String.raw`\${`, '${');
+
+/** The accounts and users of NATS that the page generates. */
+const natsUsers = once(async () => {
+  const file = join(await mkdtemp(join(inject('tempFolder'), 'nats-users-')), 'nats-users.yaml');
+  const script = join(repository, 'deploy/chart/nats-users.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [script, 'us-east'], { timeout: deadlineMs });
+  await writeFile(file, stdout);
+  return file;
+});
 
 /**
  * Runs the shell blocks of a page in Bash, in order and in one shell, with stand-ins for the programs that reach a cloud or a
@@ -69,11 +88,11 @@ esac
 export async function runPage(page: string, variables: Readonly<Record<string, string>>): Promise<Run> {
   const folder = await mkdtemp(join(inject('tempFolder'), 'page-'));
   const bin = join(folder, '.bin');
+  const calls = join(folder, '.calls');
   await mkdir(bin);
-  await writeFile(join(bin, 'stand-in'), standIn);
-  await chmod(join(bin, 'stand-in'), 0o755);
   await Promise.all([
-    ...standIns.map((name) => symlink('stand-in', join(bin, name))),
+    writeFile(join(folder, '.stand-ins.sh'), standIns),
+    writeFile(calls, ''),
     ...realPrograms.map((name) => symlink(`/usr/bin/${name}`, join(bin, name))),
     ...['charts', 'deploy'].map((name) => symlink(join(repository, name), join(folder, name))),
   ]);
@@ -81,13 +100,9 @@ export async function runPage(page: string, variables: Readonly<Record<string, s
     /^export (\w+)=(\S+)/gm,
     (all, name: string) => `export ${name}=${variables[name] ?? all.slice(all.indexOf('=') + 1)}`,
   );
-  // -T: functions and subshells keep the trap.
-  const script = `set -euo pipefail -T; trap 'export PAGE_LINE=$LINENO' DEBUG;${shell}`;
-  await writeFile(join(folder, '.page.sh'), script);
-  const calls = join(folder, '.calls');
-  await writeFile(calls, '');
-  const env = { PATH: bin, CALLS: calls, NODE: process.execPath, REPOSITORY: repository };
-  await promisify(execFile)('/bin/bash', ['.page.sh'], { cwd: folder, env, timeout: 60_000 });
+  await writeFile(join(folder, '.page.sh'), `set -euo pipefail; source ./.stand-ins.sh;${shell}`);
+  const env = { PATH: bin, CALLS: calls, NATS_USERS: await natsUsers() };
+  await promisify(execFile)('/bin/bash', ['.page.sh'], { cwd: folder, env, timeout: deadlineMs });
   const recorded = (await readFile(calls, 'utf8')).split('\0\u0001\0').slice(0, -1);
   return {
     folder,
