@@ -85,6 +85,21 @@ test('each service has its own Google account, and renderers run in a sandbox', 
   expect(hub.filter(({ kind }) => kind === 'Secret')).toEqual([]);
 });
 
+test('Managed Service for Prometheus reads the metrics of all pods, and evaluates the alerts of the chart', async () => {
+  const { selector, endpoints } = find(hub, 'PodMonitoring', 'wc-webcapture')['spec'] as {
+    selector: { matchLabels: Record<string, string> };
+    endpoints: object[];
+  };
+  expect(endpoints).toEqual([{ port: 'ops', path: '/metrics', interval: '15s' }]);
+  for (const component of ['front', 'controller', 'renderer-us-east']) {
+    const { metadata, spec } = find(hub, 'Deployment', name(component))['spec'].template as KubeObject;
+    expect(metadata.labels).toMatchObject(selector.matchLabels);
+    expect(JSON.stringify(spec)).toContain('"name":"ops"');
+  }
+  const operator = await render({ monitoring: { prometheusRule: { enabled: true } } });
+  expect(find(hub, 'Rules', 'wc-webcapture')['spec']).toEqual(find(operator, 'PrometheusRule', 'wc-webcapture')['spec']);
+});
+
 describe('a region is scaled', () => {
   const scaled = (objects: readonly KubeObject[]) =>
     find(objects, 'ScaledObject', name('renderer-us-east'))['spec'] as Scaled;
@@ -152,10 +167,9 @@ describe('a region is scaled', () => {
     expect(JSON.stringify(find(onMetric, 'Role', name('controller')))).toContain('"patch"');
   });
 
-  test('as in docs/gke.md for Managed Service for Prometheus, by the series of its rule', async () => {
-    const page = await readFile(new URL('../../../docs/gke.md', import.meta.url), 'utf8');
-    const [, values = ''] = /```yaml\n(.*?)```/s.exec(page) ?? [];
-    const objects = await render(parse(values) as object);
+  test('with examples/gke/hpa.yaml by the series of its rule in Managed Service for Prometheus', async () => {
+    const objects = await render(await example('hub.yaml'), ['--values', join(chartFolder, 'examples/gke/hpa.yaml')]);
+    expect(objects.filter(({ kind }) => kind === 'ScaledObject')).toEqual([]);
     const { groups } = find(objects, 'Rules', 'webcapture-load')['spec'] as {
       groups: { rules: { record: string }[] }[];
     };

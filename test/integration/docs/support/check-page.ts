@@ -1,0 +1,63 @@
+import { Cluster, type Manifest, type Release } from './cluster.ts';
+import { callGcloud } from './gcloud.ts';
+import { Project } from './project.ts';
+import { runPage, type Call } from './run-page.ts';
+
+/** Other names than those of the page and the examples, so that a name that is written out is found. */
+const variables = {
+  PROJECT: 'strangers-project',
+  REGION: 'europe-west4',
+  DOMAIN: 'shots.strangers.test',
+  BUCKET: 'strangers-files',
+};
+
+/** Kinds of which nothing may be left when the page ends. */
+const billed = [
+  'cluster',
+  'bucket',
+  'image repository',
+  'address',
+  'forwarding rule',
+  'DNS zone',
+  'DNS record',
+  'certificate',
+  'release',
+];
+const named = [
+  'network',
+  'subnet',
+  'router',
+  'Google service account',
+  'custom role',
+  'certificate map',
+  'map entry',
+  'namespace',
+];
+
+interface Checked {
+  /** What is wrong with the commands, each with its line. */
+  readonly faults: readonly string[];
+  readonly calls: readonly Call[];
+  readonly releases: readonly Release[];
+  readonly applied: readonly Manifest[];
+}
+
+/** Runs the commands of a page for GKE with stand-ins, and checks that each name that they use was made before. */
+export async function checkPage(page: string): Promise<Checked> {
+  const { calls, folder } = await runPage(page, variables);
+  const project = new Project();
+  project.make('project', variables.PROJECT);
+  const cluster = new Cluster(project, folder);
+  for (const call of calls) {
+    project.atLine(call.line);
+    if (call.program === 'gcloud') callGcloud(project, call.args);
+    else cluster.call(call);
+  }
+  for (const role of project.names('created custom role'))
+    if (!project.has('bound custom role', role)) project.fault(`the custom role ${role} is bound to no account`);
+  for (const email of project.names('created Google service account'))
+    if (!project.has('Google service account with a role', email)) project.fault(`${email} has no role`);
+  for (const kind of [...billed, ...named])
+    for (const name of project.names(kind)) project.fault(`nothing removes the ${kind} ${name}`);
+  return { faults: project.faults, calls, releases: cluster.releases, applied: cluster.applied };
+}
