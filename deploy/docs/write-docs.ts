@@ -1,8 +1,8 @@
-// `npm run docs`: writes the generated files: docs/configuration.md, docs/thresholds.md, the chart's VALUES.md, the list of devices, and
-// the types of the client. Tests compare them with their sources.
+// `npm run docs`: writes the generated files: docs/configuration.md, docs/thresholds.md, the chart's VALUES.md, the lists of devices and
+// of variables, and the types of the client. Tests compare them with their sources.
 import { writeFile } from 'node:fs/promises';
 import { clientTypes } from '../../services/client/tools/types.ts';
-import { configurationPage } from './configuration-page.ts';
+import { configurationPage, variableNamesModule } from './configuration-page.ts';
 import { deviceListModule } from './device-list.ts';
 import { openApiDocument } from './openapi-document.ts';
 import { thresholdsPage } from './thresholds-page.ts';
@@ -11,6 +11,7 @@ const write = (path: string, text: string) => writeFile(new URL(`../../${path}`,
 
 await write('docs/configuration.md', configurationPage());
 await write('docs/thresholds.md', thresholdsPage());
+await write('services/shared/runtime/variable-names.ts', variableNamesModule());
 await write('services/shared/api/device-list.ts', deviceListModule());
 await write('services/client/openapi.ts', await clientTypes(await openApiDocument()));
 await import('../chart/readme.ts');
