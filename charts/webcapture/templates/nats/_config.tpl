@@ -54,7 +54,7 @@ test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
 {{- end -}}
 
 {{/*
-Each service may do what files/nats-permissions.json lists, and nothing else. The renderers of a region have a separate account, so that the
+Each service may do what files/nats-permissions.json lists, and nothing else; only the user of nats.admin has no restrictions. The renderers of a region have a separate account, so that the
 responses to their requests do not reach the account that has the streams.
 */}}
 {{- define "webcapture.natsAccounts" -}}
@@ -117,6 +117,7 @@ accounts {
 {{- define "webcapture.natsUser" -}}
 {
   user: {{ .login.name | quote }}, password: ${{ .login.variable }}
+{{- if hasKey $.permissions .login.service }}
   permissions: {
 {{- range $direction := list "publish" "subscribe" }}
     {{ $direction }}: { allow: [
@@ -129,5 +130,6 @@ accounts {
     ] }
 {{- end }}
   }
+{{- end }}
 }
 {{- end -}}
