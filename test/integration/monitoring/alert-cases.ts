@@ -16,6 +16,7 @@ export interface AlertCase {
 }
 
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
+const apiOf = (pod: string) => `webcapture_component_status{component="api",pod="${pod}"}`;
 const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
 const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
 const retired = 'webcapture_queue_retired_captures{region="eu-west"}';
@@ -81,6 +82,46 @@ export const alertCases: readonly AlertCase[] = [
     labels: { component: 'queue' },
     summary: 'queue has not been operational for 10 minutes',
     quiet: { [status('queue')]: '0x13 1x7' },
+  },
+  {
+    alert: 'WebcaptureDegraded',
+    // Another cluster has no NATS.
+    fires: {
+      'webcapture_component_status{component="queue",cluster="a"}': '1x20',
+      'webcapture_component_status{component="api",cluster="b"}': '2x20',
+      'webcapture_component_status{component="queue",cluster="b"}': '3x20',
+    },
+    labels: { component: 'queue', cluster: 'a' },
+    summary: 'queue has not been operational for 10 minutes',
+    // No front reaches NATS, which has an alert of its own.
+    quiet: { [status('api')]: '2x20', [status('queue')]: '3x20', [status('engine')]: '1x20' },
+  },
+  {
+    alert: 'WebcaptureNatsDown',
+    fires: { [apiOf('a')]: '0x17 2x3', [apiOf('b')]: '0x17 2x3' },
+    labels: {},
+    summary: 'No front reaches NATS: captures are refused',
+    // One front is cut off, or NATS has restarted.
+    quiet: { [apiOf('a')]: '2x20', [apiOf('b')]: '0x19 2x1' },
+  },
+  {
+    alert: 'WebcaptureNoLeader',
+    // One front is cut off from NATS, and the other one receives no status.
+    fires: {
+      [leader('a')]: '0x20',
+      [apiOf('a')]: '2x20',
+      [apiOf('b')]: '0x20',
+      webcapture_front_status_age_seconds: '40+60x20',
+    },
+    labels: {},
+    summary: 'No controller is the leader',
+    // No front reaches NATS, which has an alert of its own.
+    quiet: {
+      [leader('a')]: '0x20',
+      [apiOf('a')]: '2x20',
+      [apiOf('b')]: '2x20',
+      webcapture_front_status_age_seconds: '40+60x20',
+    },
   },
   {
     alert: 'WebcaptureNoLeader',
@@ -257,6 +298,21 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
+    alert: 'WebcaptureStreamUnlimited',
+    after: '80m',
+    fires: {
+      'webcapture_stream_bytes{stream="FILES"}': '1x80',
+      'webcapture_stream_bytes{stream="KV_db"}': '1x80',
+      'webcapture_stream_max_bytes{stream="KV_db"}': '100x80',
+    },
+    labels: { stream: 'FILES' },
+    summary: 'The stream FILES has no maximum size, and neither has its NATS account',
+    quiet: {
+      'webcapture_stream_bytes{stream="FILES"}': '1x80',
+      'webcapture_jetstream_max_bytes{storage="file"}': '100x80',
+    },
+  },
+  {
     alert: 'WebcaptureSuccessBudgetBurns',
     // 10% failures for an hour, until now.
     after: '70m',
@@ -323,5 +379,43 @@ export const alertCases: readonly AlertCase[] = [
     labels: { component: 'engine.us-east' },
     summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends within days',
     quiet: { [status('engine.us-east')]: '1x70', [status('storage')]: '3x70' },
+  },
+  {
+    alert: 'WebcaptureSuccessBudgetBurnsSlowly',
+    after: '26h',
+    // 2% failures for a day, which is too little for the fast alert.
+    fires: { [front('completed')]: '0+98x1560', [front('CAPTURE_FAILED', 'service')]: '0+2x1560' },
+    labels: {},
+    summary: 'Captures fail so often that the error budget of 30 days ends early',
+    // Too few captures, of which half fail.
+    quiet: { [front('completed')]: '0x1500 0+1x60', [front('CAPTURE_FAILED', 'service')]: '0x1500 0+1x60' },
+  },
+  {
+    alert: 'WebcaptureSuccessBudgetBurnsSlowly',
+    after: '74h',
+    // 0.8% failures for three days.
+    fires: { [front('completed')]: '0+992x4440', [front('CAPTURE_FAILED', 'service')]: '0+8x4440' },
+    labels: {},
+    summary: 'Captures fail so often that the error budget of 30 days ends early',
+    // Within the budget.
+    quiet: { [front('completed')]: '0+996x4440', [front('CAPTURE_FAILED', 'service')]: '0+4x4440' },
+  },
+  {
+    alert: 'WebcaptureLatencyBudgetBurnsSlowly',
+    after: '26h',
+    fires: { [all]: '0+100x1560', [fast]: '0+80x1560' },
+    labels: {},
+    summary: 'Captures take more than 10 s so often that the budget of 30 days ends early',
+    quiet: { [all]: '0+100x1560', [fast]: '0+96x1560' },
+  },
+  {
+    alert: 'WebcaptureAvailabilityBudgetBurnsSlowly',
+    after: '26h',
+    // An outage of one minute every four hours.
+    fires: { [status('engine.us-east')]: `${'0x239 3 '.repeat(6)}0x110 3x10` },
+    labels: { component: 'engine.us-east' },
+    summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends early',
+    // One outage of a minute in a day, and one of another component.
+    quiet: { [status('engine.us-east')]: '0x1400 3 0x200', [status('storage')]: '3x1560' },
   },
 ];

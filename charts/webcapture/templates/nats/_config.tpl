@@ -66,7 +66,8 @@ responses to their requests do not reach the account that has the streams.
 {{- end -}}
 accounts {
   webcapture {
-    jetstream: enabled
+    # The limit of the server, so that the account reports it and an alert can compare with it.
+    jetstream: { max_file: {{ div (mul (include "webcapture.natsVolumeBytes" . | int64) 4) 5 }} }
     users: [
 {{- range $login := $main }}
 {{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
