@@ -37,15 +37,19 @@ beforeAll(async () => {
   rules = spec.groups[1].rules;
 }, helmDeadlineMs);
 
-test('the rules for a Prometheus without the chart are those of the chart, and up to date (npm run docs)', async () => {
-  const alerts = await readFile(join(chartFolder, 'files', 'alerts.yaml'), 'utf8');
-  expect(prometheusRules(alerts, { namespace: 'ns', runbookUrl: 'https://runbooks' })).toEqual(spec);
-  const file = new URL('../../../deploy/monitoring/rules.yaml', import.meta.url);
-  const text = await readFile(file, 'utf8');
-  expect(text).toBe(rulesFile(alerts));
-  expect(text.replaceAll(/^#.*$/gm, '')).not.toMatch(/namespace|\$\w/);
-  expect(await promtool(['check', 'rules', fileURLToPath(file)])).toBe('');
-}, prometheusSetUpMs);
+test(
+  'the rules for a Prometheus without the chart are those of the chart, and up to date (npm run docs)',
+  async () => {
+    const alerts = await readFile(join(chartFolder, 'files', 'alerts.yaml'), 'utf8');
+    expect(prometheusRules(alerts, { namespace: 'ns', runbookUrl: 'https://runbooks' })).toEqual(spec);
+    const file = new URL('../../../deploy/monitoring/rules.yaml', import.meta.url);
+    const text = await readFile(file, 'utf8');
+    expect(text).toBe(rulesFile(alerts));
+    expect(text.replaceAll(/^#.*$/gm, '')).not.toMatch(/namespace|\$\w/);
+    expect(await promtool(['check', 'rules', fileURLToPath(file)])).toBe('');
+  },
+  prometheusSetUpMs,
+);
 
 test(
   'Prometheus accepts the alerts of the chart',
@@ -135,7 +139,9 @@ test('each alert has a runbook and a row in the list of runbooks', async () => {
   const pages = new URL('../../../docs/runbooks/', import.meta.url);
   const named = rules.map(({ annotations }) => annotations.runbook_url.replace('https://runbooks/', ''));
   // The fast and the slow alert of an objective have the same runbook.
-  expect([...new Set(named)].toSorted()).toEqual((await readdir(pages)).filter((page) => page !== 'README.md').toSorted());
+  expect([...new Set(named)].toSorted()).toEqual(
+    (await readdir(pages)).filter((page) => page !== 'README.md').toSorted(),
+  );
   const list = (await readFile(new URL('README.md', pages), 'utf8')).matchAll(
     /^\| (Webcapture\w+) +\| (\w+) +\| (\w+) +\| \[.*\]\((.*)\) +\|$/gm,
   );
@@ -147,6 +153,15 @@ test('each alert has a runbook and a row in the list of runbooks', async () => {
       annotations.runbook_url.replace('https://runbooks/', ''),
     ]),
   );
+});
+
+test('no runbook advises a rollback without the table of versions that allow it', async () => {
+  const pages = new URL('../../../docs/runbooks/', import.meta.url);
+  for (const name of await readdir(pages)) {
+    const text = await readFile(new URL(name, pages), 'utf8');
+    expect(text, name).not.toMatch(/helm\b.*\brollback/);
+    if (/roll(s|ed)? ?back/i.test(text)) expect(text, name).toContain('(../versions.md#roll-back)');
+  }
 });
 
 test('alerts and the dashboard use only metrics and labels that exist', async () => {
