@@ -38,7 +38,7 @@ const seconds = values.second.map((option) => {
   return { service, name };
 });
 
-const ofFleet = (['backup', 'controller', 'front'] as const).map((service) => ({ service }));
+const ofFleet = (['backup', 'controller', 'front', 'operator'] as const).map((service) => ({ service }));
 const users = [
   // The users of the main account connect to the hub; a leaf node only forwards the messages of its renderers and
   // satellites.

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { regions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
-export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup';
+export type Service = 'front' | 'controller' | 'renderer' | 'satellite' | 'backup' | 'operator';
 
 /** A permission of a user of the server, with its reason; the chart creates its users from the same file. */
 interface Permission {
@@ -20,7 +20,7 @@ type Permissions = Readonly<
 const file = new URL('../../charts/webcapture/files/nats-permissions.json', import.meta.url);
 export const permissions = JSON.parse(await readFile(file, 'utf8')) as Permissions;
 
-/** The account with JetStream. Fronts, controllers and backups are its users. */
+/** The account with JetStream. Fronts, controllers, operators and backups are its users. */
 export const mainAccount = 'webcapture';
 
 /**
@@ -40,7 +40,7 @@ export interface NatsUser extends NatsLogin {
   readonly region?: Region;
 }
 
-/** The users of a server: one for each service, and for each region one for renderers and one for the controller of a satellite. */
+/** The users of a server: one for each service, one for operators, and for each region one for renderers and one for the controller of a satellite. */
 export interface NatsUsers {
   readonly users: readonly NatsUser[];
   /** Returns the login of a service. A renderer logs in with its region, and a satellite with its first one. */
@@ -58,6 +58,7 @@ export function createNatsUsers(): NatsUsers {
   const users = [
     entry('front'),
     entry('controller'),
+    entry('operator'),
     ...regions.flatMap((region) => [entry('renderer', region), entry('satellite', region)]),
   ];
   return {

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ConfigError } from '@webcapture/shared/runtime/env.ts';
+import { unknownVariables } from '@webcapture/shared/runtime/unknown-variables.ts';
 import { ensureDashboard } from '../dashboard/ensure-dashboard.ts';
 import { lockDataDir } from './data-lock.ts';
 import { createLogFormat } from './log-format.ts';
@@ -52,6 +53,7 @@ export async function run(options: RunOptions): Promise<number> {
   let failed = false;
   try {
     const settings = readSettings(options.env, options.root);
+    for (const { message } of unknownVariables(options.env)) note(message);
     unlock = await lockDataDir(settings.dataDir);
     const output = (name: string, line: string) => print(format.output(name, line));
     const { signal } = stopping;

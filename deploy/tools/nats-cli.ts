@@ -10,7 +10,7 @@ const version = '0.5.1';
 /** The `nats` command, which backs up and restores streams; for tests only. */
 export const natsCli: Tool = {
   name: 'nats',
-  inspect: inspectProgram({ args: ['--version'], minimum: '0.3.0' }),
+  inspect: inspectProgram({ args: ['--version'], minimum: '0.5.0' }),
   find: [findInPath('nats'), findInCache(version)],
   install: [goInstall({ package: 'github.com/nats-io/natscli/nats', version })],
   byHand: (platform) =>

@@ -1,28 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { type PrometheusRules, prometheusRules } from '../../deploy/docs/prometheus-rules.ts';
 
 const read = (name: string) => readFile(new URL(`../../charts/webcapture/files/${name}`, import.meta.url), 'utf8');
 
-interface Alert {
-  readonly alert: string;
-  readonly expr: string;
-  readonly for: string;
-  readonly threshold?: number;
-}
-
-export interface Rules {
-  readonly groups: readonly { readonly name: string; readonly rules: readonly Alert[] }[];
-}
-
-/** Returns the alerts of the chart for a release in `namespace`, as a rules file for Prometheus. */
-export async function alertRules(namespace: string): Promise<Rules> {
-  const { rules } = parse(await read('alerts.yaml')) as { rules: readonly Alert[] };
-  const alerts = rules.map((rule) => ({
-    alert: rule.alert,
-    expr: rule.expr.replaceAll('$namespace', namespace).replaceAll('$threshold', String(rule.threshold)),
-    for: rule.for,
-  }));
-  return { groups: [{ name: 'webcapture', rules: alerts }] };
+/** Returns the rules of the chart for a release in `namespace`, as a rules file for Prometheus. */
+export async function chartRules(namespace: string): Promise<PrometheusRules> {
+  return prometheusRules(await read('alerts.yaml'), { namespace });
 }
 
 export interface Panel {

@@ -9,7 +9,7 @@ const users = createNatsUsers();
 const tester: NatsLogin = { user: 'test', password: randomBytes(24).toString('base64url') };
 
 /** Returns the variables with which a service signs in; for a renderer or satellite, by its region. */
-export function userOf(service: 'front' | 'controller' | 'renderer' | 'satellite', region?: Region) {
+export function userOf(service: 'front' | 'controller' | 'operator' | 'renderer' | 'satellite', region?: Region) {
   const isOfRegion = service === 'renderer' || service === 'satellite';
   return loginVariables(users.login(service, isOfRegion ? (region ?? 'us-east') : undefined));
 }

@@ -111,8 +111,8 @@ The name of an image. A repository that begins with a host is complete; any othe
 {{/*
 What signs in to NATS, as a JSON list of {service, region, name, key, variable}: `key` is where the Secret has the password, `variable`
 where the embedded server reads it. Renderers have a user for each region. The chart's own Secret has one for every region that there
-can be, since adding a region must not restart the embedded server, and one for backups. A Secret of the operator has those of the
-installed regions.
+can be, since adding a region must not restart the embedded server, one for backups and one for operators. An existing Secret has those of
+the installed regions. With `nats.admin.enabled` there is also one without restrictions.
 */}}
 {{- define "webcapture.natsLogins" -}}
 {{- $regions := list "us-east" "us-west" "eu-west" "eu-central" "asia-east" "asia-southeast" -}}
@@ -121,11 +121,17 @@ installed regions.
 {{- range concat .Values.regions .Values.otherRegions -}}{{- $regions = append $regions .name -}}{{- end -}}
 {{- end -}}
 {{- $logins := list -}}
+{{- if .Values.nats.admin.enabled -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "admin") | fromJson) -}}
+{{- end -}}
 {{- if not .Values.nats.existingSecret -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "backup") | fromJson) -}}
 {{- end -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "controller") | fromJson) -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "front") | fromJson) -}}
+{{- if not .Values.nats.existingSecret -}}
+{{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" . "service" "operator") | fromJson) -}}
+{{- end -}}
 {{- range sortAlpha $regions -}}
 {{- $logins = append $logins (include "webcapture.natsLogin" (dict "root" $ "service" "renderer" "region" .) | fromJson) -}}
 {{- end -}}

@@ -1,6 +1,7 @@
 import type { CaptureRequest, RenderOptions } from '@webcapture/shared/api/capture-request.ts';
 import { type Device, devices } from '@webcapture/shared/api/devices.ts';
-import { describeValue, nearestNames } from '../validation/explain-errors.ts';
+import { nearestNames } from '@webcapture/shared/runtime/nearest-names.ts';
+import { describeValue } from '../validation/explain-errors.ts';
 import { isObject } from '../validation/is-object.ts';
 
 type VisitorRequest = Pick<CaptureRequest, 'locale' | 'timezone' | 'userAgent' | 'device'>;

@@ -1,4 +1,5 @@
 import { describeSchema, type JsonSchema } from '@webcapture/shared/api/describe-schema.ts';
+import { distanceOf, isContained, maxDistance, plain } from '@webcapture/shared/runtime/nearest-names.ts';
 import { countCharacters } from './string-lengths.ts';
 
 /** The fields of an ajv error (with `verbose`) that an explanation needs. */
@@ -126,9 +127,6 @@ function describeKind(value: unknown): string {
 /** Maximum length, in UTF-16 units, of strings whose characters are counted: twice that of the longest field. */
 const maxCountedUnits = 4_194_304;
 
-/** Maximum number of changed letters that counts as a typo. */
-const maxDistance = 2;
-
 /**
  * Returns the field that an unknown one probably means, as a path from the root (`viewport.width`), or null. Siblings have precedence:
  * those with the same letters, those with a typo, and those where one name contains the other; then fields with the same name elsewhere.
@@ -146,22 +144,6 @@ export function suggestField(root: JsonSchema, parent: readonly string[], unknow
   return elsewhere?.join('.') ?? null;
 }
 
-/** Returns letters and digits only, in lower case: `full_page`, `full-page` and `fullPage` are the same. */
-const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-
-/** Maximum number of suggested names. */
-const maxNearest = 3;
-
-/** Returns the names that an unknown one probably means: those with the same letters, then those that contain it, then typos. */
-export function nearestNames(names: readonly string[], unknown: string): string[] {
-  const name = plain(unknown);
-  const ranked = names
-    .map((each) => ({ each, distance: distanceOf(plain(each), name), isPart: isContained(name)(each) }))
-    .filter(({ distance, isPart }) => isPart || distance <= maxDistance)
-    .toSorted((a, b) => Number(b.isPart) - Number(a.isPart) || a.distance - b.distance);
-  return ranked.slice(0, maxNearest).map(({ each }) => each);
-}
-
 function closest(fields: readonly string[], name: string): string | undefined {
   const limit = name.length < 4 ? 1 : maxDistance;
   const ranked = fields
@@ -170,10 +152,6 @@ function closest(fields: readonly string[], name: string): string | undefined {
     .toSorted((a, b) => a.distance - b.distance);
   return ranked[0]?.field;
 }
-
-/** Matches `fullPage` with `isFullPage`, and `waitUntilEvent` with `waitUntil`. */
-const isContained = (name: string) => (field: string) =>
-  name.length >= 4 && field.length >= 4 && (plain(field).includes(name) || name.includes(plain(field)));
 
 const schemaAt = (root: JsonSchema, path: readonly string[]) => objectOf(fieldAt(root, path, true));
 
@@ -202,18 +180,4 @@ function allFields(schema: JsonSchema, path: readonly string[]): readonly (reado
     [...path, name],
     ...allFields(child, [...path, name]),
   ]);
-}
-
-/** Returns the Levenshtein distance: the number of letters to insert, remove or replace. */
-function distanceOf(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

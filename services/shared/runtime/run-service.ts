@@ -4,6 +4,7 @@ import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { Shutdown } from './shutdown.ts';
+import { unknownVariables } from './unknown-variables.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 interface Service<Config extends ServiceConfig> {
@@ -24,6 +25,7 @@ type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const config = readConfigOrExit(service);
   const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
+  for (const { variable, message } of unknownVariables(process.env)) log.warn({ variable }, message);
   const shutdown = new Shutdown(log, service.drainMs(config));
   let stopping = false;
   const stop = (reason: string, code: number) => {

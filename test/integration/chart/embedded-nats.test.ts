@@ -29,7 +29,11 @@ describe('the users of NATS', () => {
 
   test('exist for each service and for the renderers of each region, each with its own password', () => {
     const generated = planOf(defaults).secrets.find(({ name }) => name === 'wc-webcapture-nats-auth');
-    const keys = { ...keyOfEach(regions), BACKUP_PASSWORD: 'backup-password' };
+    const keys = {
+      ...keyOfEach(regions),
+      BACKUP_PASSWORD: 'backup-password',
+      OPERATOR_PASSWORD: 'operator-password',
+    };
     expect(keysOf(defaults)).toEqual(keys);
     expect(generated?.keys.toSorted()).toEqual(Object.values(keys).toSorted());
     for (const region of ['us-east', 'eu-west']) {

@@ -35,7 +35,7 @@ test(
       users.map(({ user }) => user),
     ]);
     expect(usersIn).toEqual([
-      ['webcapture', ['backup', 'controller', 'front']],
+      ['webcapture', ['backup', 'controller', 'front', 'operator']],
       ...['renderer-us-east', 'renderer-asia-southeast', 'satellite-asia-southeast'].map((name) => [name, [name]]),
     ]);
     expect(keys).toEqual(usersIn.flatMap(([, users]) => users).map((user) => `${user as string}-password`));
@@ -45,7 +45,7 @@ test(
     const containers = objects.flatMap((it) => podOf(it)?.containers ?? []).flatMap(({ env = [] }) => env);
     const used = new Set(containers.flatMap((it) => secretKeyOf(it) ?? []).map(({ key }) => key));
     for (const ofAnotherSecret of ['admin-token', 'secrets-key']) used.delete(ofAnotherSecret);
-    expect([...used, 'backup-password'].toSorted()).toEqual(keys.toSorted());
+    expect([...used, 'backup-password', 'operator-password'].toSorted()).toEqual(keys.toSorted());
 
     // The official chart writes the configuration without these quotes.
     const text = JSON.stringify(config.merge, null, 1).replaceAll(/"<< (\$\w+) >>"/g, '$1');

@@ -89,11 +89,16 @@ const nothingOf = (root: string) => expect.poll(() => processesNaming(root), pat
 
 // Each test starts at least a dozen processes.
 describe('npm start', { timeout: 180_000 }, () => {
-  test('reports an invalid bucket before it starts anything', async () => {
+  test('reports a mistyped variable and an invalid bucket before it starts anything', async () => {
     await using bucket = await startTestBucket();
     const root = await repository();
-    const service = start(root, { WEBCAPTURE_GCS_BUCKET: 'another', WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint });
+    const service = start(root, {
+      WEBCAPTURE_GCS_BUCKET: 'another',
+      WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint,
+      WEBCAPTURE_SLOT: '3',
+    });
     expect(await service.exited).toBe(1);
+    expect(service.text()).toContain('WEBCAPTURE_SLOT is not known; did you mean WEBCAPTURE_SLOTS?');
     expect(service.text()).toContain('there is no bucket another: create it, or correct WEBCAPTURE_GCS_BUCKET');
     expect(service.text()).not.toContain('    at ');
     await nothingOf(root);

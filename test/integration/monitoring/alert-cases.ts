@@ -1,3 +1,5 @@
+import { budgetAlertCases } from './budget-alert-cases.ts';
+
 /**
  * Series in Prometheus, with their values minute by minute in the notation of promtool. Without a namespace, a series
  * belongs to the release.
@@ -16,6 +18,7 @@ export interface AlertCase {
 }
 
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
+const apiOf = (pod: string) => `webcapture_component_status{component="api",pod="${pod}"}`;
 const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
 const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
 const retired = 'webcapture_queue_retired_captures{region="eu-west"}';
@@ -34,14 +37,10 @@ const volume = (what: 'available' | 'capacity', claim: string) =>
   `kubelet_volume_stats_${what}_bytes{persistentvolumeclaim="${claim}"}`;
 const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
 const mismatch = (field: string) => `webcapture_fleet_config_mismatch{service="front",field="${field}"}`;
-const front = (outcome: string, cause = 'none') =>
-  `webcapture_front_captures_total{region="us-east",outcome="${outcome}",cause="${cause}"}`;
-const answered = 'method="POST",route="/capture",status="2xx"';
-const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
-const all = `webcapture_front_request_seconds_count{${answered}}`;
 
 /** Cases of every alert of the chart, evaluated after 20 minutes by default. */
 export const alertCases: readonly AlertCase[] = [
+  ...budgetAlertCases,
   {
     alert: 'WebcaptureRegionDown',
     fires: { [status('engine.us-east')]: '0x17 3x3' },
@@ -81,6 +80,46 @@ export const alertCases: readonly AlertCase[] = [
     labels: { component: 'queue' },
     summary: 'queue has not been operational for 10 minutes',
     quiet: { [status('queue')]: '0x13 1x7' },
+  },
+  {
+    alert: 'WebcaptureDegraded',
+    // Another cluster has no NATS.
+    fires: {
+      'webcapture_component_status{component="queue",cluster="a"}': '1x20',
+      'webcapture_component_status{component="api",cluster="b"}': '2x20',
+      'webcapture_component_status{component="queue",cluster="b"}': '3x20',
+    },
+    labels: { component: 'queue', cluster: 'a' },
+    summary: 'queue has not been operational for 10 minutes',
+    // No front reaches NATS, which has an alert of its own.
+    quiet: { [status('api')]: '2x20', [status('queue')]: '3x20', [status('engine')]: '1x20' },
+  },
+  {
+    alert: 'WebcaptureNatsDown',
+    fires: { [apiOf('a')]: '0x17 2x3', [apiOf('b')]: '0x17 2x3' },
+    labels: {},
+    summary: 'No front reaches NATS: captures are refused',
+    // One front is cut off, or NATS has restarted.
+    quiet: { [apiOf('a')]: '2x20', [apiOf('b')]: '0x19 2x1' },
+  },
+  {
+    alert: 'WebcaptureNoLeader',
+    // One front is cut off from NATS, and the other one receives no status.
+    fires: {
+      [leader('a')]: '0x20',
+      [apiOf('a')]: '2x20',
+      [apiOf('b')]: '0x20',
+      webcapture_front_status_age_seconds: '40+60x20',
+    },
+    labels: {},
+    summary: 'No controller is the leader',
+    // No front reaches NATS, which has an alert of its own.
+    quiet: {
+      [leader('a')]: '0x20',
+      [apiOf('a')]: '2x20',
+      [apiOf('b')]: '2x20',
+      webcapture_front_status_age_seconds: '40+60x20',
+    },
   },
   {
     alert: 'WebcaptureNoLeader',
@@ -257,20 +296,18 @@ export const alertCases: readonly AlertCase[] = [
     },
   },
   {
-    alert: 'WebcaptureSuccessBudgetBurns',
-    // 10% failures for an hour, until now.
-    after: '70m',
-    fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED', 'service')]: '0+10x70' },
-    labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    // The failures have ended, or were caused by pages and clients.
+    alert: 'WebcaptureStreamUnlimited',
+    after: '80m',
+    fires: {
+      'webcapture_stream_bytes{stream="FILES"}': '1x80',
+      'webcapture_stream_bytes{stream="KV_db"}': '1x80',
+      'webcapture_stream_max_bytes{stream="KV_db"}': '100x80',
+    },
+    labels: { stream: 'FILES' },
+    summary: 'The stream FILES has no maximum size, and neither has its NATS account',
     quiet: {
-      [front('completed')]: '0+90x70',
-      [front('CAPTURE_FAILED', 'service')]: '0+10x35 350x35',
-      [front('NAVIGATION_FAILED', 'page')]: '0+50x70',
-      [front('CAPTURE_FAILED', 'client')]: '0+50x70',
-      [front('QUEUE_FULL', 'client')]: '0+50x70',
-      [front('QUOTA_EXCEEDED', 'client')]: '0+50x70',
+      'webcapture_stream_bytes{stream="FILES"}': '1x80',
+      'webcapture_jetstream_max_bytes{storage="file"}': '100x80',
     },
   },
   {
@@ -288,40 +325,5 @@ export const alertCases: readonly AlertCase[] = [
     summary: 'The configuration of the front differs from that of its fleet in cdnUrl',
     // While its Deployments restart.
     quiet: { [mismatch('cdnUrl')]: '0x6 1x14' },
-  },
-  {
-    alert: 'WebcaptureSuccessBudgetBurns',
-    // 4% failures for six hours, which is too little for the short windows.
-    after: '6h10m',
-    fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED', 'service')]: '0+4x370' },
-    labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    // Within the error budget, and a high share of very few captures.
-    quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED', 'service')]: '0+1x370' },
-  },
-  {
-    alert: 'WebcaptureSuccessBudgetBurns',
-    after: '70m',
-    fires: { [front('completed')]: '0+1x70', [front('QUEUE_FULL', 'service')]: '0+1x70' },
-    labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
-    quiet: { [front('completed')]: '0 1x69', [front('QUEUE_FULL', 'service')]: '0 1x69' },
-  },
-  {
-    alert: 'WebcaptureLatencyBudgetBurns',
-    after: '70m',
-    fires: { [all]: '0+100x70', [fast]: '0+20x70' },
-    labels: {},
-    summary: 'Captures take more than 10 s so often that the budget of 30 days ends within days',
-    quiet: { [all]: '0+100x70', [fast]: '0+80x70' },
-  },
-  {
-    alert: 'WebcaptureAvailabilityBudgetBurns',
-    after: '70m',
-    // A partial outage of 5 minutes that continues.
-    fires: { [status('engine.us-east')]: '0x64 2x6' },
-    labels: { component: 'engine.us-east' },
-    summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends within days',
-    quiet: { [status('engine.us-east')]: '1x70', [status('storage')]: '3x70' },
   },
 ];

@@ -1,11 +1,19 @@
 // @module-tag long
 import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { allMetrics, metricsAsked } from '../../harness/all-metrics.ts';
 import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
 import { chartFolder, find, helmDeadlineMs, render } from '../../harness/helm.ts';
+import { prometheusRules, rulesFile } from '../../../deploy/docs/prometheus-rules.ts';
 import { alertCases, type AlertCase } from './alert-cases.ts';
+
+interface Recording {
+  readonly record: string;
+  readonly expr: string;
+  readonly labels: { readonly namespace: string };
+}
 
 interface Rule {
   readonly alert: string;
@@ -16,15 +24,32 @@ interface Rule {
 }
 
 let folder: string;
+let recordings: readonly Recording[];
 let rules: readonly Rule[];
+let spec: { readonly groups: readonly [{ readonly rules: Recording[] }, { readonly rules: Rule[] }] };
 beforeAll(async () => {
   folder = await mkdtemp(join(inject('tempFolder'), 'rules-'));
   const values = { monitoring: { prometheusRule: { enabled: true, runbookUrl: 'https://runbooks' } } };
   const rendered = await render(values, ['--show-only', 'templates/monitoring/prometheus-rule.yaml']);
-  const spec = find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as { groups: { rules: Rule[] }[] };
+  spec = find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as typeof spec;
   await writeFile(join(folder, 'rules.json'), JSON.stringify(spec));
-  rules = spec.groups.flatMap((group) => group.rules);
+  recordings = spec.groups[0].rules;
+  rules = spec.groups[1].rules;
 }, helmDeadlineMs);
+
+test(
+  'the rules for a Prometheus without the chart are those of the chart, and up to date (npm run docs)',
+  async () => {
+    const alerts = await readFile(join(chartFolder, 'files', 'alerts.yaml'), 'utf8');
+    expect(prometheusRules(alerts, { namespace: 'ns', runbookUrl: 'https://runbooks' })).toEqual(spec);
+    const file = new URL('../../../deploy/monitoring/rules.yaml', import.meta.url);
+    const text = await readFile(file, 'utf8');
+    expect(text).toBe(rulesFile(alerts));
+    expect(text.replaceAll(/^#.*$/gm, '')).not.toMatch(/namespace|\$\w/);
+    expect(await promtool(['check', 'rules', fileURLToPath(file)])).toBe('');
+  },
+  prometheusSetUpMs,
+);
 
 test(
   'Prometheus accepts the alerts of the chart',
@@ -40,7 +65,7 @@ test(
     expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(rules.map(({ alert }) => alert)));
     // One file per alert, as promtool evaluates every rule of a file for every case.
     const files = rules.map(async (rule) => {
-      const groups = [{ name: 'webcapture', rules: [rule] }];
+      const groups = [{ name: 'webcapture', rules: [...recordings, rule] }];
       await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
       const tests = alertCases
         .filter(({ alert }) => alert === rule.alert)
@@ -55,10 +80,10 @@ test(
   prometheusSetUpMs,
 );
 
-test('each alert selects only its own release, and has its namespace as a label', () => {
-  for (const { expr, labels } of rules) {
+test('each rule selects only its own release, and has its namespace as a label', () => {
+  for (const { expr, labels } of [...recordings, ...rules]) {
     expect(labels.namespace).toBe('ns');
-    const selectors = expr.match(/\b(?:webcapture|kubelet)_\w+(\{[^}]*\})?/g);
+    const selectors = expr.match(/\b(?:webcapture|kubelet)[:_][\w:]+(\{[^}]*\})?/g);
     expect(selectors?.filter((selector) => !selector.includes('namespace="ns"'))).toEqual([]);
   }
 });
@@ -69,8 +94,7 @@ test(
     const rule = async (alerts: object) => {
       const values = { monitoring: { prometheusRule: { enabled: true, alerts } } };
       const rendered = await render(values, ['--show-only', 'templates/monitoring/prometheus-rule.yaml']);
-      const { groups } = find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as { groups: { rules: Rule[] }[] };
-      return groups.flatMap((group) => group.rules);
+      return (find(rendered, 'PrometheusRule', 'wc-webcapture')['spec'] as typeof spec).groups[1].rules;
     };
     const changed = await rule({
       WebcaptureDegraded: { enabled: false },
@@ -114,7 +138,10 @@ test(
 test('each alert has a runbook and a row in the list of runbooks', async () => {
   const pages = new URL('../../../docs/runbooks/', import.meta.url);
   const named = rules.map(({ annotations }) => annotations.runbook_url.replace('https://runbooks/', ''));
-  expect(named.toSorted()).toEqual((await readdir(pages)).filter((page) => page !== 'README.md').toSorted());
+  // The fast and the slow alert of an objective have the same runbook.
+  expect([...new Set(named)].toSorted()).toEqual(
+    (await readdir(pages)).filter((page) => page !== 'README.md').toSorted(),
+  );
   const list = (await readFile(new URL('README.md', pages), 'utf8')).matchAll(
     /^\| (Webcapture\w+) +\| (\w+) +\| (\w+) +\| \[.*\]\((.*)\) +\|$/gm,
   );
@@ -126,6 +153,15 @@ test('each alert has a runbook and a row in the list of runbooks', async () => {
       annotations.runbook_url.replace('https://runbooks/', ''),
     ]),
   );
+});
+
+test('no runbook advises a rollback without the table of versions that allow it', async () => {
+  const pages = new URL('../../../docs/runbooks/', import.meta.url);
+  for (const name of await readdir(pages)) {
+    const text = await readFile(new URL(name, pages), 'utf8');
+    expect(text, name).not.toMatch(/helm\b.*\brollback/);
+    if (/roll(s|ed)? ?back/i.test(text)) expect(text, name).toContain('(../versions.md#roll-back)');
+  }
 });
 
 test('alerts and the dashboard use only metrics and labels that exist', async () => {

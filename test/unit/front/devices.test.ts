@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { devices as installed } from 'playwright';
 import { expect, test } from 'vitest';
 import { devices } from '@webcapture/shared/api/devices.ts';
+import { nearestNames } from '@webcapture/shared/runtime/nearest-names.ts';
 import { fillInDevice, visitorOf } from '../../../services/front/capture/visitor-rules.ts';
-import { nearestNames } from '../../../services/front/validation/explain-errors.ts';
 import { deviceListModule } from '../../../deploy/docs/device-list.ts';
 
 test('the list of devices is that of the installed Playwright (npm run docs writes it)', async () => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { configurationPage } from '../../../deploy/docs/configuration-page.ts';
+import { configurationPage, variableNamesModule } from '../../../deploy/docs/configuration-page.ts';
 import { controllerVariables, readControllerConfig } from '../../../services/controller/config.ts';
 import { frontVariables, readFrontConfig } from '../../../services/front/config.ts';
 import { readRendererConfig, rendererVariables } from '../../../services/renderer/config.ts';
@@ -8,6 +8,11 @@ import { readRendererConfig, rendererVariables } from '../../../services/rendere
 test('docs/configuration.md is up to date (npm run docs)', async () => {
   const configuration = await readFile(new URL('../../../docs/configuration.md', import.meta.url), 'utf8');
   expect(configuration === configurationPage()).toBe(true);
+});
+
+test('the list of known variables is up to date (npm run docs)', async () => {
+  const file = new URL('../../../services/shared/runtime/variable-names.ts', import.meta.url);
+  expect(await readFile(file, 'utf8')).toBe(variableNamesModule());
 });
 
 test.each([

@@ -1,15 +1,27 @@
 {{/*
-The alerts of files/alerts.yaml with the changes of monitoring.prometheusRule, as groups of rules. Usage: the root.
+The recordings and alerts of files/alerts.yaml with the changes of monitoring.prometheusRule, as groups of rules. Usage: the root.
 */}}
 {{- define "webcapture.alertGroups" -}}
-{{- with .Values.monitoring.prometheusRule -}}
+{{- with .Values.monitoring.prometheusRule }}
+{{- $file := $.Files.Get "files/alerts.yaml" | fromYaml }}
+{{- $satellite := include "webcapture.satellite" $ }}
+{{- if not $satellite }}
+- name: webcapture-recordings
+  rules:
+    {{- range $recording := $file.recordings }}
+    {{- range $window := .windows }}
+    - record: {{ $recording.record | replace "$window" $window }}
+      expr: {{ $recording.expr | replace "$namespace" $.Release.Namespace | replace "$window" $window | quote }}
+      labels: { namespace: {{ $.Release.Namespace | quote }} }
+    {{- end }}
+    {{- end }}
+{{- end }}
 - name: webcapture
   rules:
     {{- $runbooks := .runbookUrl }}
     {{- $changes := .alerts }}
     {{- $names := list }}
-    {{- $satellite := include "webcapture.satellite" $ }}
-    {{- range ($.Files.Get "files/alerts.yaml" | fromYaml).rules }}
+    {{- range $file.rules }}
     {{- $names = append $names .alert }}
     {{- $alert := mergeOverwrite (dict "enabled" true) . (default dict (get $changes .alert)) }}
     {{- if and $alert.enabled (or .satellite (not $satellite)) }}

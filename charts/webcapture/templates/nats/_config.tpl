@@ -82,7 +82,7 @@ test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
 {{- end -}}
 
 {{/*
-Each service may do what files/nats-permissions.json lists, and nothing else. The renderers of a region have a separate account, so that the
+Each service may do what files/nats-permissions.json lists, and nothing else; only the user of nats.admin has no restrictions. The renderers of a region have a separate account, so that the
 responses to their requests do not reach the account that has the streams.
 */}}
 {{- define "webcapture.natsAccounts" -}}
@@ -94,7 +94,8 @@ responses to their requests do not reach the account that has the streams.
 {{- end -}}
 accounts {
   webcapture {
-    jetstream: enabled
+    # The limit of the server, so that the account reports it and an alert can compare with it.
+    jetstream: { max_file: {{ div (mul (include "webcapture.natsVolumeBytes" . | int64) 4) 5 }} }
     users: [
 {{- range $login := $main }}
 {{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
@@ -145,6 +146,7 @@ accounts {
 {{- define "webcapture.natsUser" -}}
 {
   user: {{ .login.name | quote }}, password: ${{ .login.variable }}
+{{- if hasKey $.permissions .login.service }}
   permissions: {
 {{- range $direction := list "publish" "subscribe" }}
     {{ $direction }}: { allow: [
@@ -157,5 +159,6 @@ accounts {
     ] }
 {{- end }}
   }
+{{- end }}
 }
 {{- end -}}

@@ -20,7 +20,7 @@ export function useNatsUsers() {
   const connect = (login: { user?: string; password?: string; inboxPrefix?: string } = {}) =>
     connectNats({ url: broker.url, ...login, name: 'test', log: silentLog, signal: AbortSignal.timeout(30_000) });
   function connectAs(
-    service: 'renderer' | 'satellite' | 'front' | 'controller',
+    service: 'renderer' | 'satellite' | 'front' | 'controller' | 'operator',
     region?: Region,
   ): Promise<NatsSession> {
     const user = userOf(service, region);
