@@ -1,4 +1,4 @@
-import type { AlertCase } from './alert-cases.ts';
+import type { AlertCase } from './alert-case.ts';
 
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
 const front = (outcome: string, cause = 'none') =>

@@ -28,7 +28,7 @@ export interface Run {
 }
 
 /** The page with an empty line for each line outside of shell blocks, so that Bash names the lines of the page. */
-export function shellOf(page: string): string {
+function shellOf(page: string): string {
   let inShell = false;
   const lines = page.split('\n').map((line) => {
     const fence = /^ *```(\w*)/.exec(line);
