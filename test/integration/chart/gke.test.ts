@@ -97,7 +97,9 @@ test('Managed Service for Prometheus reads the metrics of all pods, and evaluate
     expect(JSON.stringify(spec)).toContain('"name":"ops"');
   }
   const operator = await render({ monitoring: { prometheusRule: { enabled: true } } });
-  expect(find(hub, 'Rules', 'wc-webcapture')['spec']).toEqual(find(operator, 'PrometheusRule', 'wc-webcapture')['spec']);
+  expect(find(hub, 'Rules', 'wc-webcapture')['spec']).toEqual(
+    find(operator, 'PrometheusRule', 'wc-webcapture')['spec'],
+  );
 });
 
 describe('a region is scaled', () => {

@@ -45,7 +45,7 @@ export interface Manifest {
 export const groupOfVersion = (apiVersion: string): string =>
   apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
 
-export function needGroup(
+function needGroup(
   project: Project,
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
 ): void {
@@ -164,7 +164,9 @@ export class Cluster {
     else if (verb === 'uninstall') return project.remove('release', `${namespace}/${name}`);
     else project.need('release', `${namespace}/${name}`);
     if (verb === 'test') return;
-    const values = (flags.get('f') ?? []).map((file) => parse(readFileSync(join(this.#folder, file), 'utf8')) as Values);
+    const values = (flags.get('f') ?? []).map(
+      (file) => parse(readFileSync(join(this.#folder, file), 'utf8')) as Values,
+    );
     if (chart === 'charts/webcapture') {
       const release = { line, name, namespace, values: mergeValues(values), groups: project.names('API group') };
       this.releases.push(release);

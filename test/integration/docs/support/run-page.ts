@@ -21,14 +21,14 @@ export interface Call {
   readonly registry: string;
 }
 
-export interface Run {
+interface Run {
   readonly calls: readonly Call[];
   /** The working directory, with the files that the commands wrote. */
   readonly folder: string;
 }
 
 /** The page with an empty line for each line outside of shell blocks, so that Bash names the lines of the page. */
-export function shellOf(page: string): string {
+function shellOf(page: string): string {
   let inShell = false;
   const lines = page.split('\n').map((line) => {
     const fence = /^ *```(\w*)/.exec(line);
