@@ -48,6 +48,8 @@ beforeAll(async () => {
   const ajv = new Ajv({ strict: false, validateFormats: false });
   for (const file of await readdir(path)) {
     const { spec } = parse(await readFile(join(path, file), 'utf8')) as Crd;
+    // The page does not install the Prometheus Operator. Its CRDs have patterns that only Go can read.
+    if (spec.group === 'monitoring.coreos.com') continue;
     for (const { name, schema } of spec.versions)
       validators.set(`${spec.group}/${name} ${spec.names.kind}`, ajv.compile(strict(schema.openAPIV3Schema)));
   }
@@ -55,10 +57,11 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 const errorsOf = (object: Manifest): string[] => {
-  const { apiVersion, kind } = object;
-  const validate = validators.get(`${apiVersion} ${kind}`);
+  const validate = validators.get(`${object.apiVersion} ${object.kind}`);
   if (validate === undefined || validate(object)) return [];
-  return (validate.errors ?? []).map((it) => `${kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`);
+  return (validate.errors ?? []).map(
+    (it) => `${object.kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`,
+  );
 };
 
 describe('each release that docs/gke.md installs or upgrades', () => {
@@ -79,21 +82,11 @@ describe('each release that docs/gke.md installs or upgrades', () => {
     }
     expect([...validated].toSorted()).toEqual(['HTTPRoute', 'ScaledObject']);
   });
-
-  test('uses images of the registry that the page pushes to', async () => {
-    for (const { values } of releases) {
-      const text = JSON.stringify(await render(values));
-      const images = new Set(
-        Array.from(text.matchAll(/"image":"([^"]+)"/g), ([, image = '']) => image.split('/').slice(0, 3).join('/')),
-      );
-      expect([...images]).toEqual([values.image?.registry]);
-    }
-  });
 });
 
-test('the Gateway that the page applies admits the routes of the release', () => {
+test('the only manifest of its own that the page applies is a Gateway for its domain', () => {
   expect(applied.map(({ kind }) => kind)).toEqual(['Gateway']);
-  expect(JSON.stringify(applied)).toContain('shots.strangers.test');
+  expect(JSON.stringify(applied)).toContain('"hostname":"shots.strangers.test"');
 });
 
 test('an object with a field that its CRD does not have is refused', async () => {

@@ -1,4 +1,4 @@
-import { parseCommand, type Command, type Project } from './project.ts';
+import { parseCommand, type Project } from './project.ts';
 
 interface Context {
   readonly project: Project;
@@ -260,7 +260,7 @@ export function callGcloud(project: Project, args: readonly string[]): void {
   while (length > 0 && rules[leading.slice(0, length).join(' ')] === undefined) length--;
   const rule = rules[leading.slice(0, length).join(' ')];
   if (rule === undefined) return project.fault(`add gcloud ${leading.join(' ')} to the rules, with its flags`);
-  const command: Command = parseCommand(args.slice(length), rule.flags.split(/\s+/), (flag) =>
+  const command = parseCommand(args.slice(length), rule.flags.split(/\s+/), (flag) =>
     project.fault(`add --${flag} to the flags of gcloud ${leading.slice(0, length).join(' ')}, if it has the flag`),
   );
   const api = apis[leading[0] ?? ''];

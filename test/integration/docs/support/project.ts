@@ -42,7 +42,7 @@ export class Project {
 }
 
 /** A command with its words apart from its flags. */
-export interface Command {
+interface Command {
   readonly words: readonly string[];
   /** The values of each flag, without hyphens; a switch has the value ''. */
   readonly flags: ReadonlyMap<string, readonly string[]>;

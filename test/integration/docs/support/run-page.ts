@@ -21,7 +21,7 @@ export interface Call {
   readonly registry: string;
 }
 
-export interface Run {
+interface Run {
   readonly calls: readonly Call[];
   /** The working directory, with the files that the commands wrote. */
   readonly folder: string;
