@@ -57,11 +57,10 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 const errorsOf = (object: Manifest): string[] => {
-  const validate = validators.get(`${object.apiVersion} ${object.kind}`);
+  const { apiVersion, kind } = object;
+  const validate = validators.get(`${apiVersion} ${kind}`);
   if (validate === undefined || validate(object)) return [];
-  return (validate.errors ?? []).map(
-    (it) => `${object.kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`,
-  );
+  return (validate.errors ?? []).map((it) => `${kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`);
 };
 
 describe('each release that docs/gke.md installs or upgrades', () => {
