@@ -30,8 +30,6 @@ function suggestion(variable: string): string {
  * as in `WEBCAPTURE_FRONT_SERVICE_HOST` and `WEBCAPTURE_FRONT_PORT=tcp://10.0.0.1:80`.
  */
 function isForeign(name: string, value = ''): boolean {
-  const isTest = name.startsWith('WEBCAPTURE_TEST_');
-  const isServiceLink =
-    /_SERVICE_(?:HOST|PORT)|_PORT_\d+_(?:TCP|UDP|SCTP)/.test(name) || /^(?:tcp|udp|sctp):\/\//.test(value);
-  return isTest || isServiceLink;
+  const isForeignName = /^WEBCAPTURE_TEST_|_SERVICE_(?:HOST|PORT)|_PORT_\d+_(?:TCP|UDP|SCTP)/.test(name);
+  return isForeignName || /^(?:tcp|udp|sctp):\/\//.test(value);
 }

@@ -65,7 +65,8 @@ test(
     expect(new Set(alertCases.map(({ alert }) => alert))).toEqual(new Set(rules.map(({ alert }) => alert)));
     // One file per alert, as promtool evaluates every rule of a file for every case.
     const files = rules.map(async (rule) => {
-      const groups = [{ name: 'webcapture', rules: [...recordings, rule] }];
+      const recorded = rule.expr.includes('webcapture:') ? recordings : [];
+      const groups = [{ name: 'webcapture', rules: [...recorded, rule] }];
       await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
       const tests = alertCases
         .filter(({ alert }) => alert === rule.alert)
@@ -159,7 +160,7 @@ test('no runbook advises a rollback without the table of versions that allow it'
   const pages = new URL('../../../docs/runbooks/', import.meta.url);
   for (const name of await readdir(pages)) {
     const text = await readFile(new URL(name, pages), 'utf8');
-    expect(text, name).not.toMatch(/helm\b.*\brollback/);
+    expect(text, name).not.toMatch(/helm\b[^`\n]*\brollback/);
     if (/roll(s|ed)? ?back/i.test(text)) expect(text, name).toContain('(../versions.md#roll-back)');
   }
 });
