@@ -221,7 +221,7 @@ describe('a bucket', () => {
       Object.fromEntries(
         ['front', 'renderer', 'controller'].map((it) => [
           `wc-webcapture-${it}`,
-          `${it}@example-project.iam.gserviceaccount.com`,
+          `webcapture-${it}@example-project.iam.gserviceaccount.com`,
         ]),
       ),
     );
