@@ -8,6 +8,8 @@ type Series = Readonly<Record<string, string>>;
 export interface AlertCase {
   readonly alert: string;
   readonly after?: string;
+  /** Interval in which Prometheus evaluates the rules; for cases of days. Default: 1m. */
+  readonly every?: string;
   readonly fires: Series;
   /** Labels of the alert, in addition to the common ones. */
   readonly labels: Readonly<Record<string, string>>;

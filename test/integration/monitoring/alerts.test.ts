@@ -69,12 +69,11 @@ test(
       const recorded = rule.expr.includes('webcapture:') ? recordings : [];
       const groups = [{ name: 'webcapture', rules: [...recorded, rule] }];
       await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
-      const tests = alertCases
-        .filter(({ alert }) => alert === rule.alert)
-        .flatMap((it) => [caseOf(it, it.fires, [expected(it, rule)]), caseOf(it, it.quiet, [])]);
+      const cases = alertCases.filter(({ alert }) => alert === rule.alert);
+      const tests = cases.flatMap((it) => [caseOf(it, it.fires, [expected(it, rule)]), caseOf(it, it.quiet, [])]);
       const path = join(folder, `${rule.alert}.test.json`);
       const rule_files = [`${rule.alert}.rule.json`];
-      await writeFile(path, JSON.stringify({ rule_files, evaluation_interval: '1m', tests }));
+      await writeFile(path, JSON.stringify({ rule_files, evaluation_interval: cases[0]?.every ?? '1m', tests }));
       return path;
     });
     expect(await promtool(['test', 'rules', ...(await Promise.all(files))])).toBe('');

@@ -64,6 +64,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureSuccessBudgetBurnsSlowly',
     after: '26h',
+    every: '10m',
     // 2% failures for a day, which is too little for the fast alert.
     fires: { [front('completed')]: '0+98x1560', [front('CAPTURE_FAILED', 'service')]: '0+2x1560' },
     labels: {},
@@ -74,6 +75,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureSuccessBudgetBurnsSlowly',
     after: '74h',
+    every: '10m',
     // 0.8% failures for three days.
     fires: { [front('completed')]: '0+992x4440', [front('CAPTURE_FAILED', 'service')]: '0+8x4440' },
     labels: {},
@@ -84,6 +86,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureLatencyBudgetBurnsSlowly',
     after: '26h',
+    every: '10m',
     fires: { [all]: '0+100x1560', [fast]: '0+80x1560' },
     labels: {},
     summary: 'Captures take more than 10 s so often that the budget of 30 days ends early',
