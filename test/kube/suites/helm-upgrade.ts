@@ -58,7 +58,7 @@ test(
     expect(await dataOf('wc-webcapture-auth')).toEqual({ 'admin-token': password, ...added });
     const passwords = await dataOf('wc-webcapture-nats-auth');
     expect(passwords).toMatchObject({ 'front-password': password });
-    expect(Object.keys(passwords)).toHaveLength(9);
+    expect(Object.keys(passwords)).toHaveLength(10);
     expect((await statefulSet()).metadata.uid).toBe(before.metadata.uid);
     // What the hook had is gone with it.
     const roles = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}/roles`;

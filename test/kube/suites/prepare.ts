@@ -71,8 +71,8 @@ describe('the Job before an installation, with the rights from the chart', () =>
     await prepare(namespace);
     const made = await Promise.all(names.map((name) => secret(namespace, name)));
     const values = made.flatMap(valuesOf);
-    expect(values).toHaveLength(11);
-    expect(new Set(values).size).toBe(11);
+    expect(values).toHaveLength(12);
+    expect(new Set(values).size).toBe(12);
     for (const value of values) expect(value).toMatch(/^[a-z][A-Za-z0-9]{31}$/);
     expect(await prepare(namespace)).toContain('is complete');
     expect(await Promise.all(names.map((name) => secret(namespace, name)))).toEqual(made);
@@ -85,7 +85,7 @@ describe('the Job before an installation, with the rights from the chart', () =>
     expect(await prepare(namespace)).toContain('kept the Secret wc-webcapture-nats-auth, and added');
     const { data: after, metadata } = await secret(namespace, names[1]);
     expect(after).toMatchObject(data);
-    expect(Object.keys(after)).toHaveLength(9);
+    expect(Object.keys(after)).toHaveLength(10);
     // Without these annotations, Helm and Argo CD would delete the Secret when the manifest no longer contains it.
     expect(metadata.annotations).toEqual({
       'helm.sh/resource-policy': 'keep',
