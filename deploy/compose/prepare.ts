@@ -16,6 +16,7 @@ if (isRegion(region)) {
     { service: 'backup' },
     { service: 'controller' },
     { service: 'front' },
+    { service: 'operator' },
     { service: 'renderer', region },
   ] as const;
   const names = logins.map((login) => nameOf(login.service, 'region' in login ? login.region : undefined));
