@@ -25,7 +25,8 @@ test('each YAML block of docs/gke.md is a file that the tests render', () => {
   expect(page).not.toContain('```yaml');
 });
 
-describe('the check reports', () => {
+// Each runs the whole page in Bash.
+describe('the check reports', { tags: 'long' }, () => {
   test.each<[string, string | RegExp, string, RegExp]>([
     [
       'a Google service account that is bound and never created',

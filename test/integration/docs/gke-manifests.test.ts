@@ -57,10 +57,11 @@ beforeAll(async () => {
 }, helmDeadlineMs);
 
 const errorsOf = (object: Manifest): string[] => {
-  const { apiVersion, kind } = object;
-  const validate = validators.get(`${apiVersion} ${kind}`);
-  if (validate === undefined || validate(object)) return [];
-  return (validate.errors ?? []).map((it) => `${kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`);
+  const validate = validators.get(`${object.apiVersion} ${object.kind}`);
+  if (validate?.(object as unknown) !== false) return [];
+  return (validate.errors ?? []).map(
+    (it) => `${object.kind} ${it.instancePath} ${it.message} ${JSON.stringify(it.params)}`,
+  );
 };
 
 describe('each release that docs/gke.md installs or upgrades', () => {
