@@ -18,7 +18,7 @@ export const anyAddress = anyAddressOf(networkInterfaces());
 /** Description of {@link anyAddress} for the docs. */
 export const anyAddressText = '`::`, which includes IPv4; `0.0.0.0` on hosts without IPv6';
 
-/** Returns `192.0.2.1:80` or `[2001:db8::1]:80`; the path of a socket stays as it is. */
+/** Returns `192.0.2.1:80` or `[2001:db8::1]:80` for the address of a server; the path of a Unix socket stays as it is. */
 export function formatAddress(bound: Pick<AddressInfo, 'address' | 'port'> | string): string {
   if (typeof bound === 'string') return bound;
   const { address, port } = bound;

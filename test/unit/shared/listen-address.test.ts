@@ -23,6 +23,10 @@ test.each([
   expect(formatAddress({ address, port: 80 })).toBe(text);
 });
 
+test('the path of a Unix socket is logged as it is', () => {
+  expect(formatAddress('/run/front.sock')).toBe('/run/front.sock');
+});
+
 test('the default address of this host accepts connections over each of its families', async () => {
   await using server = createServer((socket) => socket.destroy());
   await once(server.listen(0, anyAddress), 'listening');
