@@ -10,6 +10,8 @@ type Series = Readonly<Record<string, string>>;
 export interface AlertCase {
   readonly alert: string;
   readonly after?: string;
+  /** Time between the values, and between evaluations; by default a minute. The same for all cases of an alert. */
+  readonly interval?: string;
   readonly fires: Series;
   /** Labels of the alert, in addition to the common ones. */
   readonly labels: Readonly<Record<string, string>>;

@@ -68,12 +68,11 @@ test(
       const recorded = rule.expr.includes('webcapture:') ? recordings : [];
       const groups = [{ name: 'webcapture', rules: [...recorded, rule] }];
       await writeFile(join(folder, `${rule.alert}.rule.json`), JSON.stringify({ groups }));
-      const tests = alertCases
-        .filter(({ alert }) => alert === rule.alert)
-        .flatMap((it) => [caseOf(it, it.fires, [expected(it, rule)]), caseOf(it, it.quiet, [])]);
+      const cases = alertCases.filter(({ alert }) => alert === rule.alert);
+      const tests = cases.flatMap((it) => [caseOf(it, it.fires, [expected(it, rule)]), caseOf(it, it.quiet, [])]);
       const path = join(folder, `${rule.alert}.test.json`);
       const rule_files = [`${rule.alert}.rule.json`];
-      await writeFile(path, JSON.stringify({ rule_files, evaluation_interval: '1m', tests }));
+      await writeFile(path, JSON.stringify({ rule_files, evaluation_interval: cases[0]?.interval ?? '1m', tests }));
       return path;
     });
     expect(await promtool(['test', 'rules', ...(await Promise.all(files))])).toBe('');
@@ -210,12 +209,12 @@ function unknownMetrics(asked: ReturnType<typeof metricsAsked>): ReturnType<type
 }
 
 function caseOf(
-  { alert, after = '20m' }: AlertCase,
+  { alert, after = '20m', interval = '1m' }: AlertCase,
   series: Readonly<Record<string, string>>,
   alerts: readonly object[],
 ): object {
   return {
-    interval: '1m',
+    interval,
     input_series: Object.entries(series).map(([name, values]) => ({ series: ofRelease(name), values })),
     alert_rule_test: [{ eval_time: after, alertname: alert, exp_alerts: alerts }],
   };

@@ -63,40 +63,44 @@ export const budgetAlertCases: readonly AlertCase[] = [
   },
   {
     alert: 'WebcaptureSuccessBudgetBurnsSlowly',
+    interval: '10m',
     after: '26h',
     // 2% failures for a day, which is too little for the fast alert.
-    fires: { [front('completed')]: '0+98x1560', [front('CAPTURE_FAILED', 'service')]: '0+2x1560' },
+    fires: { [front('completed')]: '0+980x160', [front('CAPTURE_FAILED', 'service')]: '0+20x160' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends early',
-    // Too few captures, of which half fail.
-    quiet: { [front('completed')]: '0x1500 0+1x60', [front('CAPTURE_FAILED', 'service')]: '0x1500 0+1x60' },
+    // Half of the captures fail, but there are fewer than 500 in a day.
+    quiet: { [front('completed')]: '0+1x160', [front('CAPTURE_FAILED', 'service')]: '0+1x160' },
   },
   {
     alert: 'WebcaptureSuccessBudgetBurnsSlowly',
+    interval: '10m',
     after: '74h',
     // 0.8% failures for three days.
-    fires: { [front('completed')]: '0+992x4440', [front('CAPTURE_FAILED', 'service')]: '0+8x4440' },
+    fires: { [front('completed')]: '0+992x450', [front('CAPTURE_FAILED', 'service')]: '0+8x450' },
     labels: {},
     summary: 'Captures fail so often that the error budget of 30 days ends early',
     // Within the budget.
-    quiet: { [front('completed')]: '0+996x4440', [front('CAPTURE_FAILED', 'service')]: '0+4x4440' },
+    quiet: { [front('completed')]: '0+996x450', [front('CAPTURE_FAILED', 'service')]: '0+4x450' },
   },
   {
     alert: 'WebcaptureLatencyBudgetBurnsSlowly',
+    interval: '10m',
     after: '26h',
-    fires: { [all]: '0+100x1560', [fast]: '0+80x1560' },
+    fires: { [all]: '0+100x160', [fast]: '0+80x160' },
     labels: {},
     summary: 'Captures take more than 10 s so often that the budget of 30 days ends early',
-    quiet: { [all]: '0+100x1560', [fast]: '0+96x1560' },
+    quiet: { [all]: '0+100x160', [fast]: '0+96x160' },
   },
   {
     alert: 'WebcaptureAvailabilityBudgetBurnsSlowly',
+    interval: '10m',
     after: '26h',
-    // An outage of one minute every four hours.
-    fires: { [status('engine.us-east')]: `${'0x239 3 '.repeat(6)}0x110 3x10` },
+    // An outage of ten minutes in the last two hours.
+    fires: { [status('engine.us-east')]: '0x150 3 0x9' },
     labels: { component: 'engine.us-east' },
     summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends early',
-    // One outage of a minute in a day, and one of another component.
-    quiet: { [status('engine.us-east')]: '0x1400 3 0x200', [status('storage')]: '3x1560' },
+    // The outage has ended long ago, or is one of another component.
+    quiet: { [status('engine.us-east')]: '0x100 3 0x59', [status('storage')]: '3x160' },
   },
 ];
