@@ -21,7 +21,9 @@ const program = async (name: 'prometheus' | 'promtool') => join(await folderOfPr
 
 /** Runs promtool with `input`; returns its output if it finds an error, otherwise an empty text. */
 export async function promtool(args: readonly string[], input = ''): Promise<string> {
-  const running = promisify(execFile)(await program('promtool'), args, { timeout: 60_000 });
+  // It writes a database for each case, which takes minutes on a busy disk.
+  const env = { ...process.env, TMPDIR: inject('tempFolder') };
+  const running = promisify(execFile)(await program('promtool'), args, { env, timeout: 120_000 });
   // It may exit before it has read all input; its output is the result.
   running.child.stdin?.on('error', () => undefined);
   running.child.stdin?.end(input);
