@@ -1,5 +1,3 @@
-import { budgetAlertCases } from './budget-alert-cases.ts';
-
 /**
  * Series in Prometheus, with their values minute by minute in the notation of promtool. Without a namespace, a series
  * belongs to the release.
@@ -40,9 +38,8 @@ const volume = (what: 'available' | 'capacity', claim: string) =>
 const problem = (reason: string) => `webcapture_satellite_problem{reason="${reason}"}`;
 const mismatch = (field: string) => `webcapture_fleet_config_mismatch{service="front",field="${field}"}`;
 
-/** Cases of every alert of the chart, evaluated after 20 minutes by default. */
-export const alertCases: readonly AlertCase[] = [
-  ...budgetAlertCases,
+/** Cases of every alert of the chart except those for error budgets, evaluated after 20 minutes by default. */
+export const otherAlertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureRegionDown',
     fires: { [status('engine.us-east')]: '0x17 3x3' },

@@ -7,7 +7,8 @@ import { allMetrics, metricsAsked } from '../../harness/all-metrics.ts';
 import { promtool, prometheusSetUpMs } from '../../harness/prometheus.ts';
 import { chartFolder, find, helmDeadlineMs, render } from '../../harness/helm.ts';
 import { prometheusRules, rulesFile } from '../../../deploy/docs/prometheus-rules.ts';
-import { alertCases, type AlertCase } from './alert-cases.ts';
+import type { AlertCase } from './alert-cases.ts';
+import { alertCases } from './budget-alert-cases.ts';
 
 interface Recording {
   readonly record: string;

@@ -1,4 +1,4 @@
-import type { AlertCase } from './alert-cases.ts';
+import { type AlertCase, otherAlertCases } from './alert-cases.ts';
 
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
 const front = (outcome: string, cause = 'none') =>
@@ -8,7 +8,7 @@ const fast = `webcapture_front_request_seconds_bucket{${answered},le="10"}`;
 const all = `webcapture_front_request_seconds_count{${answered}}`;
 
 /** Cases of the alerts for error budgets. */
-export const budgetAlertCases: readonly AlertCase[] = [
+const budgetAlertCases: readonly AlertCase[] = [
   {
     alert: 'WebcaptureSuccessBudgetBurns',
     // 10% failures for an hour, until now.
@@ -104,3 +104,6 @@ export const budgetAlertCases: readonly AlertCase[] = [
     quiet: { [status('engine.us-east')]: '0x100 3 0x59', [status('storage')]: '3x160' },
   },
 ];
+
+/** Cases of every alert of the chart. */
+export const alertCases: readonly AlertCase[] = [...otherAlertCases, ...budgetAlertCases];
