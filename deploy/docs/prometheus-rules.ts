@@ -38,7 +38,7 @@ export interface PrometheusRules {
   ];
 }
 
-export const defaultRunbookUrl = 'https://github.com/webcapture/webcapture/blob/main/docs/runbooks';
+const defaultRunbookUrl = 'https://github.com/webcapture/webcapture/blob/main/docs/runbooks';
 
 /**
  * Returns the rules of `charts/webcapture/files/alerts.yaml`, as the template of the chart renders them.
