@@ -3,7 +3,7 @@ import { nearestNames } from './nearest-names.ts';
 import { variableNames } from './variable-names.ts';
 
 /** A variable that begins with `WEBCAPTURE_` and that nothing reads. */
-export interface UnknownVariable {
+interface UnknownVariable {
   readonly variable: string;
   /** A sentence that names the nearest known variable, if there is one. It does not contain the value, which may be a secret. */
   readonly message: string;
