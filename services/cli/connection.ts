@@ -91,8 +91,8 @@ async function findConnection(env: NodeJS.ProcessEnv, flags: ConnectionFlags): P
 
 /** Returns the address without trailing slashes. @throws CliError `usage` */
 export function checkUrl(text: string): string {
-  const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+  const url = URL.parse(text.trim());
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new CliError(
       'usage',
       `The address of the service must be an http or https URL such as ${defaultUrl}, not "${text}". Check --server and WEBCAPTURE_URL.`,

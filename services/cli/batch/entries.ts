@@ -82,7 +82,7 @@ function problemsOf(request: Record<string, unknown>): string[] {
 }
 
 export function isWebAddress(text: string): boolean {
-  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+  return /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 }
 
 /** JSON with sorted object keys. */

@@ -74,8 +74,7 @@ function tile(entry: Entry, state: EntryState | undefined): string {
 /** Links only http and https addresses. */
 function link(url: string): string {
   const text = `<bdi>${escape(url)}</bdi>`;
-  if (!URL.canParse(url)) return text;
-  const { protocol, href } = new URL(url);
+  const { protocol, href } = URL.parse(url) ?? { protocol: '', href: '' };
   return /^https?:$/.test(protocol) ? `<a href="${escape(href)}" rel="noreferrer noopener">${text}</a>` : text;
 }
 

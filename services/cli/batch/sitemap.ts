@@ -163,9 +163,9 @@ async function fetchFromOrigin(url: string, signal: AbortSignal): Promise<Respon
     const response = await fetch(address, { signal, redirect: 'manual' });
     const location = response.headers.get('location');
     const isRedirect = response.status >= 300 && response.status < 400 && location !== null;
-    if (!isRedirect || !URL.canParse(location, address)) return response;
+    const target = isRedirect ? URL.parse(location, address) : null;
+    if (target === null) return response;
     await response.body?.cancel();
-    const target = new URL(location, address);
     if (target.origin !== address.origin) {
       throw new CliError(
         'usage',

@@ -253,7 +253,7 @@ function hasUser(address: string): boolean {
 
 /** Requires a scheme and two slashes. The URL parser alone also accepts `http:host` and leading blanks. */
 function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^/\\]/i.test(text) && URL.canParse(text);
+  return /^https?:\/\/[^/\\]/i.test(text) && URL.parse(text) !== null;
 }
 
 /**

@@ -120,7 +120,7 @@ function* brokenCookie(cookie: Cookie, path: string, { url }: SecretRequest): Ge
   } else if (domain === undefined && url === undefined) {
     yield `${path} needs url or domain: supplied html has no host`;
   }
-  if (domain !== undefined && !(cookieDomain.test(domain) && URL.canParse(`http://${domain.replace(/^\./, '')}`)))
+  if (domain !== undefined && !(cookieDomain.test(domain) && URL.parse(`http://${domain.replace(/^\./, '')}`) !== null))
     yield `${path}.domain must be a host name`;
   if (sameSite === 'None' && secure !== true) yield `${path}: sameSite None needs secure true`;
   // RFC 6265bis, section 4.1.3.

@@ -18,8 +18,9 @@ function createTarget(hostname: string, port: number): Target | undefined {
 
 /** Returns the server of an http, https, ws or wss URL. */
 export function targetOfUrl(url: string): Target | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, hostname, port } = new URL(url);
+  const parsed = URL.parse(url);
+  if (parsed === null) return undefined;
+  const { protocol, hostname, port } = parsed;
   const standard = { 'http:': 80, 'ws:': 80, 'https:': 443, 'wss:': 443 }[protocol];
   return standard === undefined ? undefined : createTarget(hostname, port === '' ? standard : Number(port));
 }

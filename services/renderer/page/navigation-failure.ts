@@ -82,5 +82,5 @@ export function urlBlocked(url: string, options?: { cause: unknown }): ServiceEr
 }
 
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : 'the address';
+  return URL.parse(url)?.host ?? 'the address';
 }

@@ -37,7 +37,7 @@ export function endOf(before: CaptureRecord | null, after: CaptureRecord): Captu
     account,
     uuid,
     key: refreshNumber === 0 ? after.key : undefined,
-    host: url === 'about:blank' || !URL.canParse(url) ? 'about:blank' : new URL(url).host,
+    host: url === 'about:blank' ? url : (URL.parse(url)?.host ?? 'about:blank'),
     region: state === 'completed' ? (outcome?.region ?? run.region) : run.region,
     tokens: state === 'completed' ? tokenCost : 0,
     durationMs: Math.max(0, Math.round(endedAt - acceptedAt - queueMs)),

@@ -53,7 +53,7 @@ function viewOf({ uuid, account, host, region, failure, durationMs, endedAt }: C
 
 /** Removes paths and queries of pages, which operators do not need. */
 const withoutAddresses = (message: string) =>
-  message.replaceAll(/https?:\/\/[^\s"'<>]+/gi, (address) => (URL.canParse(address) ? new URL(address).host : '…'));
+  message.replaceAll(/https?:\/\/[^\s"'<>]+/gi, (address) => URL.parse(address)?.host ?? '…');
 
 const hourMs = 3_600_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { createEgressPolicy, parseHost } from '@webcapture/shared/egress/policy.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { notationsOf, openAddresses, refusedAddresses, refusedHosts } from '../../integration/egress/refused-hosts.ts';
@@ -21,6 +21,11 @@ const hosts = [
 const codeOf = (error: unknown) => (error instanceof ServiceError ? error.code : String(error));
 
 const blocked = { name: 'ServiceError', code: 'URL_BLOCKED' };
+
+it('a host of any length is parsed without an exception', () => {
+  expect(parseHost('Bearer+'.repeat(20_000))).toBeUndefined();
+  expect(parseHost(`${'ä'.repeat(5000)}%41`)).toBeUndefined();
+});
 
 describe('the egress policy refuses', () => {
   it('more than 1,500 notations of hosts in these tests', () => {
