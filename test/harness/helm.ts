@@ -50,6 +50,13 @@ export async function helm(args: readonly string[]): Promise<string> {
 /** Values that the chart requires: it has no default registry. */
 export const imageArgs = ['--set', 'image.registry=registry.test'];
 
+/** Runs `helm template` for a namespace of a supported Kubernetes, and returns its output. */
+export const template = (release: string, args: readonly string[] = [], chart = chartFolder): Promise<string> =>
+  helm(['template', release, chart, '--namespace', 'ns', '--kube-version', '1.33.0', ...args]);
+
+export const objectsOf = (manifests: string): readonly KubeObject[] =>
+  parseAllDocuments(manifests).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
+
 interface Rendering {
   readonly objects: readonly KubeObject[];
   /** Templates that render to something with the values, as paths below `templates`. */
@@ -86,25 +93,12 @@ export async function renderAnew(
 ): Promise<Rendering> {
   const file = join(await mkdtemp(join(inject('tempFolder'), 'values-')), 'values.json');
   await writeFile(file, JSON.stringify(values));
-  const text = await helm([
-    'template',
-    'wc',
-    chart,
-    '--namespace',
-    'ns',
-    '--kube-version',
-    '1.33.0',
-    ...imageArgs,
-    '--values',
-    file,
-    ...args,
-  ]);
-  const objects = parseAllDocuments(text).flatMap((document) => {
-    const object = document.toJS() as KubeObject | null;
-    return object === null ? [] : [deepFrozen(object)];
-  });
+  const text = await template('wc', [...imageArgs, '--values', file, ...args], chart);
   const sources = text.matchAll(/^# Source: webcapture\/templates\/(.*)$/gm);
-  return { objects, templates: [...new Set(Array.from(sources, ([, name = '']) => name))] };
+  return {
+    objects: objectsOf(text).map(deepFrozen),
+    templates: [...new Set(Array.from(sources, ([, name = '']) => name))],
+  };
 }
 
 function deepFrozen<T>(value: T): T {

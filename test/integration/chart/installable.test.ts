@@ -2,23 +2,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parse, parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
 import {
   chartFolder,
   find,
-  helm,
   helmDeadlineMs,
   imageArgs,
+  objectsOf,
   podOf,
   render,
+  template,
   type KubeObject,
 } from '../../harness/helm.ts';
 
 const read = (path: string) => readFile(join(chartFolder, path), 'utf8');
-const template = async (release: string, args: readonly string[]): Promise<readonly KubeObject[]> => {
-  const text = await helm(['template', release, chartFolder, '--namespace', 'ns', '--kube-version', '1.33.0', ...args]);
-  return parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? []);
-};
 
 describe('each file in ci installs alone on an empty cluster, as chart-testing expects', async () => {
   const files = (await readdir(join(chartFolder, 'ci'))).toSorted();
@@ -31,7 +28,7 @@ describe('each file in ci installs alone on an empty cluster, as chart-testing e
   test.each(files)(
     '%s',
     async (file) => {
-      const objects = await template('wc', ['--values', join(chartFolder, 'ci', file)]);
+      const objects = objectsOf(await template('wc', ['--values', join(chartFolder, 'ci', file)]));
       // Groups with a dot that are not Kubernetes' own belong to operators.
       const foreign = objects.filter(
         ({ apiVersion }) => /\.[^/]+\//.test(apiVersion) && !apiVersion.includes('.k8s.io/'),
@@ -53,7 +50,7 @@ test.each([
 ])(
   'a release named %s has objects whose names Kubernetes accepts',
   async (release, prefix) => {
-    const objects = await template(release, imageArgs);
+    const objects = objectsOf(await template(release, imageArgs));
     find(objects, 'Service', `${prefix}-front`);
     for (const { kind, metadata } of objects) {
       expect([kind, metadata.name]).toEqual([kind, expect.stringMatching(/^[a-z]([a-z0-9-]*[a-z0-9])?$/)]);
