@@ -22,7 +22,7 @@ const ownDefaults: Readonly<Record<string, string>> = {
   WEBCAPTURE_HOST: '127.0.0.1',
   WEBCAPTURE_PUBLIC_URL: 'http://127.0.0.1:<PORT>',
   WEBCAPTURE_API_KEY: 'a generated key, kept in the data folder',
-  WEBCAPTURE_NATS_URL: 'a nats-server of its own',
+  WEBCAPTURE_NATS_URL: 'its own nats-server',
   WEBCAPTURE_EGRESS_ALLOW: '127.0.0.0/8,::1/128',
 };
 

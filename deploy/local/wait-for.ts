@@ -17,7 +17,8 @@ export async function waitFor<T>(what: string, check: () => Promise<T | undefine
     signal?.throwIfAborted();
     const value = await check();
     if (value !== undefined) return value;
-    if (performance.now() >= end) throw new Error(`waited ${Math.round(deadlineMs / 1000)} s in vain for ${what}`);
+    if (performance.now() >= end)
+      throw new Error(`waited ${Math.round(deadlineMs / 1000)} s for ${what}, which did not happen`);
     await sleep(intervalMs);
   }
 }

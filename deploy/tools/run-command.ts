@@ -36,7 +36,7 @@ export async function runCommand(command: string, args: readonly string[], optio
   limit.removeEventListener('abort', stop);
 
   signal.throwIfAborted();
-  if (limit.aborted) throw new Error(`took longer than ${Math.round(timeoutMs / 1000)} s`);
+  if (limit.aborted) throw new Error(`exceeded its limit of ${Math.round(timeoutMs / 1000)} s`);
   if (exit.code !== 0) {
     const last = output.findLast((line) => line.trim() !== '')?.trim();
     throw new Error(

@@ -92,7 +92,7 @@ export const labelValues: Readonly<Record<string, readonly string[] | RegExp>> =
   service: ['front', 'renderer', 'controller'],
   region: [...regions, 'none'],
   format: formats,
-  lane: ['interactive', 'background'],
+  priority: ['interactive', 'background'],
   component: /^(api|queue|storage|engine(\.[a-z-]+)?)$/,
   code: errorCodes,
   cause: [...failureCauses, 'none'],

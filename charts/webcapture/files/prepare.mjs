@@ -13,7 +13,7 @@ const say = (line) => void process.stdout.write(`${line}\n`);
 const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 const token = readFileSync(`${ACCOUNT_DIR}/token`, 'utf8').trim();
 
-/** Returns the object, or null where there is none (404) or somebody else was first (409). */
+/** Returns the object, or null where there is none (404) or another client created it first (409). */
 async function call(method, path, body, type = 'application/json') {
   const response = await fetch(`${server}${path}`, {
     method,

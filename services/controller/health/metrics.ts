@@ -61,11 +61,11 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
   const gauge = <L extends string = never>(name: string, help: string, labels: readonly L[] = []) =>
     gaugeOf(registry, `webcapture_${name}`, help, labels);
   const gauges = {
-    waiting: gauge('queue_waiting_captures', 'Captures waiting in the queue.', ['region', 'lane']),
+    waiting: gauge('queue_waiting_captures', 'Captures waiting in the queue.', ['region', 'priority']),
     oldest: gauge(
       'queue_oldest_age_seconds',
       'Age of the oldest capture waiting in the queue, or 0 if none is waiting.',
-      ['region', 'lane'],
+      ['region', 'priority'],
     ),
     retired: gauge(
       'queue_retired_captures',
@@ -122,13 +122,13 @@ function createFactGauges(registry: Registry): (facts: Facts) => void {
       for (const priority of priorities) {
         // A value that cannot be read is removed instead of repeating the old one.
         if (waiting === null) {
-          gauges.waiting.remove({ region, lane: priority });
-          gauges.oldest.remove({ region, lane: priority });
+          gauges.waiting.remove({ region, priority });
+          gauges.oldest.remove({ region, priority });
           continue;
         }
         const oldestMs = priority === 'interactive' ? waiting.oldestInteractiveMs : waiting.oldestBackgroundMs;
-        gauges.waiting.set({ region, lane: priority }, waiting[priority]);
-        gauges.oldest.set({ region, lane: priority }, (oldestMs ?? 0) / 1000);
+        gauges.waiting.set({ region, priority }, waiting[priority]);
+        gauges.oldest.set({ region, priority }, (oldestMs ?? 0) / 1000);
       }
     }
   };

@@ -50,8 +50,8 @@ export function createRendererMetrics(
   });
   const waits = new Histogram({
     name: 'webcapture_renderer_queue_wait_seconds',
-    help: 'Time from the acceptance of a capture to the start of its rendering, by region and priority (label lane). Background captures may wait for up to 24 hours.',
-    labelNames: ['region', 'lane'],
+    help: 'Time from the acceptance of a capture to the start of its rendering, by region and priority. Background captures may wait for up to 24 hours.',
+    labelNames: ['region', 'priority'],
     buckets: [0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200, 43_200],
     registers,
   });
@@ -106,7 +106,7 @@ export function createRendererMetrics(
       captures.inc({ region, format, outcome: failure?.code ?? 'completed', cause: failure?.cause ?? 'none' });
       if (renderMs === null) return;
       seconds.observe({ region, format }, renderMs / 1000);
-      waits.observe({ region, lane: job.priority }, queueMs / 1000);
+      waits.observe({ region, priority: job.priority }, queueMs / 1000);
     },
   };
 

@@ -69,7 +69,7 @@ test('a complete fleet is operational, and a canary measures its response time',
 test('waiting captures are counted', async () => {
   for (let index = 0; index < 3; index++) await queueCapture(session, { region: 'eu-west', priority: 'background' });
   await until('the queue to be told', async () => (await reportOf(session))?.queued['eu-west'] === 3);
-  expect(await controller.metric('webcapture_queue_waiting_captures{region="eu-west",lane="background"}')).toBe(3);
+  expect(await controller.metric('webcapture_queue_waiting_captures{region="eu-west",priority="background"}')).toBe(3);
   await session.jsm.streams.purge(streamNames.captures);
 });
 

@@ -3,8 +3,8 @@ import { budgetAlertCases } from './budget-alert-cases.ts';
 
 const status = (component: string) => `webcapture_component_status{component="${component}"}`;
 const apiOf = (pod: string) => `webcapture_component_status{component="api",pod="${pod}"}`;
-const waiting = 'webcapture_queue_waiting_captures{region="us-east",lane="interactive"}';
-const oldest = (lane: string) => `webcapture_queue_oldest_age_seconds{region="us-east",lane="${lane}"}`;
+const waiting = 'webcapture_queue_waiting_captures{region="us-east",priority="interactive"}';
+const oldest = (priority: string) => `webcapture_queue_oldest_age_seconds{region="us-east",priority="${priority}"}`;
 const retired = 'webcapture_queue_retired_captures{region="eu-west"}';
 const ended = (outcome: string, cause = 'none') =>
   `webcapture_renderer_captures_total{region="us-east",outcome="${outcome}",cause="${cause}"}`;

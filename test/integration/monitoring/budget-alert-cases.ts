@@ -15,7 +15,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     after: '70m',
     fires: { [front('completed')]: '0+90x70', [front('CAPTURE_FAILED', 'service')]: '0+10x70' },
     labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    summary: 'Captures fail: the error budget of 30 days will be used up within days',
     // The failures have ended, or were caused by pages and clients.
     quiet: {
       [front('completed')]: '0+90x70',
@@ -32,7 +32,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     after: '6h10m',
     fires: { [front('completed')]: '0+96x370', [front('STORAGE_FAILED', 'service')]: '0+4x370' },
     labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    summary: 'Captures fail: the error budget of 30 days will be used up within days',
     // Within the error budget, and a high share of very few captures.
     quiet: { [front('completed')]: '0+99x370', [front('STORAGE_FAILED', 'service')]: '0+1x370' },
   },
@@ -41,7 +41,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     after: '70m',
     fires: { [front('completed')]: '0+1x70', [front('QUEUE_FULL', 'service')]: '0+1x70' },
     labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends within days',
+    summary: 'Captures fail: the error budget of 30 days will be used up within days',
     quiet: { [front('completed')]: '0 1x69', [front('QUEUE_FULL', 'service')]: '0 1x69' },
   },
   {
@@ -49,7 +49,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     after: '70m',
     fires: { [all]: '0+100x70', [fast]: '0+20x70' },
     labels: {},
-    summary: 'Captures take more than 10 s so often that the budget of 30 days ends within days',
+    summary: 'Captures take more than 10 s: the budget of 30 days will be used up within days',
     quiet: { [all]: '0+100x70', [fast]: '0+80x70' },
   },
   {
@@ -58,7 +58,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     // A partial outage of 5 minutes that continues.
     fires: { [status('engine.us-east')]: '0x64 2x6' },
     labels: { component: 'engine.us-east' },
-    summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends within days',
+    summary: 'engine.us-east has outages: its error budget of 30 days will be used up within days',
     quiet: { [status('engine.us-east')]: '1x70', [status('storage')]: '3x70' },
   },
   {
@@ -68,7 +68,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     // 2% failures for a day, which is too little for the fast alert.
     fires: { [front('completed')]: '0+98x1560', [front('CAPTURE_FAILED', 'service')]: '0+2x1560' },
     labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends early',
+    summary: 'Captures fail: the error budget of 30 days will be used up early',
     // Too few captures, of which half fail.
     quiet: { [front('completed')]: '0x1500 0+1x60', [front('CAPTURE_FAILED', 'service')]: '0x1500 0+1x60' },
   },
@@ -79,7 +79,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     // 0.8% failures for three days.
     fires: { [front('completed')]: '0+992x4440', [front('CAPTURE_FAILED', 'service')]: '0+8x4440' },
     labels: {},
-    summary: 'Captures fail so often that the error budget of 30 days ends early',
+    summary: 'Captures fail: the error budget of 30 days will be used up early',
     // Within the budget.
     quiet: { [front('completed')]: '0+996x4440', [front('CAPTURE_FAILED', 'service')]: '0+4x4440' },
   },
@@ -89,7 +89,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     every: '10m',
     fires: { [all]: '0+100x1560', [fast]: '0+80x1560' },
     labels: {},
-    summary: 'Captures take more than 10 s so often that the budget of 30 days ends early',
+    summary: 'Captures take more than 10 s: the budget of 30 days will be used up early',
     quiet: { [all]: '0+100x1560', [fast]: '0+96x1560' },
   },
   {
@@ -98,7 +98,7 @@ export const budgetAlertCases: readonly AlertCase[] = [
     // An outage of one minute every four hours.
     fires: { [status('engine.us-east')]: `${'0x239 3 '.repeat(6)}0x110 3x10` },
     labels: { component: 'engine.us-east' },
-    summary: 'engine.us-east is in an outage so often that its error budget of 30 days ends early',
+    summary: 'engine.us-east has outages: its error budget of 30 days will be used up early',
     // One outage of a minute in a day, and one of another component.
     quiet: { [status('engine.us-east')]: '0x1400 3 0x200', [status('storage')]: '3x1560' },
   },

@@ -299,5 +299,5 @@ test('each outcome is counted, including that of a capture that missed its deadl
     expect(text).toContain(`captures_total{${labels}} 1\n`);
   }
   expect(text).toMatch(/^webcapture_renderer_render_seconds_count.* 2$/m);
-  expect(text).toMatch(/^webcapture_renderer_queue_wait_seconds_count{region="us-east",lane="interactive"} 2$/m);
+  expect(text).toMatch(/^webcapture_renderer_queue_wait_seconds_count{region="us-east",priority="interactive"} 2$/m);
 });
