@@ -75,7 +75,7 @@ test('calls within withoutCallTraces take only one stack trace', async () => {
     let traces = 0;
     const before = Object.getOwnPropertyDescriptor(Error, 'prepareStackTrace');
     Error.prepareStackTrace = ({ message }, sites) => {
-      // Playwright sets this stack trace limit. It may also take traces of its own work meanwhile.
+      // Playwright sets this stack trace limit. It may also take other traces meanwhile.
       const isOfThisFile = sites.some((site) => site.getFileName()?.includes('driver.test') ?? false);
       if (Error.stackTraceLimit === 50 && isOfThisFile) traces += 1;
       return message;

@@ -172,7 +172,7 @@ test('a capture that times out in a hanging browser is retried once in another o
     const { bytes } = await patient.render(site.url('/hangs-once'), { timeout: 5000 });
     await expectGreen(bytes, '640x480');
     expect(site.hits.filter((path) => path === '/stop')).toHaveLength(2);
-    await until('the browser that hung to be gone', async () => !(await isAlive(stopped[0] ?? 0)));
+    await until('the browser that does not respond to have ended', async () => !(await isAlive(stopped[0] ?? 0)));
   } finally {
     await patient.close();
   }

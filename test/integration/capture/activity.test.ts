@@ -42,7 +42,7 @@ describe('a page with pending scripts is active', () => {
     ['an interval, again and again', 'setInterval(ask, 5)'],
     ['a frame', 'const draw = () => { requestAnimationFrame(draw); ask(); }; draw()'],
     [
-      'frames beside timers of the same ids',
+      'frames and timers with the same ids',
       'const draw = () => { clearTimeout(requestAnimationFrame(draw)); ask(); }; draw()',
     ],
     ['an idle callback', 'const idle = () => { requestIdleCallback(idle); ask(); }; idle()'],
@@ -72,7 +72,7 @@ describe('a page whose scripts react to anything but user input is active', { ta
     ['messages', 'addEventListener("message", () => {})'],
     ['a channel', 'new MessageChannel()'],
     ['a class that is had by its objects', 'new MutationObserver.prototype.constructor(() => {})'],
-    ['an image that stands nowhere', 'new Image().src = "data:image/gif;base64,"'],
+    ['an image outside the document', 'new Image().src = "data:image/gif;base64,"'],
     [
       'a style sheet that is under way',
       `addEventListener('load', () => {

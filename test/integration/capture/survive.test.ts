@@ -29,13 +29,13 @@ async function expectHealthy() {
 }
 
 test('a page that uses too much memory fails alone', { tags: 'long' }, async () => {
-  const beside = engine.shoot(site.url('/'), { delay: 1500 });
+  const other = engine.shoot(site.url('/'), { delay: 1500 });
   await expect(engine.render(site.url('/swells-in-script'), { timeout: 50_000 })).rejects.toMatchObject({
     code: 'CAPTURE_FAILED',
     message: expect.stringMatching(/crashed|memory/) as string,
     causedBy: 'page',
   });
-  expect((await beside).picture.at(300, 300)).toBe('#00aa00');
+  expect((await other).picture.at(300, 300)).toBe('#00aa00');
   await expectHealthy();
 });
 

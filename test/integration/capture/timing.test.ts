@@ -66,13 +66,17 @@ describe.concurrent('hard timeouts', () => {
 describe.concurrent('soft timeouts', () => {
   const soft = { timeout: 3000, imageTimeout: 0 };
 
-  test('without a load event, the page is captured as it is, with the timeout "load"', { tags: 'long' }, async () => {
-    const { result, ms } = await timed(shoot(site.url('/late-load'), soft));
-    expect(ms).toBeGreaterThan(2900);
-    expect(ms).toBeLessThan(15_000);
-    expect(result.picture.at(600, 400)).toBe('#00ff00');
-    expect(result.report.softTimeouts).toContain('load');
-  });
+  test(
+    'without a load event, the page is captured in its current state, with the timeout "load"',
+    { tags: 'long' },
+    async () => {
+      const { result, ms } = await timed(shoot(site.url('/late-load'), soft));
+      expect(ms).toBeGreaterThan(2900);
+      expect(ms).toBeLessThan(15_000);
+      expect(result.picture.at(600, 400)).toBe('#00ff00');
+      expect(result.report.softTimeouts).toContain('load');
+    },
+  );
 
   test('a network that is never idle is reported as "networkidle"', { tags: 'long' }, async () => {
     const { report, picture } = await shoot(site.url('/polling'), { ...soft, waitUntil: 'networkidle' });

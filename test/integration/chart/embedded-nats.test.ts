@@ -157,8 +157,10 @@ describe('the users of NATS', () => {
       for (const subject of [resultSubject(other, 'u'), `$KV.live.fleet.${other}.p`, `files.part.${other}.p`]) {
         await expect(renderer.js.publish(subject, '{}')).rejects.toThrow(/permissions violation/i);
       }
-      const stranger = await signIn(`renderer-${region}`, { inboxPrefix: `_INBOX.renderer.${other}` });
-      await expect(stranger.js.publish(resultSubject(region, 'v'), '{}')).rejects.toThrow(/permissions violation/i);
+      const otherRenderer = await signIn(`renderer-${region}`, { inboxPrefix: `_INBOX.renderer.${other}` });
+      await expect(otherRenderer.js.publish(resultSubject(region, 'v'), '{}')).rejects.toThrow(
+        /permissions violation/i,
+      );
     });
 
     test('responses to requests of renderers stay in their account', async () => {

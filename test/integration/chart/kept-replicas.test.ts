@@ -81,7 +81,7 @@ afterAll(() => cluster.close());
 
 describe('spec.replicas of a Deployment', () => {
   test(
-    'is left out with an autoscaler, whatever the number in the cluster, so that no upgrade resets it',
+    'is left out with an autoscaler, independent of the number in the cluster, so that no upgrade resets it',
     async () => {
       const { objects } = await renderAnew({ ...scaledFronts, hpa: { enabled: true } }, clusterArgs);
       expect(replicasOf('front', objects)).toBeUndefined();

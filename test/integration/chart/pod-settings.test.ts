@@ -86,7 +86,7 @@ describe.each(components)('the pods of %s', (component, kind, suffix) => {
     expect(JSON.stringify(object['spec'])).not.toContain('rollingUpdate');
   });
 
-  test('have none of them without values', () => {
+  test('are not set without values', () => {
     const pod = podOf(find(defaults, kind, name(suffix))) as unknown as Record<string, unknown>;
     for (const key of ['priorityClassName', 'initContainers', 'dnsPolicy', 'dnsConfig', 'imagePullSecrets']) {
       expect(pod).not.toHaveProperty(key);
@@ -127,7 +127,7 @@ describe.each([
 });
 
 test(
-  'the Job runs where controllers run if it has no place of its own',
+  'the Job runs where controllers run unless it has its own settings',
   async () => {
     const made = await render({ controller: { nodeSelector, tolerations, priorityClassName: 'high' } });
     expect(podOf(find(made, 'Job', name('prepare')))).toMatchObject({

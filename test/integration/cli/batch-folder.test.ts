@@ -138,8 +138,8 @@ describe('an untrusted output folder', () => {
     expect(await batch('first')).toMatchObject({ code: 0 });
     const { tokensUsed } = await account.usage();
 
-    const target = join(cli().folder, 'of-somebody');
-    await writeFile(target, 'as it was');
+    const target = join(cli().folder, 'of-another');
+    await writeFile(target, 'unchanged');
     for (const [file, to] of [
       ['device', '/dev/null'],
       ['linked', target],
@@ -159,7 +159,7 @@ describe('an untrusted output folder', () => {
       code: 10,
       stderr: expect.stringContaining('index.html is not a regular file') as string,
     });
-    expect(await readFile(target, 'utf8')).toBe('as it was');
+    expect(await readFile(target, 'utf8')).toBe('unchanged');
     // Each link is detected before a capture is charged.
     expect((await account.usage()).tokensUsed).toBe(tokensUsed);
   });

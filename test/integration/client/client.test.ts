@@ -52,8 +52,8 @@ test('errors have a class and a code', async () => {
   expect(invalid).toBeInstanceOf(ValidationError);
   expect(invalid).toMatchObject({ code: 'VALIDATION_ERROR', status: 400, retryable: false });
   expect((invalid as ValidationError).requestId).toBeTypeOf('string');
-  const stranger = new Webcapture({ url: front.url, apiKey: 'unknown' });
-  await expect(stranger.getUsage()).rejects.toBeInstanceOf(AuthenticationError);
+  const unknown = new Webcapture({ url: front.url, apiKey: 'unknown' });
+  await expect(unknown.getUsage()).rejects.toBeInstanceOf(AuthenticationError);
 });
 
 test('lists are iterated page by page', async () => {

@@ -109,7 +109,7 @@ test('adding a capture twice makes one entry, and deleted or unknown captures le
   const deleted = await completed({ account: 'a', expiresAt: past });
   await deps.captures.change(deleted, remove);
   await Promise.all([index.add(deleted, past), index.add(deleted, past)]);
-  await index.add(newRecord({ account: 'nobody' }), past);
+  await index.add(newRecord({ account: 'unknown' }), past);
   await on().session.js.publish(minuteSubject(past), 'no entry');
   expect(Object.values(await subjects())).toEqual([3]);
   await sweep.pass(term);

@@ -70,7 +70,7 @@ test('streams and consumers that were deleted by hand are recreated', async () =
   measured('deleted by hand, back', took());
   // The leader applies the whole configuration once a minute.
   expect(took()).toBeLessThan(30_000);
-  await until('a word on the status', async () => (await reportOf(session)) !== undefined);
+  await until('a report of the status', async () => (await reportOf(session)) !== undefined);
   await until('one to lead', async () => (await leaders()) === 1);
 });
 

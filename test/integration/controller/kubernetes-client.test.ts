@@ -203,7 +203,7 @@ describe('a watch', () => {
 
   test.each([
     ['before the server answers', hang],
-    ['while it stands', events(['ADDED'], false)],
+    ['while it is open', events(['ADDED'], false)],
   ])('ends when its signal aborts, %s', async (_, open) => {
     answer = open;
     const aborter = new AbortController();

@@ -153,7 +153,7 @@ describe('the sweep', () => {
   });
 
   test.each([
-    ['nobody took', false, { startInMs: -5000 }, 'No renderer took the capture within 25 s.', 'not_started'],
+    ['not taken', false, { startInMs: -5000 }, 'No renderer took the capture within 25 s.', 'not_started'],
     [
       'did not end',
       true,

@@ -43,7 +43,7 @@ async function startPair() {
       await until('the successor to lead', async () => (await holder()) === successor.name);
       const took = performance.now() - start;
       const since = Date.now();
-      await until('a word of it', async () => ((await reportOf(session))?.at ?? 0) > since - 1000);
+      await until('a newer report', async () => ((await reportOf(session))?.at ?? 0) > since - 1000);
       return took;
     },
   };

@@ -193,8 +193,8 @@ describe('a refresh', () => {
 
   test.each([
     ['where it was', 'auto', ['us-east', 'eu-west'], 'us-east'],
-    ['elsewhere when nobody is there', 'auto', ['eu-west'], 'eu-west'],
-    ['where it was when nobody is anywhere', 'auto', [], 'us-east'],
+    ['elsewhere without a renderer there', 'auto', ['eu-west'], 'eu-west'],
+    ['in its region without any renderer', 'auto', [], 'us-east'],
     ['where it was asked for, always', 'us-east', ['eu-west'], 'us-east'],
   ] as const)('is rendered %s', async (_name, requestedRegion, alive, region) => {
     const { runAt, first, queue } = await refreshing({ requestedRegion });

@@ -118,7 +118,7 @@ test('slow tasks of one account do not delay those of others, and all tasks are 
 test('a task that failed is redelivered', { tags: 'long' }, async () => {
   let tries = 0;
   const leader = lead(async () => {
-    if (++tries === 1) throw new Error('the store is away');
+    if (++tries === 1) throw new Error('the store is unavailable');
   });
   await new Tasks(nats.session).publish(newTask());
   await until('the failure', async () => (await leader.counted('failed')) === 1);

@@ -141,7 +141,7 @@ test('the images and the profile of the renderer are those of the chart', async 
   for (const name of ['prepare', 'front', 'controller']) expect(defaults.services[name]?.image).toContain(front);
   expect(defaults.services['renderer']?.image).toContain(`localhost/${values.renderer.image.repository}:`);
   expect(defaults.services['nats']?.image).toBe(`${registry}/${repository}:${tag}`);
-  // Without an engine, nothing else tells that an image is never built.
+  // Without an engine, no other test shows that an image is never built.
   const dockerfile = await readFile(join(root, 'deploy/docker/Dockerfile'), 'utf8');
   for (const name of ['front', 'renderer']) {
     const build = defaults.services[name]?.build;

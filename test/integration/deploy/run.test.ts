@@ -183,7 +183,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     await using bucket = await startTestBucket();
     const service = start(root, {
       WEBCAPTURE_NATS_URL: existing.url,
-      WEBCAPTURE_NATS_USER: 'one of its own',
+      WEBCAPTURE_NATS_USER: 'another',
       WEBCAPTURE_NATS_PASSWORD: 'secret',
       WEBCAPTURE_API_KEY: apiKey,
       WEBCAPTURE_EGRESS_ALLOW: '',
@@ -195,7 +195,7 @@ describe('npm start', { timeout: 180_000 }, () => {
     expect(service.text()).toContain(`files     gs://${bucket.bucket}/ at ${bucket.endpoint}`);
     for (const pod of ['front', 'controller', 'us-east-0']) {
       expect(await environment(root, pod)).toMatchObject({
-        WEBCAPTURE_NATS_USER: 'one of its own',
+        WEBCAPTURE_NATS_USER: 'another',
         WEBCAPTURE_NATS_PASSWORD: 'secret',
         WEBCAPTURE_GCS_BUCKET: bucket.bucket,
         WEBCAPTURE_GCS_ENDPOINT: bucket.endpoint,

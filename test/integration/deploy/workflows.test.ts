@@ -57,7 +57,7 @@ function job(workflow: string, name: string): Job {
   return found;
 }
 
-/** The shell scripts of a job, one after the other. A command of the matrix stands in place of its expression. */
+/** The shell scripts of a job, in their order, with a command of the matrix in place of its expression. */
 function scriptOf({ steps = [], strategy }: Job): string {
   const commands = strategy?.matrix.include?.flatMap(({ command }) => command ?? []) ?? [];
   return steps
@@ -108,7 +108,7 @@ describe('each workflow', () => {
 
   test('ends each job after a time', () => {
     for (const [name, { uses, 'timeout-minutes': minutes }] of jobs) {
-      // A job that is a workflow has the timeouts of its jobs, and may have none of its own.
+      // A job that is a workflow has the timeouts of its jobs, and cannot set others.
       if (uses === undefined) expect(minutes, name).toBeGreaterThan(0);
       else expect(minutes, name).toBeUndefined();
     }
@@ -268,7 +268,7 @@ describe('images', () => {
       { cron: expect.stringMatching(/^\d+ \d+ \* \* \*$/) as unknown },
     ]);
     const script = scriptOf(job('rebuild', 'newest'));
-    // Only the choice among the tags is run: the tags of this repository are none of the test's business.
+    // Only the choice among the tags is run: the test does not depend on the tags of this repository.
     const choose = script.replace("git tag --list 'v*' --sort=-version:refname", "printf '%s\\n' $TAGS");
     expect(choose).not.toBe(script);
     const output = join(await mkdtemp(join(inject('tempFolder'), 'rebuild-')), 'output');

@@ -51,7 +51,7 @@ describe('the check reports', { tags: 'long' }, () => {
       'a bucket with public access prevention that is made public',
       /gcloud storage buckets update .* --no-public-access-prevention\n/,
       '',
-      /strangers-files has --public-access-prevention and cannot be public/,
+      /acme-files has --public-access-prevention and cannot be public/,
     ],
     [
       'a version of KEDA that is checked before KEDA is installed',

@@ -84,9 +84,9 @@ describe('each release that docs/gke.md installs or upgrades', () => {
   });
 });
 
-test('the only manifest of its own that the page applies is a Gateway for its domain', () => {
+test('the only manifest that the page applies itself is a Gateway for its domain', () => {
   expect(applied.map(({ kind }) => kind)).toEqual(['Gateway']);
-  expect(JSON.stringify(applied)).toContain('"hostname":"shots.strangers.test"');
+  expect(JSON.stringify(applied)).toContain('"hostname":"shots.acme.test"');
 });
 
 test('an object with a field that its CRD does not have is refused', async () => {

@@ -71,7 +71,7 @@ describe('accounts', () => {
       expect(codeOf(await own(first.key, path)), path).toEqual([403, 'FORBIDDEN']);
     }
     await suspend(false);
-    await until('the other front to let through', async () => (await capture(first.key, other())).status === 200, {
+    await until('the other front to accept', async () => (await capture(first.key, other())).status === 200, {
       deadlineMs: 1000,
     });
   });
@@ -125,7 +125,7 @@ describe('bad input', () => {
     expect(answer.body.error?.message).toContain(message);
   });
 
-  test.each(['nobody', '*', '%3E'])('an account %s that does not exist is not found', async (id) => {
+  test.each(['unknown', '*', '%3E'])('an account %s that does not exist is not found', async (id) => {
     const body = { suspended: true };
     expect(codeOf(await admin(`/accounts/${id}`, { method: 'PATCH', body }))).toEqual([404, 'NOT_FOUND']);
     const key = { accountId: decodeURIComponent(id), name: 'x' };

@@ -167,13 +167,13 @@ describe('a revocation with cascade also revokes the keys that the key has creat
     const child = await make(stolen);
     const grandchild = await make(child);
     const rotated = dataOf<NewKeyView>(await own(grandchild.key, `/keys/${grandchild.id}/rotate`, { body: {} }));
-    const beside = await make(first);
+    const sibling = await make(first);
     const asking = await make(stolen);
     const ofAsking = await make(asking);
-    const all = [first, stolen, child, grandchild, rotated, beside, asking, ofAsking];
+    const all = [first, stolen, child, grandchild, rotated, sibling, asking, ofAsking];
 
-    expect(await revoke(first, beside, '')).not.toHaveProperty('alsoRevoked');
-    expect(await revoke(first, beside, '?cascade=false')).not.toHaveProperty('alsoRevoked');
+    expect(await revoke(first, sibling, '')).not.toHaveProperty('alsoRevoked');
+    expect(await revoke(first, sibling, '?cascade=false')).not.toHaveProperty('alsoRevoked');
     const revoked = await revoke(asking, stolen);
     expect(revoked).toMatchObject({ id: stolen.id, status: 'revoked', isComplete: true });
     expect(revoked.alsoRevoked?.toSorted()).toEqual([child, grandchild, rotated].map(({ id }) => id).toSorted());

@@ -84,7 +84,7 @@ describe('a background capture', () => {
     // The leader checks the capture again after its deadline.
     const left = [`later.dispatch.${holder.account}.${uuid}.0`];
     const tasks = async () => (await tasksOf(front, uuid)).toSorted();
-    await until('what is left to do', async () => (await tasks()).length === left.length);
+    await until('the remaining tasks', async () => (await tasks()).length === left.length);
     expect(await tasks()).toEqual(left);
     const { expiresAt } = await holder.record(uuid);
     expect(await expiriesOf(front.nats.session, uuid)).toEqual([expiresAt]);
@@ -112,13 +112,13 @@ describe('a background capture', () => {
     'is refused at once in a region without renderers, and leaves no data: %j',
     async (body) => {
       const holder = await openHolder(front);
-      const before = await parcels();
+      const before = await htmlEntries();
       const { status, body: envelope } = await holder.capture(body);
       expect([status, envelope.error?.code]).toEqual([500, 'REGION_UNAVAILABLE']);
       expect(await holder.usage()).toMatchObject(nothing);
       expect(await keysMatching(front.nats.session, 'db', `capture.${holder.account}.>`)).toEqual([]);
       expect(await tasksOf(front, holder.account)).toEqual([]);
-      expect(await parcels()).toBe(before);
+      expect(await htmlEntries()).toBe(before);
     },
   );
 
@@ -134,7 +134,7 @@ describe('a background capture', () => {
 });
 
 /** Counts the stored HTML; the files of captures come and go. */
-const parcels = async () => {
+const htmlEntries = async () => {
   const filter = { subjects_filter: 'files.html.>' };
   const { state } = await front.nats.session.jsm.streams.info(streamNames.files, filter);
   return Object.keys(state.subjects ?? {}).length;

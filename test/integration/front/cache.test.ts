@@ -204,7 +204,7 @@ describe('a key', () => {
   test('that is unknown gets no hit', async () => {
     const url = newUrl();
     await ask(cached(url));
-    expect(await ask(cached(url), { key: 'nobody-knows-this-key' })).toMatchObject({
+    expect(await ask(cached(url), { key: 'an-unknown-key' })).toMatchObject({
       status: 401,
       body: { error: { code: 'UNAUTHORIZED' } },
     });
@@ -249,7 +249,7 @@ describe('concurrent equal captures', () => {
     expect(answers.every(({ status }) => status === 200)).toBe(true);
   });
 
-  test('are rendered once more if the first fails', async () => {
+  test('are rendered again if the first fails', async () => {
     const [url, before, requests] = [newUrl(), renders(), fronts.requests()];
     fronts.front.renderer.behaviour = async (job, self) => {
       await allAreThere(requests);

@@ -314,7 +314,7 @@ describe('html', () => {
     };
     expect((await front.capture({ html })).status).toBe(200);
     expect(arrived === html).toBe(true);
-    await until('the parcel to be gone', async () => (await messages(streamNames.files, 'files.html.>')) === 0);
+    await until('the stored HTML to be deleted', async () => (await messages(streamNames.files, 'files.html.>')) === 0);
   });
 });
 

@@ -64,7 +64,7 @@ test('the list contains captures in every state, newest first', async () => {
   expect(single.body.data).toEqual(items[1]);
 });
 
-test('the list returns captures of months in pages, and none of another account', async () => {
+test('the list returns captures of months in pages, and no capture of another account', async () => {
   const days = [0, 0.5, 1, 1.01, 2, 3, 40, 41, 80, 150];
   const { key, uuids } = await filledAccount(days);
   const other = await filledAccount(days);

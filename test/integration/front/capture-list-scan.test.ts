@@ -125,11 +125,11 @@ describe('all captures, newest first and each once', () => {
     expect((await page(firstUuidOf(clock() + 60_000))).uuids).toEqual(burst.slice(0, 100));
   });
 
-  test('none if there are none, and none of another account', async () => {
+  test('no captures if there are none, and no captures of another account', async () => {
     const [own] = [await fill('mine', hours(5, 20)), await fill('mine-2', hours(5, 20))];
     expect(await part('mine')).toEqual({ uuids: own, nextCursor: null });
-    expect(await part('nobody', { since: now - 3 * dayMs })).toEqual({ uuids: [], nextCursor: null });
-    expect(await part('nobody', { since: now + dayMs })).toEqual({ uuids: [], nextCursor: null });
+    expect(await part('unknown', { since: now - 3 * dayMs })).toEqual({ uuids: [], nextCursor: null });
+    expect(await part('unknown', { since: now + dayMs })).toEqual({ uuids: [], nextCursor: null });
   });
 
   test('without removed captures', async () => {

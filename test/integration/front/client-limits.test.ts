@@ -238,10 +238,10 @@ describe('the connections of an address', () => {
     };
     const holder = open();
     expect(await answered(holder, holds)).toBe('429');
-    const strangers: Socket[] = [];
+    const others: Socket[] = [];
     for (let index = 0; index < 20; index++) {
       const socket = open().on('error', () => undefined);
-      strangers.push(socket);
+      others.push(socket);
       // Half a request, so that the connection is neither idle nor answered.
       await new Promise<void>((resolve) => socket.write('POST /capture HTTP/1.1\r\n', () => resolve()));
     }
@@ -249,7 +249,7 @@ describe('the connections of an address', () => {
     expect(await shedBy('connections')).toBe(15);
     expect(await answered(open(), holds)).toBe('429');
     expect(await answered(holder, holds)).toBe('429');
-    for (const socket of [holder, ...strangers]) socket.destroy();
+    for (const socket of [holder, ...others]) socket.destroy();
   });
 
   test('do not count as authenticated after opening a signed link, since anyone may have the link', async () => {

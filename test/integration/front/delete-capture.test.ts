@@ -174,10 +174,10 @@ test('repeated deletions get equal answers, also concurrently and on another fro
 
 describe('the front refuses', () => {
   test.each(['remove', 'refresh'] as const)("%s of another account's capture, and of a missing one", async (action) => {
-    const [holder, stranger] = [await openHolder(front), await openHolder(front)];
+    const [holder, other] = [await openHolder(front), await openHolder(front)];
     const { uuid } = await completed(holder);
     const nobodys = '01a1fd8a-28f4-7407-b5a7-118e86daad01';
-    for (const answer of [await stranger[action](uuid), await holder[action](nobodys)]) {
+    for (const answer of [await other[action](uuid), await holder[action](nobodys)]) {
       expect([answer.status, answer.body.error?.code]).toEqual([404, 'CAPTURE_NOT_FOUND']);
     }
     expect(await holder.state(uuid)).toMatchObject({ status: 'completed' });

@@ -167,7 +167,7 @@ test("the caller's step before queueing runs first, and its error ends the captu
 
 describe('HTML', () => {
   test.each([
-    ['as it is when it fits', `<${'a'.repeat(900_000)}`, 'html', ['publish']],
+    ['in the message if it fits', `<${'a'.repeat(900_000)}`, 'html', ['publish']],
     [
       'stored separately when it does not',
       `<${'a'.repeat(990_000)}`,
@@ -197,7 +197,7 @@ describe('jobs that cannot be queued', () => {
 
   test.each([
     ['a full queue', apiError(10_077, 503), 'QUEUE_FULL'],
-    ['a queue that is away', apiError(10_008, 503), 'INTERNAL_ERROR'],
+    ['a queue that is unavailable', apiError(10_008, 503), 'INTERNAL_ERROR'],
   ])('%s fails the capture too', async (_name, error, code) => {
     const { capture, failures, mailboxes, inFlight } = dispatcher(() => Promise.reject(error));
     await expect(capture(urlRequest)).rejects.toMatchObject({ code });

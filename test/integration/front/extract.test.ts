@@ -127,7 +127,7 @@ describe('extracted parts that cannot be read are null, and logged', () => {
     ['is damaged', () => gzipSync(JSON.stringify(first)).subarray(0, 40)],
     ['is no JSON', () => gzipSync('<p>')],
     ['is of another form', packed({ text: ['a list'] })],
-    ['has a part that is larger than it may be', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
+    ['has a part that is too large', packed({ text: 'x'.repeat(1024 * 1024 + 1) })],
     ['is nothing', packed(null)],
     ['is a bomb', bomb],
   ])('if the object %s', async (_what, bytes) => {

@@ -26,7 +26,7 @@ function raw(request: string): Promise<string> {
 describe('invalid HTTP is answered with the JSON envelope', () => {
   test.each([
     ['nonsense', 'nonsense\r\n\r\n'],
-    ['a method that nobody knows', 'BREW /capture HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown method', 'BREW /capture HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['headers without end', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`],
   ])('%s', async (_name, request) => {
     const answer = await raw(request);

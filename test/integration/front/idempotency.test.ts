@@ -131,7 +131,7 @@ test('another account may use the same key for another request', async () => {
 
 test('a failed capture is not stored: the next request renders again, under another uuid', async () => {
   const [key, before] = [randomUUID(), renders()];
-  testFront.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is away.');
+  testFront.renderer.behaviour = (job, renderer) => renderer.fail(job, 'NAVIGATION_FAILED', 'The page is unavailable.');
   expect((await ask(key)).status).toBe(500);
   expect(await entryOf(key)).toBeNull();
   testFront.renderer.behaviour = (job, renderer) => renderer.complete(job);
@@ -147,7 +147,7 @@ test('a request that waits for a capture that fails renders instead', async () =
   testFront.renderer.behaviour = async (job, renderer) => {
     if (renders() > before + 1) return renderer.complete(job);
     await mayFail;
-    await renderer.fail(job, 'NAVIGATION_FAILED', 'The page is away.');
+    await renderer.fail(job, 'NAVIGATION_FAILED', 'The page is unavailable.');
   };
   const first = ask(key, { url }, { front: 1 });
   await until('the first to be rendered', () => renders() > before);

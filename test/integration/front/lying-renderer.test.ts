@@ -199,11 +199,11 @@ describe('a file that does not match its job fails the capture without a charge,
     ['larger than it is said to be', changed({ size: 7 })],
     ['with other dimensions', changed({ width: 9999 })],
     ['of another type', changed({ contentType: 'image/jpeg' })],
-    ['with a life of its own', changed({ expiresAt: Date.now() + 3650 * 86_400_000 })],
+    ['with another expiry', changed({ expiresAt: Date.now() + 3650 * 86_400_000 })],
     ['with the tag of another one', changed({ etag: 'another' })],
     ['that does not exist', nowhere],
     ['that is no picture', async (job) => new Page(front.renderer).upload(job)],
-    ['of somebody else', async () => front.renderer.upload(await givenJob(await openHolder(front)))],
+    ['of another account', async () => front.renderer.upload(await givenJob(await openHolder(front)))],
   ])('a file %s', async (_, make) => {
     const holder = await openHolder(front);
     const job = await givenJob(holder);

@@ -179,7 +179,7 @@ describe('the result of a call is an error for', () => {
     ['neither url nor html', 'extract_page', {}, /VALIDATION_ERROR: .*url/],
     ['an address inside', 'capture_page', { url: 'http://169.254.169.254/' }, /URL_BLOCKED: .* will fail again/],
     ['an option of another tool', 'list_regions', { url: 'https://example.com/' }, /VALIDATION_ERROR/],
-    ['a capture of nobody', 'get_capture', { uuid: randomUUIDv7() }, /CAPTURE_NOT_FOUND/],
+    ['an unknown capture', 'get_capture', { uuid: randomUUIDv7() }, /CAPTURE_NOT_FOUND/],
     [
       'a region that is not there',
       'capture_page',

@@ -44,7 +44,7 @@ test('the status is the report of the controller', async () => {
     at: now,
   };
   await new Entries(front.nats.session, 'live').put('status', report);
-  await until('the word to be served', async () => (await front.call('/status', { key: null })).status === 200);
+  await until('the status to be served', async () => (await front.call('/status', { key: null })).status === 200);
   const engine = await front.call('/status/engine', { key: null });
   expect([engine.status, await engine.json()]).toEqual([200, component('engine')]);
 });

@@ -232,12 +232,12 @@ test('the document describes webhook events and the headers that verify them', (
 });
 
 test('every request body has examples that match its schema', () => {
-  const notices = Object.entries(document.webhooks).map(([path, { post }]) => ({
+  const events = Object.entries(document.webhooks).map(([path, { post }]) => ({
     path,
     method: 'post',
     operation: post,
   }));
-  for (const { path, method, operation } of [...operations(), ...notices]) {
+  for (const { path, method, operation } of [...operations(), ...events]) {
     const media = operation.requestBody?.content['application/json'];
     if (media === undefined) continue;
     const where = `${method} ${path}`;

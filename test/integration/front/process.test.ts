@@ -7,7 +7,7 @@ import { until } from '../../harness/until.ts';
 import { StandInRenderer } from '../../harness/stand-in-renderer.ts';
 import { bytesOf } from './test-front.ts';
 
-const key = 'preset-key-that-nobody-logs';
+const key = 'preset-key-that-is-not-logged';
 
 let nats: TestNats;
 let front: ServiceProcess;

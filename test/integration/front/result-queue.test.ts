@@ -95,14 +95,14 @@ async function expectEnded(account: string, records: readonly CaptureRecord[]): 
 }
 
 test('a front that starts settles the results that arrived while no front ran', async () => {
-  const records = everyKind('nobody', 20);
+  const records = everyKind('unknown', 20);
   await accept(records);
   for (const record of records) await renderer.complete(await parts.jobOf(record));
   expect(await messagesIn(streamNames.results)).toBe(20);
   const { parts: front } = await startQueue();
   await allSettled();
   expect(front.outcomes).toEqual(records.map(() => 'completed'));
-  await expectEnded('nobody', records);
+  await expectEnded('unknown', records);
 });
 
 test('if a front dies after settling its own captures, another one schedules the follow-ups', async () => {

@@ -314,11 +314,11 @@ describe('the extracted parts of a page', () => {
   test('are not stored for a capture that did not request them', async () => {
     renderer.extracted = { text: 'unasked' };
     const job = await parts.jobOf(record());
-    const beside = await renderer.uploadExtracted(job);
+    const extracted = await renderer.uploadExtracted(job);
     const plain = newRecord({ ...record(), uuid: job.uuid, fileName: job.file.object, options: defaultOptions });
     const signed = await parts.jobOf(plain);
     const { record: ended } = await parts.settle(
-      resultOf(signed, { ...completedBy(await renderer.upload(job)), ...beside }),
+      resultOf(signed, { ...completedBy(await renderer.upload(job)), ...extracted }),
     );
     expect(ended).toMatchObject({ status: 'completed' });
     expect(ended?.outcome?.extracted).toBeUndefined();

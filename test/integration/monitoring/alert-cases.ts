@@ -75,7 +75,7 @@ export const alertCases: readonly AlertCase[] = [
     },
     labels: { component: 'queue', cluster: 'a' },
     summary: 'queue has not been operational for 10 minutes',
-    // No front reaches NATS, which has an alert of its own.
+    // No front reaches NATS, which has its own alert.
     quiet: { [status('api')]: '2x20', [status('queue')]: '3x20', [status('engine')]: '1x20' },
   },
   {
@@ -97,7 +97,7 @@ export const alertCases: readonly AlertCase[] = [
     },
     labels: {},
     summary: 'No controller is the leader',
-    // No front reaches NATS, which has an alert of its own.
+    // No front reaches NATS, which has its own alert.
     quiet: {
       [leader('a')]: '0x20',
       [apiOf('a')]: '2x20',

@@ -203,7 +203,7 @@ const table: readonly [
   ],
   [
     'has html that cannot be read now, in the background',
-    () => ({ changes: { ...background(), html: 'parcel' }, reading: new StoreUnavailableError() }),
+    () => ({ changes: { ...background(), html: 'stored' }, reading: new StoreUnavailableError() }),
     Array(3).fill('returned store_unavailable, acknowledged') as [string, string, string],
     [null, null, null],
   ],

@@ -45,7 +45,7 @@ describe('the usage of a month', () => {
         reserved: 0,
         queued: 0,
       });
-      expect(await usage.read('nobody', lastOfNovember, precision)).toMatchObject({ tokens: 0 });
+      expect(await usage.read('unknown', lastOfNovember, precision)).toMatchObject({ tokens: 0 });
     }
   });
 

@@ -89,7 +89,7 @@ describe('permanent failures:', () => {
   test.each([
     ['a missing right', googleError(403, 'forbidden', 'a@b.c does not have storage.objects.create access'), 403],
     ['a missing bucket', googleError(404, 'notFound', 'The specified bucket does not exist.'), 404],
-    ['a token that nobody can renew', googleError(401, 'authError', 'Invalid Credentials'), 401],
+    ['a token that cannot be renewed', googleError(401, 'authError', 'Invalid Credentials'), 401],
   ] as const)('%s is not retried', async (_, fault, status) => {
     on().proxy.always(uploads, fault);
     const cause = await causeOf(on().store.create(newFile(100)));

@@ -15,7 +15,7 @@ const passing: readonly (readonly [string, Fault, string])[] = [
   ['403 of a quota', googleError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded'), 'status'],
   ['408', { kind: 'answer', status: 408 }, 'status'],
   ['502 of a proxy', { kind: 'answer', status: 502, body: '<html>Bad Gateway</html>' }, 'status'],
-  ['page of somebody else', { kind: 'answer', status: 200, body: '<html>Sign in</html>' }, 'connection'],
+  ['page of another server', { kind: 'answer', status: 200, body: '<html>Sign in</html>' }, 'connection'],
   ['reset in its middle', { kind: 'reset', afterBytes: 100_000 }, 'connection'],
   ['silence', { kind: 'hang' }, 'connection'],
   ['answer that was lost', { kind: 'lose the answer' }, 'connection'],

@@ -36,7 +36,7 @@ function behindReplica(lagMs: number, askMs: number) {
   return { session, asked: () => asked };
 }
 
-const parcel = async (html: string) => {
+const storeText = async (html: string) => {
   const address = { region: 'us-east', name: randomUUID() } as const;
   await storeHtml(nats.session, address, html, Date.now() + 600_000);
   return address;
@@ -45,21 +45,21 @@ const parcel = async (html: string) => {
 describe('HTML that a replica does not have yet', () => {
   // A server that is cut off from the cluster detects this after 10 s.
   test('is waited for by a renderer for longer than a disconnected server needs to catch up', async () => {
-    const address = await parcel('<p>late</p>');
+    const address = await storeText('<p>late</p>');
     const { session, asked } = behindReplica(14_000, 3500);
     expect(await readHtml(session, address, 'by-subject')).toBe('<p>late</p>');
     expect(asked()).toBeGreaterThanOrEqual(4);
   });
 
   test('fails the read if it does not arrive in time', async () => {
-    const address = await parcel('<p>never</p>');
+    const address = await storeText('<p>never</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
     await expect(readHtml(session, address, 'by-subject')).rejects.toMatchObject({ code: 'STORAGE_FAILED' });
     expect(asked()).toBeLessThanOrEqual(5);
   });
 
   test('is found by a service that may read from the leader', async () => {
-    const address = await parcel('<p>there</p>');
+    const address = await storeText('<p>there</p>');
     const { session, asked } = behindReplica(Infinity, 3500);
     expect(await readHtml(session, address)).toBe('<p>there</p>');
     expect(asked()).toBe(0);

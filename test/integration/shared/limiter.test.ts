@@ -314,7 +314,7 @@ test.concurrent.each([
     await until('some to be admitted', () => admitted > 500);
     await own.restart();
     const before = admitted;
-    await until('it to go on', () => admitted > before + 500);
+    await until('more admissions', () => admitted > before + 500);
     isOver = true;
     await Promise.all(clients);
     await until('nothing to be reserved', async () => (await pair[0].inFlight(account)) === 0);

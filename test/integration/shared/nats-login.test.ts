@@ -27,7 +27,7 @@ test('an address can contain the user, and a separate user takes precedence', as
 });
 
 test('a user with a wrong password is refused', async () => {
-  const stranger = connectNats({
+  const unknown = connectNats({
     url: broker.url,
     user: 'renderer-us-east',
     password: 'wrong',
@@ -35,7 +35,7 @@ test('a user with a wrong password is refused', async () => {
     log: silentLog,
     signal: AbortSignal.timeout(30_000),
   });
-  await expect(stranger).rejects.toThrow(/authorization/i);
+  await expect(unknown).rejects.toThrow(/authorization/i);
 });
 
 /** A JWT as NATS servers in operator mode accept it. */

@@ -109,7 +109,7 @@ describe('a connection problem has a specific reason and message:', () => {
       /refuses front \('?Authorization Violation'?\): the server has no such user, or another password/i,
     ],
     [
-      'nobody at the address',
+      'no server at the address',
       () => optionsOf({ url: `tls://127.0.0.1:${unused}` }, trusted(nats)),
       'FleetUnreachable',
       /there is no connection to NATS at tls:\/\/127\.0\.0\.1:\d+ \(.*ECONNREFUSED/,

@@ -34,13 +34,13 @@ describe('a renderer', () => {
     const queue = new TestQueue(all());
     const replies: string[] = [];
     all().nc.subscribe('replies.us-east.front.*', { callback: (_, { subject }) => void replies.push(subject) });
-    await storeHtml(all(), { region: 'us-east', name: 'parcel' }, 'x'.repeat(600_000), Date.now() + 60_000);
+    await storeHtml(all(), { region: 'us-east', name: 'stored' }, 'x'.repeat(600_000), Date.now() + 60_000);
     await all().nc.flush();
     const violations = broker().violations().length;
     const pod = new TestRenderer(renderer(), { slots: 2 });
     const reply = (name: string) => ({ reply: { subject: `replies.us-east.front.${name}`, wants: 'bytes' } }) as const;
     await queue.publish({}, reply('a'));
-    await queue.publish({ html: 'parcel', url: 'about:blank' }, reply('b'));
+    await queue.publish({ html: 'stored', url: 'about:blank' }, reply('b'));
     await queue.publish({ priority: 'background' });
     await until('all results', async () => (await queue.results()).length === 3 && (await queue.queued()) === 0);
     expect((await queue.outcomes()).map(({ kind }) => kind)).toEqual(['completed', 'completed', 'completed']);

@@ -16,7 +16,7 @@ const at = (name: string) => ({ region: 'us-east', name }) as const;
 const soon = () => Date.now() + 60_000;
 
 test.each([
-  ['a word', 'a'],
+  ['a letter', 'a'],
   ['parts that end within a character', `${'a'.repeat(256 * 1024 - 1)}é${'\u{1F600}'.repeat(300_000)}`],
 ])('%s can be read repeatedly, and unchanged', async (_name, html) => {
   const name = randomUUID();
@@ -47,7 +47,7 @@ test('removal leaves nothing, and can be repeated', async () => {
 test('HTML that is not removed expires', async () => {
   const name = randomUUID();
   await storeHtml(nats.session, at(name), 'x', Date.now() + 1000);
-  await until('the parcel to expire', async () => {
+  await until('the stored HTML to expire', async () => {
     const filter = { subjects_filter: `files.html.us-east.${name}.>` };
     const { state } = await nats.session.jsm.streams.info(streamNames.files, filter);
     return Object.keys(state.subjects ?? {}).length === 0;

@@ -260,9 +260,9 @@ describe('a task that is delivered twice', () => {
     const site = await receiver(publicAddress);
     const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
     const before = await countOf(task.event, 'delivered');
-    const away = () => Promise.reject(new Error('NATS is away'));
-    const lost = { ...deps, captures: { get: captures.get.bind(captures), change: away } };
-    await expect(attemptDelivery(task, lost)).rejects.toThrow('NATS is away');
+    const unavailable = () => Promise.reject(new Error('NATS is unavailable'));
+    const lost = { ...deps, captures: { get: captures.get.bind(captures), change: unavailable } };
+    await expect(attemptDelivery(task, lost)).rejects.toThrow('NATS is unavailable');
     expect(await countOf(task.event, 'delivered')).toBe(before);
     expect(await attemptDelivery(task, deps)).toEqual({ done: true });
     expect(await countOf(task.event, 'delivered')).toBe(before + 1);
@@ -366,11 +366,13 @@ test('an earlier event is sent, and does not change the record of a later one', 
 test('nothing is sent, and the task is retried, while the record or the secret cannot be read', async () => {
   const site = await receiver(publicAddress);
   const task = await completedCapture(`http://${publicAddress}:${site.port}/`);
-  const away = () => Promise.reject(new Error('NATS is away'));
-  await expect(attemptDelivery(task, { ...deps, captures: { get: away, change: away } })).rejects.toThrow(
-    'NATS is away',
+  const unavailable = () => Promise.reject(new Error('NATS is unavailable'));
+  await expect(attemptDelivery(task, { ...deps, captures: { get: unavailable, change: unavailable } })).rejects.toThrow(
+    'NATS is unavailable',
   );
-  await expect(attemptDelivery(task, { ...deps, secrets: { get: away } })).rejects.toThrow('NATS is away');
+  await expect(attemptDelivery(task, { ...deps, secrets: { get: unavailable } })).rejects.toThrow(
+    'NATS is unavailable',
+  );
   expect(site.connections()).toBe(0);
   expect(await delivery(task)).toMatchObject({ state: 'pending', attempts: 0 });
 });

@@ -250,10 +250,10 @@ test('a capture without a webhook is a conflict; those of other accounts or miss
   const uuid = await makeCapture(key);
   const conflict = await redeliver(key, uuid);
   expect([conflict.status, conflict.body.error?.message]).toEqual([409, 'The capture has no webhook.']);
-  const stranger = await front.makeKey();
+  const otherKey = await front.makeKey();
   for (const answered of [
-    await redeliver(stranger, uuid),
-    await send(`${front.url}/captures/${uuid}/history`, stranger),
+    await redeliver(otherKey, uuid),
+    await send(`${front.url}/captures/${uuid}/history`, otherKey),
   ]) {
     expect([answered.status, answered.body.error?.code]).toEqual([404, 'CAPTURE_NOT_FOUND']);
   }

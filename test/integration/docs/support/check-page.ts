@@ -5,10 +5,10 @@ import { runPage, type Call } from './run-page.ts';
 
 /** Other names than those of the page and the examples, so that a name that is written out is found. */
 const variables = {
-  PROJECT: 'strangers-project',
+  PROJECT: 'acme-project',
   REGION: 'europe-west4',
-  DOMAIN: 'shots.strangers.test',
-  BUCKET: 'strangers-files',
+  DOMAIN: 'shots.acme.test',
+  BUCKET: 'acme-files',
 };
 
 /** Kinds of which nothing may be left when the page ends. */

@@ -241,7 +241,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'certificate-manager maps entries delete': remove('map entry', 'map='),
 };
 
-/** The API that the first word of a command needs. */
+/** The API that a command by its first argument needs. */
 const apis: Readonly<Record<string, string>> = {
   compute: 'compute',
   container: 'container',

@@ -39,7 +39,7 @@ function shellOf(page: string): string {
   return lines.join('\n');
 }
 
-/** Programs that run as they are. No other program than these and the stand-ins is on the path. */
+/** Programs that run unchanged. No other program than these and the stand-ins is on the path. */
 const realPrograms = ['base64', 'cat', 'sed'];
 
 /**
@@ -83,7 +83,7 @@ const natsUsers = once(async () => {
  * Runs the shell blocks of a page in Bash, in order and in one shell, with stand-ins for the programs that reach a cloud or a
  * cluster. Rejects if Bash cannot parse a block, if a command uses a variable that no earlier command sets, or if one fails.
  *
- * @param variables Values for variables that the page exports, in place of its own.
+ * @param variables Values for variables that the page exports, in place of those on the page.
  */
 export async function runPage(page: string, variables: Readonly<Record<string, string>>): Promise<Run> {
   const folder = await mkdtemp(join(inject('tempFolder'), 'page-'));

@@ -51,7 +51,7 @@ afterAll(async () => {
 
 const originOf = (host: string, { port }: Canary = canary, scheme = 'http') => `${scheme}://${host}:${port}`;
 
-/** Captures a page of payloads, and expects that none of them reached the canary. */
+/** Captures a page of payloads, and expects that they did not reach the canary. */
 async function survive({ body, payloads }: PayloadPage, options: ShotOptions = {}): Promise<void> {
   const { report } = await engine.render(site.publish(body), { ...small, ...options }, request);
   expect(canary.touches).toEqual([]);
@@ -123,7 +123,7 @@ describe('code in a request cannot reach an internal address', patient, () => {
 });
 
 describe('an address is not captured', patient, () => {
-  /** Captures each address, a few at a time, and returns the outcomes. */
+  /** Captures each address, a few concurrently, and returns the outcomes. */
   async function outcomesOf(urls: readonly string[], options: ShotOptions = {}): Promise<Map<string, string>> {
     const outcomes = new Map<string, string>();
     const queue = [...urls];

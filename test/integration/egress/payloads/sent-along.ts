@@ -24,7 +24,7 @@ export const cssPayloads = (to: (name: string) => string): readonly string[] => 
   `p { behavior: url(${to('behavior')}); -moz-binding: url(${to('binding')}) }`,
 ];
 
-/** Statements that try to reach `to`, for the `script` of a request. None of them throws. */
+/** Statements that try to reach `to`, for the `script` of a request. They do not throw. */
 export const scriptPayloads = (to: (name: string) => string): readonly string[] => [
   `fetch(${text(to('fetch'))}, { mode: 'no-cors' }).catch(() => 0)`,
   `fetch('file:///etc/passwd').catch(() => 0)`,

@@ -46,7 +46,7 @@ describe('the request is accepted with', () => {
     ['the north-eastern corner', { url, geolocation: { latitude: 90, longitude: 180, accuracy: 100_000 } }],
     ['a place without its accuracy', { url, geolocation: { latitude: 1.5, longitude: 2.5 } }],
     ['a device', { url, device: 'iPhone 15' }],
-    ['a device in a viewport of its own', { url, device: 'iPhone 15', viewport: { width: 7680 } }],
+    ['a device and a viewport', { url, device: 'iPhone 15', viewport: { width: 7680 } }],
     ['quality that is not used', { url, format: 'png', quality: 50 }],
   ])('%s', async (_name, body) => {
     expect(await ask(body)).toMatchObject(accepted);

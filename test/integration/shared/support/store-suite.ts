@@ -106,21 +106,21 @@ export function storeSuite(storing: () => Storing): void {
   test.concurrent('extracted content is stored next to its file, and is replaced and removed separately', async () => {
     const old = newFile(part);
     await placeFile(storing(), old);
-    const beside = async (text: string, picture: NamedFile) => ({
+    const withExtracted = async (text: string, picture: NamedFile) => ({
       ...picture,
       name: extractedName(picture.name),
       object: extractedName(picture.object),
       contentType: extractedType,
       bytes: await packExtracted({ text }),
     });
-    await placeFile(storing(), await beside('first', old));
+    await placeFile(storing(), await withExtracted('first', old));
     expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
     expect((await read(await stat(old.name))).equals(old.bytes)).toBe(true);
 
     const next = asRefresh(another(old));
     await placeFile(storing(), next);
     expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'first' });
-    await placeFile(storing(), await beside('second', next));
+    await placeFile(storing(), await withExtracted('second', next));
     expect(await readExtracted(on(), old.name, {})).toEqual({ text: 'second' });
 
     await on().remove(old.name);
@@ -128,7 +128,10 @@ export function storeSuite(storing: () => Storing): void {
     await on().remove(extractedName(old.name));
     await expect(readExtracted(on(), old.name, {})).rejects.toThrow('does not exist');
 
-    const html = { ...(await beside('', newFile(1))), bytes: Buffer.from('<script>alert(1)</script>'.repeat(4)) };
+    const html = {
+      ...(await withExtracted('', newFile(1))),
+      bytes: Buffer.from('<script>alert(1)</script>'.repeat(4)),
+    };
     await expect(placeFile(storing(), html)).rejects.toMatchObject({ reason: 'wrong_type' });
   });
 
@@ -142,8 +145,8 @@ export function storeSuite(storing: () => Storing): void {
   test('all files are listed, page by page', async () => {
     const file = newFile(1234);
     const stored = await on().create(file);
-    const beside = { bytes: await packExtracted({ text: '' }), contentType: extractedType };
-    await on().create({ ...file, ...beside, object: extractedName(file.name) });
+    const withExtracted = { bytes: await packExtracted({ text: '' }), contentType: extractedType };
+    await on().create({ ...file, ...withExtracted, object: extractedName(file.name) });
     const listed: ListedFile[] = [];
     let pages = 0;
     for (let after: string | null = null; ; pages++) {
