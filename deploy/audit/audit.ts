@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 
-/** A reviewed advisory in `judged.json`. */
-export interface JudgedAdvisory {
+/** A reviewed advisory in `audit-exceptions.json`. */
+export interface AuditException {
   /** ID in `https://github.com/advisories/<id>`. */
   readonly id: string;
   readonly package: string;
@@ -34,12 +34,12 @@ export type Verdict = { readonly problems: readonly string[] } | { readonly skip
  */
 export async function audit(options: {
   readonly root: string;
-  readonly judged: readonly JudgedAdvisory[];
+  readonly exceptions: readonly AuditException[];
   readonly today: string;
   readonly signal: AbortSignal;
   readonly env?: NodeJS.ProcessEnv;
 }): Promise<Verdict> {
-  const { root, judged, today, signal, env = process.env } = options;
+  const { root, exceptions, today, signal, env = process.env } = options;
   // By default npm waits 10 s before a retry.
   const args = ['audit', '--json', '--package-lock-only', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
   const npm = spawn('npm', args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], signal });
@@ -55,7 +55,7 @@ export async function audit(options: {
   const report = parseReport(output);
   if (report === null) return { problems: [`npm audit failed: ${complaints.trim() || output.trim()}`] };
   if ('skipped' in report) return report;
-  return { problems: compare(report.advisories, judged, today) };
+  return { problems: compare(report.advisories, exceptions, today) };
 }
 
 interface AuditReport {
@@ -116,23 +116,24 @@ function skipReason(message: string): string {
 /** Returns the problems, one line each; empty if there are no problems. */
 export function compare(
   advisories: readonly Advisory[],
-  judged: readonly JudgedAdvisory[],
+  exceptions: readonly AuditException[],
   today: string,
 ): readonly string[] {
-  const judgements = new Map(judged.map((judgement) => [keyOf(judgement), judgement]));
+  const known = new Map(exceptions.map((exception) => [keyOf(exception), exception]));
   const open = advisories.flatMap((advisory) => {
     const { id, package: name, severity, title, range } = advisory;
-    const judgement = judgements.get(keyOf(advisory));
-    if (judgement !== undefined && judgement.until >= today) return [];
-    const why = judgement === undefined ? '' : ` It was judged until ${judgement.until}: "${judgement.reason}".`;
-    const todo = 'Update the package, or judge the advisory in deploy/audit/judged.json.';
+    const exception = known.get(keyOf(advisory));
+    if (exception !== undefined && exception.until >= today) return [];
+    const why = exception === undefined ? '' : ` It was an exception until ${exception.until}: "${exception.reason}".`;
+    const todo = 'Update the package, or add the advisory to deploy/audit/audit-exceptions.json.';
     return [`${name} ${range}: ${severity}: ${title} (https://github.com/advisories/${id}).${why} ${todo}`];
   });
   const found = new Set(advisories.map(keyOf));
-  const idle = judged
-    .filter((judgement) => !found.has(keyOf(judgement)))
+  const idle = exceptions
+    .filter((exception) => !found.has(keyOf(exception)))
     .map(
-      ({ id, package: name }) => `${id} for ${name} is judged, but not found: remove it from deploy/audit/judged.json.`,
+      ({ id, package: name }) =>
+        `${id} for ${name} is an exception, but not found: remove it from deploy/audit/audit-exceptions.json.`,
     );
   return [...open, ...idle];
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { audit, type JudgedAdvisory } from './audit.ts';
+import { audit, type AuditException } from './audit.ts';
 
 /** Environment variable: with `true`, as in the release workflow, a skipped audit is a failure. */
 const requireVariable = 'REQUIRE_AUDIT';
@@ -11,7 +11,9 @@ const required = process.env[requireVariable] || 'false';
 /** `npm run check` ends within 15 s; a release can wait longer for a registry. */
 const deadlineMs = required === 'true' ? 60_000 : 12_000;
 
-const judged = JSON.parse(await readFile(new URL('judged.json', import.meta.url), 'utf8')) as readonly JudgedAdvisory[];
+const exceptions = JSON.parse(
+  await readFile(new URL('audit-exceptions.json', import.meta.url), 'utf8'),
+) as readonly AuditException[];
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const problems = await findProblems();
@@ -23,7 +25,7 @@ async function findProblems(): Promise<readonly string[]> {
     return [`${requireVariable} must be true or false, not "${required}"`];
   }
   const today = new Date().toISOString().slice(0, 10);
-  const verdict = await audit({ root, judged, today, signal: AbortSignal.timeout(deadlineMs) });
+  const verdict = await audit({ root, exceptions, today, signal: AbortSignal.timeout(deadlineMs) });
   if ('problems' in verdict) return verdict.problems;
   if (required === 'true') {
     return [`No package was audited: ${verdict.skipped}. ${requireVariable} requires an audit.`];

@@ -232,7 +232,7 @@ async function runOthers(
     const common = { everyMs: recordMs, signal: term.signal, log };
     await Promise.all([
       repeat({ what: 'writing the configuration of the fleet', ...common }, async () => {
-        if (term.holds()) await record.claim();
+        if (term.holds()) await record.store();
       }),
       Promise.race([provisioned, aborted(term.signal)]).then(() => (term.signal.aborted ? undefined : leadFleet(term))),
     ]);

@@ -126,7 +126,7 @@ export class StandInRenderer {
       busy: 0,
       browser: 'up',
       draining: false,
-      recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+      recent: { ended: 0, internalFailures: 0, queueWaitP95Ms: 0 },
       jobs: [],
       at: Date.now(),
       ...words,

@@ -74,7 +74,7 @@ export const pageTests: Readonly<Record<string, readonly string[]>> = {
   'scripts/hiding.ts': ['corpus/elements', 'corpus/consent'],
   'scripts/markdown.ts': ['corpus/extracting'],
   'scripts/measures.ts': ['corpus/whole-documents', 'corpus/devices', 'corpus/documents'],
-  'scripts/neutrality.ts': ['corpus/tall-viewports', 'corpus/viewport-heights'],
+  'scripts/resizes-and-panes.ts': ['corpus/tall-viewports', 'corpus/viewport-heights'],
   'scripts/own.ts': ['corpus/named-access'],
   'scripts/print-fixed.ts': ['corpus/paper-fixed'],
   'scripts/print.ts': ['corpus/paper', 'corpus/hearing', 'corpus/appearing'],

@@ -215,7 +215,7 @@ const maxQueueWaitMs = 10_000;
 /** More than 20% of the captures of the last five minutes failed with the cause `service`. */
 function judgeFailures(pods: readonly RendererHeartbeat[]): Verdict | null {
   const ended = sum(pods.map(({ recent }) => recent.ended));
-  const failed = sum(pods.map(({ recent }) => recent.failedByUs));
+  const failed = sum(pods.map(({ recent }) => recent.internalFailures));
   if (ended < minCaptures || failed / ended <= maxFailedShare) return null;
   return {
     status: 'degraded_performance',

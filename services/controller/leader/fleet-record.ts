@@ -102,7 +102,7 @@ export class FleetRecord {
     return new Set(this.isKnown ? this.#parts.otherRegions.filter((region) => !this.#joined.has(region)) : []);
   }
 
-  /** Marks a region as working. The next `claim` stores that. */
+  /** Marks a region as working. The next `store` writes that. */
   join(region: Region): void {
     this.#joined.add(region);
   }
@@ -140,7 +140,7 @@ export class FleetRecord {
   }
 
   /** Writes the configuration of this installation if it is the hub and the record differs. Only the leader calls it. */
-  async claim(): Promise<void> {
+  async store(): Promise<void> {
     const entry = await readFleetConfig(this.#parts.live);
     this.#take(entry?.value ?? null);
     const found = entry?.value;

@@ -23,7 +23,7 @@ export interface IdempotencyEntry {
    * The lease of the request that determines the response for its key, renewed while its front lives. It contains the uuid
    * of the capture in advance, so that other requests can find the capture.
    */
-  readonly claim: LeaseState;
+  readonly lease: LeaseState;
   readonly answer: KeptAnswer | null;
 }
 
@@ -60,7 +60,7 @@ export class IdempotencyKeys {
 
   /** Renews the lease of the capture `uuid`, optionally for another uuid. Returns false if the lease is lost. */
   async renew(account: string, key: string, uuid: string, lease: LeaseState): Promise<boolean> {
-    const next = (entry: IdempotencyEntry | null) => (isOpenFor(entry, uuid) ? { ...entry, claim: lease } : entry);
+    const next = (entry: IdempotencyEntry | null) => (isOpenFor(entry, uuid) ? { ...entry, lease } : entry);
     return isOpenFor(await this.#change(account, key, next), lease.uuid);
   }
 
@@ -87,5 +87,5 @@ export class IdempotencyKeys {
 export const idempotencyKey = (account: string, key: string) => `idem.${account}.${sha256(key)}`;
 
 function isOpenFor(entry: IdempotencyEntry | null, uuid: string | undefined): entry is IdempotencyEntry {
-  return entry !== null && entry.answer === null && entry.claim.uuid === uuid;
+  return entry !== null && entry.answer === null && entry.lease.uuid === uuid;
 }

@@ -104,7 +104,7 @@ export class Idempotency {
     let hasWaited = false;
     let failed: string | undefined;
     for (let attempt = 1; !clientGone.aborted; attempt++) {
-      const wanted = { bodyHash, claim: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
+      const wanted = { bodyHash, lease: { uuid: uuidV7(now()), until: now() + leaseTtlMs } };
       const entry = await callNats(() => keys.acquire(account, key, wanted, failed), unavailable);
       if (entry.bodyHash !== bodyHash) {
         count('mismatch');
@@ -113,8 +113,8 @@ export class Idempotency {
           'This Idempotency-Key was sent with another body in the last 24 hours. Use a new key for another body.',
         );
       }
-      const { uuid } = entry.claim;
-      if (uuid === wanted.claim.uuid) {
+      const { uuid } = entry.lease;
+      if (uuid === wanted.lease.uuid) {
         count(failed === undefined && !hasWaited ? 'first' : 'taken_over');
         return { kind: 'lease', lease: new KeyLease(this.#deps, { account, key, uuid }) };
       }
@@ -137,14 +137,14 @@ export class Idempotency {
   async #find(
     { account, view }: Omit<IdempotentRequest, 'key'>,
     key: string,
-    { answer, claim }: IdempotencyEntry,
+    { answer, lease }: IdempotencyEntry,
   ): Promise<KeptAnswer | 'none' | null> {
     if (answer !== null) return answer;
-    const record = await findState(this.#deps, account, claim.uuid);
-    if (record === null) return claim.until < this.#deps.now() ? 'none' : null;
+    const record = await findState(this.#deps, account, lease.uuid);
+    if (record === null) return lease.until < this.#deps.now() ? 'none' : null;
     const found = answerOfRecord(record, view);
     if (found !== null) {
-      await keep(this.#deps, { account, key, uuid: claim.uuid }, found);
+      await keep(this.#deps, { account, key, uuid: lease.uuid }, found);
       return found;
     }
     return isOpen(record) ? null : 'none';
@@ -229,8 +229,8 @@ class KeyLease implements IdempotencyLease {
   #write(uuid: string): Promise<boolean> {
     const { keys, now } = this.#deps;
     const { account, key, uuid: current } = this.#leased;
-    const claim = { uuid, until: Math.max(this.#lastsUntil, now() + leaseTtlMs) };
-    return withDeadline(keys.renew(account, key, current, claim), callTimeoutMs, 'renewing an idempotency key');
+    const lease = { uuid, until: Math.max(this.#lastsUntil, now() + leaseTtlMs) };
+    return withDeadline(keys.renew(account, key, current, lease), callTimeoutMs, 'renewing an idempotency key');
   }
 }
 

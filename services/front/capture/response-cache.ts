@@ -163,7 +163,7 @@ export class ResponseCache {
         if (await this.#isWhole(answer, request, key)) return this.#found(answer, isFollower ? 'followed' : 'hit');
         continue;
       }
-      const leased = entry?.claim ?? null;
+      const leased = entry?.lease ?? null;
       if (leased === null || leased.uuid === uuid) {
         this.#deps.count('miss');
         return { kind: 'lease', lease: this.#lease(account, key, uuid) };
@@ -277,7 +277,7 @@ export class ResponseCache {
     const answer = entry === undefined ? null : answers(entry, key.ttl, session.now());
     if (answer !== null) return { kind: 'completed', record: answer };
     const found = await unlessUnavailable(captures.get(account, leased.uuid), 'reading a capture');
-    const lease = entry?.claim?.uuid === leased.uuid ? entry.claim : null;
+    const lease = entry?.lease?.uuid === leased.uuid ? entry.lease : null;
     if (found === undefined) return { lease };
     // A capture with a waiting client has no record until it ends.
     if (found === null) return entry !== undefined && lease === null ? { kind: 'over' } : { lease };

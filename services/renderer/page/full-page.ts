@@ -6,7 +6,7 @@ import { loadEagerly } from './scripts/assets.ts';
 import { watchScrollEffects } from './scripts/effects.ts';
 import { fixedHelpers, noteFixed, placeFixed } from './scripts/fixed.ts';
 import { measurePage, type PageMeasures } from './scripts/measures.ts';
-import { hideResizes, rememberPanes, restorePanes } from './scripts/neutrality.ts';
+import { hideResizes, rememberPanes, restorePanes } from './scripts/resizes-and-panes.ts';
 import { countUnseen, keepRevealed, rememberRevealed, revealedHelpers, watchLeaving } from './scripts/revealed.ts';
 import { shareOfScenes } from './scripts/scenes.ts';
 import { findScroller, growScroller, hasLargeForeignFrame, scrollerHelpers } from './scripts/scrollers.ts';

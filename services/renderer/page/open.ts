@@ -10,7 +10,7 @@ import { PageFrames } from './frames.ts';
 import { MainDocument } from './main-document.ts';
 import { watchFirstContent } from './scripts/content.ts';
 import { readLayoutWidth } from './scripts/measures.ts';
-import { interceptResizes, stayInWindow } from './scripts/neutrality.ts';
+import { interceptResizes, stayInWindow } from './scripts/resizes-and-panes.ts';
 import { watchNetwork, type NetworkWatch } from './network.ts';
 import { mayReusePage, type ReusableRequest } from './reuse.ts';
 import { PageWorld } from './world.ts';

@@ -87,7 +87,7 @@ export class RecentCaptures {
     return {
       ended: this.#ended.length,
       ...(this.#ended.length === 0 ? {} : { meanRenderMs: Math.round(spent / this.#ended.length) }),
-      failedByUs: this.#ended.filter(({ failure }) => failure?.cause === 'service').length,
+      internalFailures: this.#ended.filter(({ failure }) => failure?.cause === 'service').length,
       queueWaitP95Ms: Math.round(waits[Math.ceil(waits.length * 0.95) - 1] ?? 0),
     };
   }

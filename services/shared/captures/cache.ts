@@ -16,10 +16,10 @@ export interface LeaseState {
   readonly until: number;
 }
 
-/** The entry of a cache key: a capture that answers, and the lease to render the next one (stored as `claim`). */
+/** The entry of a cache key: a capture that answers, and the lease to render the next one. */
 export interface CacheEntry {
   readonly done: CachedCapture | null;
-  readonly claim: LeaseState | null;
+  readonly lease: LeaseState | null;
 }
 
 /**
@@ -53,26 +53,26 @@ export class Cache {
     terms: { readonly maxAge: number; readonly instead?: string | undefined },
   ): Promise<CacheEntry> {
     return this.#change(account, name, (entry, now) => {
-      const isTaken = entry.claim !== null && entry.claim.uuid !== terms.instead;
-      return isTaken || answers(entry, terms.maxAge, now) ? entry : { ...entry, claim: lease };
+      const isTaken = entry.lease !== null && entry.lease.uuid !== terms.instead;
+      return isTaken || answers(entry, terms.maxAge, now) ? entry : { ...entry, lease };
     });
   }
 
   /** Extends the lease of a capture, if it still has it. */
   async extend(account: string, name: string, { uuid, until }: LeaseState): Promise<void> {
     await this.#change(account, name, (entry) =>
-      entry.claim?.uuid === uuid && entry.claim.until < until ? { ...entry, claim: { uuid, until } } : entry,
+      entry.lease?.uuid === uuid && entry.lease.until < until ? { ...entry, lease: { uuid, until } } : entry,
     );
   }
 
   /** Stores a completed capture. A newer one stays, and so does the lease of another capture. */
   async fill(account: string, { name, ttl }: CacheKey, record: CaptureRecord, limits?: CallLimits): Promise<void> {
     const until = Math.min(capturedAt(record) + ttl * 1000, record.expiresAt);
-    const next = ({ done, claim }: CacheEntry, now: number) => {
+    const next = ({ done, lease }: CacheEntry, now: number) => {
       const isNewer = done === null || capturedAt(done.record) <= capturedAt(record);
       return {
         done: isNewer && until > now ? { record, until } : done,
-        claim: claim?.uuid === record.uuid ? null : claim,
+        lease: lease?.uuid === record.uuid ? null : lease,
       };
     };
     await this.#change(account, name, next, limits);
@@ -80,7 +80,7 @@ export class Cache {
 
   /** Releases the lease of a failed capture. */
   async release(account: string, name: string, uuid: string): Promise<void> {
-    await this.#change(account, name, (entry) => (entry.claim?.uuid === uuid ? { ...entry, claim: null } : entry));
+    await this.#change(account, name, (entry) => (entry.lease?.uuid === uuid ? { ...entry, lease: null } : entry));
   }
 
   /** Removes a cached capture whose file no longer exists. */
@@ -122,12 +122,12 @@ const key = (account: string, name: string) => `${account}.${name}`;
 
 const capturedAt = ({ outcome, acceptedAt }: CaptureRecord) => outcome?.capturedAt ?? acceptedAt;
 
-const lastsUntil = ({ done, claim }: CacheEntry) => Math.max(done?.until ?? 0, claim?.until ?? 0);
+const lastsUntil = ({ done, lease }: CacheEntry) => Math.max(done?.until ?? 0, lease?.until ?? 0);
 
 function withoutLapsed(entry: CacheEntry | null, now: number): CacheEntry {
-  const { done = null, claim = null } = entry ?? {};
+  const { done = null, lease = null } = entry ?? {};
   return {
     done: done !== null && done.until > now ? done : null,
-    claim: claim !== null && claim.until > now ? claim : null,
+    lease: lease !== null && lease.until > now ? lease : null,
   };
 }

@@ -28,7 +28,7 @@ const heartbeatSchema = Type.Object({
   /** Captures that ended in the last five minutes, and those of them that failed because of the service. */
   recent: Type.Object({
     ended: count(maxCaptures),
-    failedByUs: count(maxCaptures),
+    internalFailures: count(maxCaptures),
     queueWaitP95Ms: Type.Number(),
     /** Mean time from the delivery of a job to the acknowledgement of its result; absent before the first. */
     meanRenderMs: Type.Optional(Type.Number()),

@@ -139,7 +139,7 @@ function startHeartbeats(session: NatsSession) {
       busy: 2,
       browser: 'up',
       draining: false,
-      recent: { ended: 100, failedByUs: 0, queueWaitP95Ms: 10, meanRenderMs: 1500 },
+      recent: { ended: 100, internalFailures: 0, queueWaitP95Ms: 10, meanRenderMs: 1500 },
       jobs: [],
       at: Date.now(),
     };

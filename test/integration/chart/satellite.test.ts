@@ -88,7 +88,7 @@ describe('a satellite', () => {
     expect(groups.flatMap(({ rules }) => rules.map(({ alert }) => alert))).toEqual([
       'WebcaptureCapturesFail',
       'WebcaptureBrowserDown',
-      'WebcaptureApiServerAway',
+      'WebcaptureApiServerUnreachable',
       'WebcaptureSatelliteCutOff',
       'WebcaptureFleetConfigDiffers',
     ]);

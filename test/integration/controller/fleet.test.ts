@@ -81,7 +81,7 @@ describe('heartbeats are not trusted:', () => {
     return { fleet, faults };
   };
   const key = 'fleet.us-east.a';
-  const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
+  const quiet = { ended: 0, internalFailures: 0, queueWaitP95Ms: 0 };
 
   test.each<[string, unknown]>([
     ['no object', 'up'],
@@ -158,7 +158,12 @@ describe('the load of a region', () => {
     const fleet = new Fleet(() => now);
     const change = (pod: string, fields: Partial<RendererHeartbeat> | null) =>
       fleet.apply(`fleet.us-east.${pod}`, fields === null ? null : heartbeat(pod, fields), ++revision);
-    const recent = (ended: number, meanRenderMs: number) => ({ ended, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs });
+    const recent = (ended: number, meanRenderMs: number) => ({
+      ended,
+      internalFailures: 0,
+      queueWaitP95Ms: 0,
+      meanRenderMs,
+    });
     change('a', { slots: 2, busy: 1, recent: recent(3, 100) });
     change('b', { slots: 4, busy: 4, recent: recent(1, 500) });
     change('draining', { slots: 8, draining: true });

@@ -12,7 +12,7 @@ import { tempDir } from './support.ts';
 
 const ids = { id: 'GHSA-aaaa-bbbb-cccc', package: 'leaky' };
 const today = '2026-11-22';
-const judged = [{ ...ids, reason: 'it does no harm', until: today }];
+const exceptions = [{ ...ids, reason: 'it does no harm', until: today }];
 /** Never aborts. */
 const { signal } = new AbortController();
 
@@ -69,7 +69,7 @@ test('npm audit reports advisories of the registry', async () => {
     response.end(JSON.stringify(answer ?? {}));
   });
   const here = { ...(await project(registry)), today, signal };
-  const [found, accepted] = await Promise.all([audit({ ...here, judged: [] }), audit({ ...here, judged })]);
+  const [found, accepted] = await Promise.all([audit({ ...here, exceptions: [] }), audit({ ...here, exceptions })]);
   expect(found).toEqual({
     problems: [expect.stringContaining(`leaky <2.0.0: high: Leaks (https://github.com/advisories/${ids.id})`)],
   });
@@ -82,7 +82,7 @@ test('the audit is skipped if the registry refuses connections', async () => {
   const { port } = gone.address() as AddressInfo;
   await new Promise((resolve) => gone.close(resolve));
   const here = await project(`http://127.0.0.1:${port}/`);
-  expect(await audit({ ...here, judged, today, signal })).toEqual({
+  expect(await audit({ ...here, exceptions, today, signal })).toEqual({
     skipped: 'the registry cannot be reached (ECONNREFUSED)',
   });
 });
@@ -95,7 +95,7 @@ test('the audit is skipped when it times out, and npm ends', async () => {
     timeUp.abort();
   });
   const here = await project(registry);
-  expect(await audit({ ...here, judged, today, signal: timeUp.signal })).toEqual({
+  expect(await audit({ ...here, exceptions, today, signal: timeUp.signal })).toEqual({
     skipped: 'the registry did not answer in time',
   });
   await closed.promise;

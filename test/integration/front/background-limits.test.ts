@@ -161,7 +161,7 @@ test('a refusal for a full queue has a Retry-After from the current waiting time
   const live = new Entries(testFront.nats.session, 'live');
   const [full, asking] = [await openHolder(testFront, { maxQueued: 1 }), await openHolder(testFront)];
   release = holdJobs(testFront.renderer);
-  const recent = { ended: 10, failedByUs: 0, queueWaitP95Ms: 0, meanRenderMs: 120_000 };
+  const recent = { ended: 10, internalFailures: 0, queueWaitP95Ms: 0, meanRenderMs: 120_000 };
   const said = { pod: 'busy', instance: 'one', region: 'us-east', version: '0', slots: 10, busy: 12, recent } as const;
   const say = () => publishHeartbeat(live, { ...said, browser: 'up', draining: false, jobs: [], at: Date.now() });
   await say();

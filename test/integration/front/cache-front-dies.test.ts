@@ -70,11 +70,11 @@ test('if the front of the first request is killed, requests on another front get
   const [job] = renderer.jobs;
   const name = (job && ticketOf(job).draft?.cache?.name) ?? '';
   // The job is queued, so rendering may take a while.
-  const claim = await until('its claim to be extended', async () => {
+  const lease = await until('its lease to be extended', async () => {
     const entry = await new Cache(nats.session).get('demo', name);
-    return entry.claim !== null && entry.claim.until > Date.now() + 30_000 && entry.claim;
+    return entry.lease !== null && entry.lease.until > Date.now() + 30_000 && entry.lease;
   });
-  expect(claim.uuid).toBe(job?.uuid);
+  expect(lease.uuid).toBe(job?.uuid);
   await fronts[0]?.part.kill('SIGKILL');
   expect(await first).toBeNull();
   finish();

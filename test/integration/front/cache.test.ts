@@ -318,8 +318,8 @@ test('the lease of a front that died before its capture was accepted expires', a
   const stamp = (Date.now() - 20_000).toString(16).padStart(12, '0');
   const uuid = `${stamp.slice(0, 8)}-${stamp.slice(8)}-7000-8000-000000000000`;
   // The lease that a front leaves if it has not queued its capture yet.
-  const claim = { uuid, until: Date.now() + 2000 };
-  await new Entries(fronts.front.nats.session, 'cache').put(`demo.${name}`, { done: null, claim });
+  const lease = { uuid, until: Date.now() + 2000 };
+  await new Entries(fronts.front.nats.session, 'cache').put(`demo.${name}`, { done: null, lease });
   const second = (await ask(cached(url), { front: 1 })).body.data;
   expect(second).toMatchObject({ fromCache: false });
   expect(second?.['uuid']).not.toBe(first?.['uuid']);

@@ -13,39 +13,39 @@ beforeAll(async () => {
 });
 afterAll(() => nats[Symbol.asyncDispose]());
 
-const newClaim = () => ({ uuid: randomUUIDv7(), until: Date.now() + 15_000 });
-const wanted = (bodyHash = 'hash') => ({ bodyHash, claim: newClaim() });
-const holders = (entries: readonly IdempotencyEntry[]) => new Set(entries.map(({ claim }) => claim.uuid));
+const newLease = () => ({ uuid: randomUUIDv7(), until: Date.now() + 15_000 });
+const wanted = (bodyHash = 'hash') => ({ bodyHash, lease: newLease() });
+const holders = (entries: readonly IdempotencyEntry[]) => new Set(entries.map(({ lease }) => lease.uuid));
 
 test('of many concurrent requests for a key one gets the lease, and one takes it over', async () => {
   const key = randomUUID();
   const claimed = await Promise.all(Array.from({ length: 8 }, () => keys.acquire('a', key, wanted())));
   expect(holders(claimed).size).toBe(1);
-  const lost = claimed[0]?.claim.uuid;
+  const lost = claimed[0]?.lease.uuid;
   const taken = await Promise.all(Array.from({ length: 8 }, () => keys.acquire('a', key, wanted(), lost)));
   expect(holders(taken).size).toBe(1);
-  expect(taken[0]?.claim.uuid).not.toBe(lost);
+  expect(taken[0]?.lease.uuid).not.toBe(lost);
 });
 
 test('a request with another body cannot take a lease over', async () => {
   const [key, first] = [randomUUID(), wanted()];
   await keys.acquire('a', key, first);
-  expect(await keys.acquire('a', key, wanted('another'), first.claim.uuid)).toMatchObject({ bodyHash: 'hash' });
+  expect(await keys.acquire('a', key, wanted('another'), first.lease.uuid)).toMatchObject({ bodyHash: 'hash' });
 });
 
 test('only its holder can extend a lease or give it another uuid', async () => {
-  const [key, first, next] = [randomUUID(), wanted(), newClaim()];
+  const [key, first, next] = [randomUUID(), wanted(), newLease()];
   await keys.acquire('a', key, first);
-  expect(await keys.renew('a', key, randomUUIDv7(), newClaim())).toBe(false);
-  expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
+  expect(await keys.renew('a', key, randomUUIDv7(), newLease())).toBe(false);
+  expect(await keys.renew('a', key, first.lease.uuid, next)).toBe(true);
   // A retry, as if the acknowledgement had been lost.
-  expect(await keys.renew('a', key, first.claim.uuid, next)).toBe(true);
-  expect((await keys.acquire('a', key, wanted())).claim).toEqual(next);
+  expect(await keys.renew('a', key, first.lease.uuid, next)).toBe(true);
+  expect((await keys.acquire('a', key, wanted())).lease).toEqual(next);
 });
 
 test('a stored answer is neither replaced nor released nor taken over', async () => {
   const [key, first] = [randomUUID(), wanted()];
-  const { uuid } = first.claim;
+  const { uuid } = first.lease;
   const answer = {
     uuid,
     region: 'us-east',
@@ -63,8 +63,8 @@ test('a released key accepts any body, and accounts do not share keys', async ()
   const [key, first, second, others] = [randomUUID(), wanted(), wanted('another'), wanted()];
   await keys.acquire('a', key, first);
   await keys.release('a', key, randomUUIDv7());
-  expect((await keys.acquire('a', key, wanted())).claim).toEqual(first.claim);
-  await keys.release('a', key, first.claim.uuid);
+  expect((await keys.acquire('a', key, wanted())).lease).toEqual(first.lease);
+  await keys.release('a', key, first.lease.uuid);
   expect(await keys.acquire('a', key, second)).toEqual({ ...second, answer: null });
   expect(await keys.acquire('b', key, others)).toEqual({ ...others, answer: null });
 });

@@ -184,9 +184,9 @@ test('a waiting client that disconnects does not affect the first request', asyn
 
 describe('the front of the first request dies', () => {
   /** Writes the entry that the front leaves behind: an open lease without an answer. */
-  async function leaveBehind(key: string, claim: { uuid: string; until: number }) {
+  async function leaveBehind(key: string, lease: { uuid: string; until: number }) {
     const entry = await entryOf(key);
-    await db.put(idempotencyKey(account, key), { ...entry, claim, answer: null });
+    await db.put(idempotencyKey(account, key), { ...entry, lease, answer: null });
   }
 
   test('after its capture has completed: a repeated request gets it, at no further cost', async () => {
@@ -208,14 +208,14 @@ describe('the front of the first request dies', () => {
     const first = post(key, { url }, { signal: leaving.signal }).catch(() => 'gone');
     await until('it to be rendered', () => renders() > before);
     const job = testFront.renderer.jobs.at(-1) as CaptureJob;
-    expect((await entryOf(key))?.claim.uuid).toBe(job.uuid);
+    expect((await entryOf(key))?.lease.uuid).toBe(job.uuid);
     leaving.abort();
     expect(await first).toBe('gone');
     // The lease lasts until the deadline of the capture, which has no record before it ends.
-    const { claim } = (await entryOf(key)) ?? { claim: { uuid: '', until: 0 } };
-    expect(claim.uuid).toBe(job.uuid);
-    expect(claim.until).toBeGreaterThanOrEqual(job.deadline);
-    await leaveBehind(key, claim);
+    const { lease } = (await entryOf(key)) ?? { lease: { uuid: '', until: 0 } };
+    expect(lease.uuid).toBe(job.uuid);
+    expect(lease.until).toBeGreaterThanOrEqual(job.deadline);
+    await leaveBehind(key, lease);
     const again = ask(key, { url }, { front: 1 });
     release();
     expect((await again).body.data).toMatchObject({ uuid: job.uuid, status: 'completed' });
@@ -244,7 +244,7 @@ describe('the front of the first request dies', () => {
     const first = ask(key, { url: `${url}${key}`, responseCache: { enabled: true } });
     await until('it to be rendered', () => renders() > before);
     const uuid = testFront.renderer.jobs.at(-1)?.uuid ?? '';
-    expect((await entryOf(key))?.claim.uuid).toBe(uuid);
+    expect((await entryOf(key))?.lease.uuid).toBe(uuid);
     release();
     expect((await first).body.data?.['uuid']).toBe(uuid);
     expect((await testFront.renderer.captures.get(account, uuid))?.value.uuid).toBe(uuid);

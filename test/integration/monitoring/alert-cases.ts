@@ -229,7 +229,7 @@ export const alertCases: readonly AlertCase[] = [
     quiet: { [own('0.1')]: '0+100x20', [own('0.5')]: '0+100x20', [own('+Inf')]: '0+100x20' },
   },
   {
-    alert: 'WebcaptureApiServerAway',
+    alert: 'WebcaptureApiServerUnreachable',
     fires: { 'webcapture_kubernetes_informer_age_seconds{pod="p",resource="pods"}': '0+60x20' },
     labels: { pod: 'p' },
     summary: 'p receives nothing from the Kubernetes API server',

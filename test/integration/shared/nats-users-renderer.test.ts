@@ -24,7 +24,7 @@ const heartbeat = {
   busy: 0,
   browser: 'up',
   draining: false,
-  recent: { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 },
+  recent: { ended: 0, internalFailures: 0, queueWaitP95Ms: 0 },
   jobs: [],
   at: 0,
 } as const;

@@ -114,13 +114,13 @@ describe('internal failures of captures', () => {
     [1000, 200, 'operational'],
     [1000, 201, 'degraded_performance'],
     [1000, 1000, 'degraded_performance'],
-  ] as const)('with %i captures ended and %i failed the status is %s', (ended, failedByUs, status) => {
-    const pods = [heartbeat('a', { recent: { ended, failedByUs, queueWaitP95Ms: 0 } })];
+  ] as const)('with %i captures ended and %i failed the status is %s', (ended, internalFailures, status) => {
+    const pods = [heartbeat('a', { recent: { ended, internalFailures, queueWaitP95Ms: 0 } })];
     expect(decideRegion(region({ pods }))?.status).toBe(status);
   });
 
   test('are counted over all renderers of the region', () => {
-    const recent = { ended: 5, failedByUs: 2, queueWaitP95Ms: 0 };
+    const recent = { ended: 5, internalFailures: 2, queueWaitP95Ms: 0 };
     expect(decideRegion(region({ wanted: 2, pods: healthy(2, { recent }) }))).toEqual({
       status: 'degraded_performance',
       message: '40% of the last 10 captures failed because of this service',
@@ -138,15 +138,15 @@ describe('the queue wait', () => {
   ] as const)(
     'with %i captures, a p95 of %i ms and the oldest waiting %s ms the status is %s',
     (ended, p95, oldest, status) => {
-      const pods = healthy(1, { recent: { ended, failedByUs: 0, queueWaitP95Ms: p95 } });
+      const pods = healthy(1, { recent: { ended, internalFailures: 0, queueWaitP95Ms: p95 } });
       const waiting = { ...idle, oldestInteractiveMs: oldest };
       expect(decideRegion(region({ pods, waiting }))?.status).toBe(status);
     },
   );
 
   test('is weighted by the number of captures', () => {
-    const slow = heartbeat('a', { recent: { ended: 1, failedByUs: 0, queueWaitP95Ms: 60_000 } });
-    const fast = heartbeat('b', { recent: { ended: 99, failedByUs: 0, queueWaitP95Ms: 100 } });
+    const slow = heartbeat('a', { recent: { ended: 1, internalFailures: 0, queueWaitP95Ms: 60_000 } });
+    const fast = heartbeat('b', { recent: { ended: 99, internalFailures: 0, queueWaitP95Ms: 100 } });
     expect(decideRegion(region({ wanted: 2, pods: [slow, fast] }))?.status).toBe('operational');
   });
 
@@ -201,7 +201,7 @@ describe('the canary of a region', () => {
 });
 
 test('the worst fact decides the status, and the message lists all reasons, the worst first', () => {
-  const recent = { ended: 100, failedByUs: 50, queueWaitP95Ms: 20_000 };
+  const recent = { ended: 100, internalFailures: 50, queueWaitP95Ms: 20_000 };
   const verdict = decideRegion(
     region({ wanted: 3, pods: [heartbeat('a', { recent })], silent: [{ pod: 'b', forMs: 8000 }] }),
   );

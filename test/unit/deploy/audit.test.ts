@@ -41,7 +41,7 @@ describe('an advisory with an exception', () => {
     expect(compare([advisory], [judgement], '2027-01-31')).toEqual([]);
     expect(compare([advisory], [judgement], '2027-02-01')).toEqual([
       expect.stringMatching(
-        /^leaky <2\.0\.0: high: Leaks .*GHSA-aaaa-bbbb-cccc.*judged until 2027-01-31: "only our own/,
+        /^leaky <2\.0\.0: high: Leaks .*GHSA-aaaa-bbbb-cccc.*exception until 2027-01-31: "only our own/,
       ),
     ]);
     expect(compare([advisory], [], '2027-01-01')).toEqual([expect.stringContaining('judge the advisory')]);

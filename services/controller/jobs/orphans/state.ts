@@ -61,7 +61,7 @@ export const keepPass = (live: Entries, state: PassState) => live.put(passKey, s
 export const readMissing = async (live: Entries) => (await live.get<MissingCount>(missingKey))?.value ?? null;
 export const keepMissing = (live: Entries, count: MissingCount) => live.put(missingKey, count);
 
-const leaseKey = 'reconcile.claim';
+const leaseKey = 'reconcile.lease';
 
 /** Longer than a page takes. A dead holder blocks the next one for this time. */
 const ttlSeconds = 120;

@@ -67,7 +67,7 @@ export function setUp(
     lines,
     claimOf: (holder: string) => new OrphanCollectionLease(live, holder),
     forget: async () => {
-      for (const key of ['pass', 'claim', 'missing']) await live.delete(`reconcile.${key}`);
+      for (const key of ['pass', 'lease', 'missing']) await live.delete(`reconcile.${key}`);
       for (const stream of [streamNames.files, streamNames.db]) await session.jsm.streams.purge(stream);
     },
     metric: async (name: string, labels: Record<string, string> = {}) => {

@@ -1,7 +1,7 @@
 import type { RendererHeartbeat } from '@webcapture/shared/queue/parse-heartbeat.ts';
 import type { PriorityDepths, QueueFacts, RegionFacts } from '../../../../services/controller/health/facts.ts';
 
-const quiet = { ended: 0, failedByUs: 0, queueWaitP95Ms: 0 };
+const quiet = { ended: 0, internalFailures: 0, queueWaitP95Ms: 0 };
 
 export function heartbeat(pod: string, fields: Partial<RendererHeartbeat> = {}): RendererHeartbeat {
   return {
