@@ -71,7 +71,7 @@ export async function loadImages(programs: Programs, say: (line: string) => void
   for (const image of ['nats', 'bucket'] as const) {
     const archive = join(folder, `${image}.tar`);
     // The liveness probe and the init container of NATS are shell scripts.
-    const applets = image === 'nats' ? ['sh', 'mv', 'wget', 'df', 'awk'] : [];
+    const applets = image === 'nats' ? ['sh', 'mv', 'timeout', 'wget', 'df', 'awk'] : [];
     await packProgram({ program: programs[image], tag: images[image], out: archive, applets });
     await loadImage(loadCommand, archive);
   }

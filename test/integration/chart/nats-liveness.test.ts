@@ -30,20 +30,24 @@ async function pathOfProbe(): Promise<string> {
   const busybox = await run('sh', ['-c', 'command -v busybox']).catch(() => undefined);
   if (busybox === undefined) return own;
   const folder = await mkdtemp(join(inject('tempFolder'), 'busybox-'));
-  for (const name of ['sh', 'wget', 'df', 'awk', 'test']) await symlink(busybox.stdout.trim(), join(folder, name));
+  for (const name of ['sh', 'timeout', 'wget', 'df', 'awk', 'test'])
+    await symlink(busybox.stdout.trim(), join(folder, name));
   return folder;
 }
 
-/** Runs the liveness probe of the chart, as the kubelet does. */
+/**
+ * Runs the liveness probe of the chart. Its processes must end within its timeout without being killed: containerd reports a probe only
+ * when no process has its output open any more.
+ */
 async function isLive({ monitorPort, dataDir }: ChartNats): Promise<boolean> {
   const container = podOf(find(objects, 'StatefulSet', 'wc-webcapture-nats'))?.containers[0] as unknown as {
     livenessProbe: { exec: { command: [string, ...string[]] }; timeoutSeconds: number };
   };
   const { exec, timeoutSeconds } = container.livenessProbe;
   const [shell, ...args] = exec.command.map((it) => it.replace('8222', String(monitorPort)).replace('/data', dataDir));
-  const options = { env: { PATH: path }, timeout: timeoutSeconds * 1000, killSignal: 'SIGKILL' } as const;
-  const probe = spawn(shell ?? '', args, { ...options, stdio: 'ignore' });
-  const [code] = (await once(probe, 'exit')) as [number | null];
+  const probe = spawn(shell ?? '', args, { env: { PATH: path }, stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [probe.stdout, probe.stderr]) stream.resume();
+  const [code] = (await once(probe, 'close', { signal: AbortSignal.timeout(timeoutSeconds * 1000) })) as [number];
   return code === 0;
 }
 

@@ -73,9 +73,11 @@ jetstream {
 {{/*
 Shell script of the liveness probe. After an ENOSPC, nats-server refuses every write to that stream until it is restarted, and
 /healthz answers 503. The script fails then only if the volume has 64 MiB or more: a restart while it is full does not help.
+Each request has its own time limit and does not keep the output open: containerd waits for processes that outlive the probe, and
+would never report the failure of a server that does not respond.
 */}}
 {{- define "webcapture.natsLiveness" -}}
-health() { wget -q -O /dev/null "http://127.0.0.1:8222/healthz$1"; }
+health() { timeout 2 wget -q -O /dev/null "http://127.0.0.1:8222/healthz$1" >/dev/null 2>&1; }
 health '?js-server-only=true' || exit 1
 health && exit 0
 test "$(df -Pk /data | awk 'NR == 2 { print $4 }')" -lt 65536
