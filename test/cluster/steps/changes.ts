@@ -165,7 +165,10 @@ export const changeSteps: readonly Step[] = [
       const url = `http://${await startSite(session)}:8080/`;
       const before = await capture(session, { url });
       check(before.code === 'URL_BLOCKED', JSON.stringify(before));
+      const fronts = (await session.cluster.pods('front')).map(({ metadata }) => `pod/${metadata.name}`);
       await upgrade(session, ['--set', `egress.allow={${new URL(url).hostname}/32}`]);
+      // Fronts that are ending may still get requests, and have the old configuration.
+      await session.cluster.kubectl(['wait', '--for=delete', '--timeout=90s', ...fronts]);
       const opened = await capture(session, { url });
       check(opened.status === 200 && opened.title === 'site', JSON.stringify(opened));
       return `${url}: ${before.code}, then "${opened.title}" in ${opened.ms} ms`;
