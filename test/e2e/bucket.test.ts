@@ -71,6 +71,29 @@ test('the extracted parts are a second object, created, replaced and deleted wit
   expect((await state()).data).toMatchObject({ status: 'deleted', extracted: null });
 });
 
+test('the diagnostics of a failed capture are the only object, and are removed when the capture is deleted', async () => {
+  const objects = async (uuid: string) =>
+    (await bucket.objects()).map(({ name }) => name).filter((name) => name.includes(uuid));
+  const broken = `<h1>No chart</h1><script>console.error('the chart has no data')</script>`;
+  const failed = await fleet.api.capture({ html: broken, selector: '#chart' });
+  expect(failed.status).not.toBe(200);
+  const uuid = failed.headers.get('x-capture-uuid') ?? '';
+  expect(await objects(uuid)).toEqual([expect.stringMatching(/^captures\/[^/]+\.diagnostics-[0-9a-f]{32}$/)]);
+  const answer = (await (await fleet.api.get(`/captures/${uuid}/diagnostics`)).json()) as { data: object };
+  expect(JSON.stringify(answer.data)).toContain('the chart has no data');
+  const picture = await fleet.api.get(`/captures/${uuid}/diagnostics/picture`);
+  expect(picture.headers.get('content-type')).toBe('image/jpeg');
+  await fleet.api.call('DELETE', `/captures/${uuid}`);
+  expect(await objects(uuid)).toEqual([]);
+
+  const asked = await fleet.api.captured({ html: broken, diagnostics: true });
+  expect((await objects(asked.uuid)).toSorted()).toEqual([
+    nameOf(asked.fileUrl),
+    expect.stringMatching(/\.diagnostics-[0-9a-f]{32}$/),
+  ]);
+  expect((await fleet.api.get(`/captures/${asked.uuid}/diagnostics`)).status).toBe(200);
+});
+
 test('a capture succeeds after a short outage of the bucket, or a broken upload', async () => {
   const before = await fleet.usageCheck.usage();
   proxy.next(uploads, googleError(503, 'backendError', 'Backend Error'), { kind: 'lose the answer' });
