@@ -1,6 +1,7 @@
 // @module-tag long
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { qpdfCheck } from '../harness/qpdf.ts';
 import { useFleet } from '../harness/use.ts';
 
 const fleet = useFleet({ slots: 1, env: { WEBCAPTURE_SECRETS_KEY: 'the-key-of-this-fleet-of-32-or-more-characters' } });
@@ -50,4 +51,32 @@ test('the report of about 300 pages has page numbers, bookmarks and all of its c
   for (const [index, { text }] of pdf.pages.entries()) {
     expect(text).toMatch(new RegExp(`${index + 1} / ${pdf.pages.length}`));
   }
+});
+
+test('qpdf finds no error in documents with tags, attachments and passwords, and in merged ones', async () => {
+  const valid = /No syntax or stream encoding errors found/;
+  const { api, key } = fleet();
+  const letter = exampleOf('letter.html') as { pdf?: object };
+  const pdfOf = async (options: object) => {
+    const { fileUrl } = await api.captured({ ...letter, format: 'pdf', pdf: { ...letter.pdf, ...options } });
+    return Buffer.from(await (await fetch(fileUrl)).arrayBuffer());
+  };
+  const attachments = [
+    { name: 'invoice.xml', content: '<invoice/>', mimeType: 'text/xml', relationship: 'Alternative' },
+  ];
+  expect(await qpdfCheck(await pdfOf({ metadata: { title: 'Letter', language: 'en' }, attachments }))).toMatch(valid);
+  const encrypted = await pdfOf({ encryption: { userPassword: 'reader', ownerPassword: 'owner' } });
+  expect(await qpdfCheck(encrypted)).toMatch(/invalid password/);
+  expect(await qpdfCheck(encrypted, { password: 'reader' })).toMatch(valid);
+  // qpdf does find errors.
+  expect(await qpdfCheck(encrypted.subarray(0, -200), { password: 'reader' })).not.toMatch(valid);
+
+  const documents = [{ request: letter }, { request: { html: '<h1>Annex</h1><a href="#end">end</a><p id="end">' } }];
+  const merged = await api.request('/pdf/merge', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ documents, encryption: { userPassword: 'reader' } }),
+  });
+  expect(merged.status).toBe(200);
+  expect(await qpdfCheck(Buffer.from(await merged.arrayBuffer()), { password: 'reader' })).toMatch(valid);
 });
