@@ -20,6 +20,7 @@ import { installSteps } from './steps/install.ts';
 import { networkSteps } from './steps/network.ts';
 import { chaosSteps } from './steps/regions-chaos.ts';
 import { regionSteps } from './steps/regions.ts';
+import { runbookSteps } from './steps/runbooks.ts';
 import type { Session } from './session.ts';
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
@@ -29,6 +30,7 @@ const oneCluster = {
   deaths: deathSteps,
   broker: brokerDeathSteps,
   bucket: bucketSteps,
+  runbooks: runbookSteps,
   changes: changeSteps,
 };
 
