@@ -5,7 +5,7 @@ import { isRefusedTarget, pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
 /** Maximum number of addresses to try; with more, the caller would time out. */
-const maxAddresses = 4;
+export const maxAddresses = 4;
 
 /**
  * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining
