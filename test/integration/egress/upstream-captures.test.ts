@@ -51,7 +51,7 @@ describe('a page', () => {
     const proxy = await closing(startHttpUpstream({ leadsTo: origin.port, credentials }));
     const engine = await startEngine(proxy, { credentials });
     const { picture, report } = await engine.shoot('http://site.example/');
-    expect(picture.at(50, 50)).toEqual([255, 0, 0]);
+    expect(picture.at(50, 50)).toBe('#ff0000');
     expect(report).toMatchObject({ finalUrl: 'http://site.example/', blockedRequests: 1 });
     expect([...proxy.targets]).toEqual([`${routedAddress}:80`, `${routedAddress}:80`]);
     await expect(engine.render('http://inner.example/')).rejects.toMatchObject({ code: 'URL_BLOCKED' });
@@ -63,7 +63,7 @@ describe('a page', () => {
     const proxy = await closing(startSocksUpstream({ leadsTo: origin.port }));
     const engine = await startEngine(proxy, { protocol: 'socks5h', resolve: 'proxy' });
     const { picture } = await engine.shoot('http://site.example/');
-    expect(picture.at(50, 50)).toEqual([255, 0, 0]);
+    expect(picture.at(50, 50)).toBe('#ff0000');
     expect(new Set(proxy.targets)).toEqual(new Set(['site.example:80', 'pictures.example:80', 'inner.example:80']));
     await expect(engine.render('http://127.0.0.1/')).rejects.toMatchObject({ code: 'URL_BLOCKED' });
     expect(proxy.targets).not.toContain('127.0.0.1:80');

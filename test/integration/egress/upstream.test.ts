@@ -1,7 +1,9 @@
+import { inspect } from 'node:util';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
-import { Upstream } from '@webcapture/shared/egress/upstream.ts';
+import { openUpstream, Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { readUpstreamProxy } from '@webcapture/shared/egress/upstream-config.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
@@ -223,6 +225,26 @@ describe('names', () => {
       expect((await openTunnel(session.server, 'inner.example:443')).status).toBe(403);
     }
     expect(upstream.connections()).toBe(0);
+  });
+});
+
+describe('failures of the upstream proxy', () => {
+  it('are counted by reason, and logged without the credentials', async () => {
+    const server = await closing(startHttpUpstream({ leadsTo: 1, credentials: right }));
+    const { proxy } = upstreamOf(urlOf('http', server), asVariables({ user: 'wc', password: 'wrong-word' })).upstream;
+    const registry = new Registry();
+    const lines: string[] = [];
+    const log = { warn: (fields: object, message: string) => void lines.push(`${inspect(fields)} ${message}`) };
+    const upstream = openUpstream(proxy, { registry, log });
+    const never = new AbortController().signal;
+    for (let round = 0; round < 3; round += 1) {
+      await expect(upstream?.connect([routedAddress], 443, 5000, never)).rejects.toMatchObject({
+        kind: 'upstream-authentication',
+      });
+    }
+    expect(await registry.metrics()).toContain('webcapture_upstream_proxy_failures_total{reason="authentication"} 3');
+    expect(lines).toEqual([expect.stringMatching(/status 407.* connection through the upstream proxy failed/s)]);
+    expect(lines.join()).not.toContain('wrong-word');
   });
 });
 
