@@ -21,6 +21,8 @@ interface UpstreamOptions {
   readonly credentials?: Credentials;
   /** `silent`: requests get no answer. `garbage`: the answer is of another protocol. A number: the HTTP status or SOCKS reply of each request. */
   readonly answer?: 'silent' | 'garbage' | number;
+  /** Host that the proxy cannot reach. */
+  readonly unreachable?: string;
   /** Certificate and key, for an https proxy. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -50,6 +52,9 @@ export async function startHttpUpstream(options: UpstreamOptions): Promise<TestU
     const basic = Buffer.from(`${credentials?.user}:${credentials?.password}`).toString('base64');
     if (credentials && request.headers['proxy-authorization'] !== `Basic ${basic}`) {
       return void client.end('HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n');
+    }
+    if (options.unreachable !== undefined && request.url?.startsWith(`${options.unreachable}:`)) {
+      return void client.end('HTTP/1.1 503 Service Unavailable\r\n\r\n');
     }
     join(client, options.leadsTo, () => client.write('HTTP/1.1 200 Connection established\r\n\r\n'));
   });
@@ -90,6 +95,10 @@ async function serveSocks(client: Socket, options: UpstreamOptions, targets: str
   const reply = (code: number) => client.write(Buffer.from([5, code, 0, 1, 0, 0, 0, 0, 0, 0]));
   if (typeof answer === 'number') {
     reply(answer);
+    return void client.end();
+  }
+  if (host === options.unreachable) {
+    reply(4);
     return void client.end();
   }
   join(client, options.leadsTo, () => reply(0));

@@ -171,7 +171,10 @@ function toUpstreamFailure(error: unknown): EgressFailure {
   return new EgressFailure('upstream-unreachable', 'the upstream proxy did not answer as a proxy', { cause: error });
 }
 
-/** Requests a tunnel of an HTTP proxy. */
+/**
+ * Requests a tunnel of an HTTP proxy, also for plain requests of pages. In the absolute form, a proxy replaces the Host header by the host of
+ * the request line (RFC 9112, 3.2.2), which would be an address, and may send requests of several captures over one connection.
+ */
 function requestTunnel(
   socket: Socket,
   host: string,

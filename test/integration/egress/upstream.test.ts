@@ -1,3 +1,4 @@
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -10,6 +11,7 @@ import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/counters.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
 import { freePort } from '../../harness/free-port.ts';
+import { natsCertificates } from '../../harness/nats-certificates.ts';
 import { timeOf } from '../../harness/time-of.ts';
 import {
   routedAddress,
@@ -37,9 +39,14 @@ async function closing<T extends { close(): Promise<void> }>(started: Promise<T>
 const lookup: Lookup = async (name) => {
   if (name.startsWith('nowhere.')) throw new Error('no such name');
   if (name.startsWith('inner.')) return [{ address: '10.0.0.1', family: 4 }];
+  if (name.startsWith('two.')) return [otherAddress, routedAddress].map((address) => ({ address, family: 4 }));
+  // The names of the upstream proxy itself.
+  if (name.endsWith('.test')) return [{ address: upstreamAddress, family: 4 }];
   if (name.startsWith('direct.')) return [{ address: publicAddress, family: 4 }];
   return [{ address: routedAddress, family: 4 }];
 };
+
+const otherAddress = '93.184.215.15';
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -188,6 +195,43 @@ describe('answers of an upstream proxy', () => {
     expect((await openTunnel(session.server, 'site.example:443')).headers['x-webcapture-egress']).toBe(kind);
     expect(session.failureOf('https://site.example/')).toBe(kind);
     expect(failures).toEqual(reported);
+  });
+});
+
+describe('targets with several addresses', () => {
+  it.each([
+    ['http', startHttpUpstream],
+    ['socks5', startSocksUpstream],
+  ] as const)('are reached by the next address if %s:// does not reach the first', async (protocol, start) => {
+    const origin = await startOrigin();
+    const upstream = await closing(start({ leadsTo: origin.port, unreachable: otherAddress }));
+    const { session, failures } = await openSession(urlOf(protocol, upstream));
+    expect((await plain(session.server, 'http://two.example/')).body).toBe('for two.example');
+    expect(upstream.targets).toEqual([`${otherAddress}:80`, `${routedAddress}:80`]);
+    expect(failures).toEqual([]);
+  });
+});
+
+describe('an upstream proxy with TLS', () => {
+  const { ca, serverCert: cert, serverKey: key } = natsCertificates;
+  const known = getCACertificates('default');
+  afterEach(() => setDefaultCACertificates(known));
+
+  it('is used if its certificate is trusted and has its name', async () => {
+    const origin = await startOrigin();
+    const upstream = await closing(startHttpUpstream({ leadsTo: origin.port, tls: { cert, key }, credentials: right }));
+    const ask = async (host: string) => {
+      const { session } = await openSession(`https://${host}:${upstream.port}`, asVariables(right));
+      return openTunnel(session.server, 'site.example:443');
+    };
+    expect((await ask('nats.test')).headers['x-webcapture-egress']).toBe('upstream-unreachable');
+    setDefaultCACertificates([...known, ca]);
+    expect((await ask('other.test')).headers['x-webcapture-egress']).toBe('upstream-unreachable');
+    expect(upstream.targets).toEqual([]);
+    const { status, socket } = await ask('nats.test');
+    expect(status).toBe(200);
+    socket.write('GET / HTTP/1.1\r\nHost: through.tls\r\n\r\n');
+    expect(await read(socket)).toMatch(/for through.tls$/);
   });
 });
 
