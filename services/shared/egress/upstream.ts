@@ -138,7 +138,7 @@ export class Upstream {
     if (family === 4 || family === 6) return [{ address: host, family }];
     const now = performance.now();
     if (this.#addresses !== undefined && this.#addresses.expiresAt > now) return this.#addresses.found;
-    const found = await withTimeout((inner) => this.#lookup(host, inner), timeoutMs, signal);
+    const found = await withTimeout((inner) => this.#lookup(host, inner), Math.ceil(timeoutMs), signal);
     this.#addresses = { found, expiresAt: now + addressesTtlMs };
     return found;
   }

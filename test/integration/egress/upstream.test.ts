@@ -235,6 +235,23 @@ describe('an upstream proxy with TLS', () => {
   });
 });
 
+describe('an upstream proxy with a name', () => {
+  it('is not a target by its address, nor by another name', async () => {
+    const upstream = await closing(startHttpUpstream({ leadsTo: 1 }));
+    const { session } = await openSession(`http://proxy.test:${upstream.port}`);
+    for (const host of [upstreamAddress, 'proxy.test', 'alias.test']) {
+      expect(await openTunnel(session.server, `${host}:${upstream.port}`)).toMatchObject({ status: 403 });
+    }
+    expect(upstream.connections()).toBe(0);
+  });
+
+  it('that does not resolve is reported as unreachable', async () => {
+    const { session, failures } = await openSession('http://nowhere.proxy:3128');
+    expect((await openTunnel(session.server, 'site.example:443')).status).toBe(502);
+    expect(failures).toEqual(['unreachable']);
+  });
+});
+
 describe('names', () => {
   it('that resolve to a refused address, or to none, do not reach the upstream proxy', async () => {
     const upstream = await closing(startHttpUpstream({ leadsTo: 1 }));
