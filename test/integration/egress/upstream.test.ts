@@ -1,12 +1,13 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { inspect } from 'node:util';
 import { Registry } from 'prom-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
 import { openUpstream, Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { readUpstreamProxy } from '@webcapture/shared/egress/upstream-config.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { sendEvent } from '../../../services/controller/jobs/webhooks/send.ts';
 import type { EgressLimits } from '../../../services/renderer/egress/counters.ts';
 import { startEgressProxy } from '../../../services/renderer/egress/proxy.ts';
@@ -35,18 +36,23 @@ async function closing<T extends { close(): Promise<void> }>(started: Promise<T>
   return it;
 }
 
-/** Names under `inner` are private, names under `direct` are this machine. Every other name is the address that only the upstream proxies route. */
+/** Resolves every name to the address to which only the upstream proxies lead, with some exceptions. */
 const lookup: Lookup = async (name) => {
   if (name.startsWith('nowhere.')) throw new Error('no such name');
   if (name.startsWith('inner.')) return [{ address: '10.0.0.1', family: 4 }];
   if (name.startsWith('two.')) return [otherAddress, routedAddress].map((address) => ({ address, family: 4 }));
   // The names of the upstream proxy itself.
   if (name.endsWith('.test')) return [{ address: upstreamAddress, family: 4 }];
+  if (name.includes('unrouted.')) return [{ address: unroutedAddress, family: 4 }];
   if (name.startsWith('direct.')) return [{ address: publicAddress, family: 4 }];
   return [{ address: routedAddress, family: 4 }];
 };
 
 const otherAddress = '93.184.215.15';
+
+/** An address for documentation, to which no direct connection succeeds. */
+const unroutedAddress = '192.0.2.1';
+const isUnreachable = { 'x-webcapture-egress': expect.stringMatching(/^(connect-timeout|unreachable)$/) };
 
 type Environment = Readonly<Record<string, string>>;
 
@@ -58,7 +64,7 @@ function upstreamOf(url: string, environment: Environment = {}) {
   return { upstream: new Upstream(proxy, { lookup, onFailure: (reason) => failures.push(reason) }), failures };
 }
 
-const policy = createEgressPolicy({ allow: [`${publicAddress}/32`, `${upstreamAddress}/32`], lookup });
+const policy = createEgressPolicy({ allow: [publicAddress, upstreamAddress, unroutedAddress], lookup });
 
 async function openSession(url: string, environment?: Environment, limits: Partial<EgressLimits> = {}) {
   const { upstream, failures } = upstreamOf(url, environment);
@@ -271,19 +277,41 @@ describe('names', () => {
     expect(upstream.targets).toEqual(['inner.example:443', 'nowhere.example:443']);
   });
 
-  it('of noProxy, and names in its ranges, are connected to directly', async () => {
-    const origin = await closing(startSite(publicAddress, (_, response) => response.end('direct')));
+  it('of noProxy are connected to directly, under the egress policy', async () => {
     const upstream = await closing(startHttpUpstream({ leadsTo: 1 }));
     for (const resolve of ['renderer', 'proxy']) {
-      const { session } = await openSession(urlOf('http', upstream), {
-        WEBCAPTURE_UPSTREAM_PROXY_RESOLVE: resolve,
-        WEBCAPTURE_NO_PROXY: 'direct.example,.inner.example',
-      });
-      for (const name of ['direct.example', publicAddress]) {
-        expect((await plain(session.server, `http://${name}:${origin.port}/`)).body, name).toBe('direct');
-      }
-      // The policy applies to direct connections as well.
+      const { session } = await openSession(
+        urlOf('http', upstream),
+        { WEBCAPTURE_UPSTREAM_PROXY_RESOLVE: resolve, WEBCAPTURE_NO_PROXY: 'unrouted.example,.inner.example' },
+        { connectTimeoutMs: 200 },
+      );
+      expect((await openTunnel(session.server, 'www.unrouted.example:443')).headers).toMatchObject(isUnreachable);
       expect((await openTunnel(session.server, 'inner.example:443')).status).toBe(403);
+    }
+    expect(upstream.connections()).toBe(0);
+  });
+
+  it('in ranges of noProxy are connected to directly, and other names through the upstream proxy', async () => {
+    const origin = await startOrigin();
+    const upstream = await closing(startHttpUpstream({ leadsTo: origin.port }));
+    const { session } = await openSession(
+      urlOf('http', upstream),
+      { WEBCAPTURE_NO_PROXY: `${unroutedAddress}/32` },
+      { connectTimeoutMs: 200 },
+    );
+    for (const host of ['unrouted.example', unroutedAddress]) {
+      expect((await openTunnel(session.server, `${host}:443`)).headers).toMatchObject(isUnreachable);
+    }
+    expect((await openTunnel(session.server, 'site.example:443')).status).toBe(200);
+    expect(upstream.targets).toEqual([`${routedAddress}:443`]);
+  });
+
+  it('of this machine that the operator allows are connected to directly', async () => {
+    const origin = await closing(startSite(publicAddress, (_, response) => response.end('direct')));
+    const upstream = await closing(startHttpUpstream({ leadsTo: 1 }));
+    const { session } = await openSession(urlOf('http', upstream));
+    for (const host of ['direct.example', publicAddress]) {
+      expect((await plain(session.server, `http://${host}:${origin.port}/`)).body, host).toBe('direct');
     }
     expect(upstream.connections()).toBe(0);
   });
@@ -291,12 +319,12 @@ describe('names', () => {
 
 describe('failures of the upstream proxy', () => {
   it('are counted by reason, and logged without the credentials', async () => {
-    const server = await closing(startHttpUpstream({ leadsTo: 1, credentials: right }));
-    const { proxy } = upstreamOf(urlOf('http', server), asVariables({ user: 'wc', password: 'wrong-word' })).upstream;
+    // The errors of the SOCKS library contain the password.
+    const server = await closing(startSocksUpstream({ leadsTo: 1, credentials: right }));
+    const { proxy } = upstreamOf(urlOf('socks5', server), asVariables({ user: 'wc', password: 'wrong-word' })).upstream;
     const registry = new Registry();
-    const lines: string[] = [];
-    const log = { warn: (fields: object, message: string) => void lines.push(`${inspect(fields)} ${message}`) };
-    const upstream = openUpstream(proxy, { registry, log });
+    const warn = vi.fn<Logger['warn']>();
+    const upstream = openUpstream(proxy, { registry, log: { warn } });
     const never = new AbortController().signal;
     for (let round = 0; round < 3; round += 1) {
       await expect(upstream?.connect([routedAddress], 443, 5000, never)).rejects.toMatchObject({
@@ -304,8 +332,11 @@ describe('failures of the upstream proxy', () => {
       });
     }
     expect(await registry.metrics()).toContain('webcapture_upstream_proxy_failures_total{reason="authentication"} 3');
-    expect(lines).toEqual([expect.stringMatching(/status 407.* connection through the upstream proxy failed/s)]);
-    expect(lines.join()).not.toContain('wrong-word');
+    expect(warn).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ host: upstreamAddress, port: server.port, reason: 'authentication' }),
+      'connection through the upstream proxy failed (authentication)',
+    );
+    expect(inspect(warn.mock.calls, { depth: 9 })).not.toContain('wrong-word');
   });
 });
 
