@@ -34,6 +34,8 @@ export interface TestUpstream {
   readonly targets: readonly string[];
   /** Number of accepted connections. */
   readonly connections: () => number;
+  /** Source addresses of the connections. */
+  readonly sources: ReadonlySet<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -136,9 +138,11 @@ function join(client: Socket, port: number, onOpen: () => void): void {
 
 async function listen(server: Server, targets: readonly string[]): Promise<TestUpstream> {
   const sockets = new Set<Socket>();
+  const sources = new Set<string | undefined>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {
     connections += 1;
+    sources.add(socket.remoteAddress);
     sockets.add(socket);
     socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
   });
@@ -148,6 +152,7 @@ async function listen(server: Server, targets: readonly string[]): Promise<TestU
     port: (server.address() as AddressInfo).port,
     targets,
     connections: () => connections,
+    sources,
     async close() {
       for (const socket of sockets) socket.destroy();
       server.close();

@@ -123,7 +123,7 @@ export class Upstream {
   /** Connects to the proxy. */
   async #open(timeoutMs: number, signal: AbortSignal): Promise<Socket> {
     try {
-      return await connect(await this.#resolve(timeoutMs, signal), this.proxy.port, timeoutMs, signal);
+      return await connect(await this.#resolve(timeoutMs, signal), this.proxy.port, timeoutMs, signal, false);
     } catch (error) {
       if (error instanceof EgressFailure && error.kind === 'closed') throw error;
       signal.throwIfAborted();

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { isWithoutProxy, readUpstreamProxy } from '@webcapture/shared/egress/upstream-config.ts';
 import { EnvReader } from '@webcapture/shared/runtime/env.ts';
+import { readControllerConfig } from '../../../services/controller/config.ts';
+import { readRendererConfig } from '../../../services/renderer/config.ts';
 
 const read = (environment: Readonly<Record<string, string>>) => {
   const env = new EnvReader(environment);
@@ -22,6 +24,12 @@ test.each([
   ['SOCKS5://proxy', 'socks5', 'proxy', 1080],
 ])('%s is parsed', (text, protocol, host, port) => {
   expect(read(url(text))).toEqual({ protocol, host, port, resolve: 'renderer', noProxy: { names: [], ranges: [] } });
+});
+
+test('renderers and controllers read the upstream proxy', () => {
+  const expected = { upstreamProxy: { protocol: 'http', host: 'proxy', port: 3128 } };
+  expect(readRendererConfig(url('http://proxy:3128'))).toMatchObject(expected);
+  expect(readControllerConfig(url('http://proxy:3128'))).toMatchObject(expected);
 });
 
 test('credentials are kept apart from the URL', () => {
