@@ -299,7 +299,7 @@ describe('names', () => {
     const { session } = await openSession(
       urlOf('http', upstream),
       { WEBCAPTURE_NO_PROXY: `${unroutedAddress}/32` },
-      { connectTimeoutMs: 200 },
+      { connectTimeoutMs: 1000 },
     );
     for (const host of ['unrouted.example', unroutedAddress]) {
       expect((await openTunnel(session.server, `${host}:443`)).headers).toMatchObject(isUnreachable);
