@@ -29,8 +29,9 @@ packages_of() {
     # process 1.
     front) echo usr-is-merged ca-certificates libstdc++6 tini ;;
     # The headless shell renders, the full browser is for antiBot; Noto covers Arabic, Indic and most other scripts.
+    # libnss3-tools has certutil, by which the browsers trust the authorities of WEBCAPTURE_CA_BUNDLE.
     renderer)
-      echo usr-is-merged ca-certificates libstdc++6 tini chromium chromium-headless-shell \
+      echo usr-is-merged ca-certificates libstdc++6 tini chromium chromium-headless-shell libnss3-tools \
         fontconfig fonts-liberation fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji
       ;;
   esac

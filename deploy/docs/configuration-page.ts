@@ -1,5 +1,6 @@
 import { defaultLimitVariables } from '@webcapture/shared/accounts/accounts.ts';
 import { egressVariables } from '@webcapture/shared/egress/policy.ts';
+import { upstreamVariables } from '@webcapture/shared/egress/upstream-config.ts';
 import { addressVariables, commonVariables, storageVariables } from '@webcapture/shared/runtime/config.ts';
 import type { Variable } from '@webcapture/shared/runtime/variables.ts';
 import { controllerVariables } from '../../services/controller/config.ts';
@@ -19,6 +20,7 @@ const shared: Readonly<Record<string, readonly Variable[]>> = {
   'All services': Object.values(commonVariables),
   'Addresses of the service': Object.values(addressVariables),
   'Network access of captures and webhooks': Object.values(egressVariables),
+  'Upstream proxy of captures and webhooks': Object.values(upstreamVariables),
   'Storage of files': Object.values(storageVariables),
   'Default limits of accounts': Object.values(defaultLimitVariables),
 };

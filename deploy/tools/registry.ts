@@ -1,3 +1,4 @@
+import { certutil } from './certutil.ts';
 import { chromium, chromiumHeadlessShell } from './chromium.ts';
 import { controllerManager, controlPlane } from './control-plane.ts';
 import { fakeGcsServer } from './fake-gcs-server.ts';
@@ -20,6 +21,7 @@ export const registry: readonly Tool[] = [
   natsCli,
   chromiumHeadlessShell,
   chromium,
+  certutil,
   fonts,
   go,
   fakeGcsServer,

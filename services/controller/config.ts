@@ -1,6 +1,7 @@
 import { defaultLimitVariables, readDefaultLimits } from '@webcapture/shared/accounts/accounts.ts';
 import type { AccountLimits } from '@webcapture/shared/accounts/limits.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
+import { readUpstreamProxy, type UpstreamProxy, upstreamVariables } from '@webcapture/shared/egress/upstream-config.ts';
 import {
   addressVariables,
   type CommonConfig,
@@ -47,6 +48,8 @@ export interface ControllerConfig extends CommonConfig {
   readonly egressAllow: readonly string[];
   /** CIDR ranges that webhooks and captures may never reach; they override every other rule. */
   readonly egressDeny: readonly string[];
+  /** The proxy through which webhooks are sent; undefined for direct connections. */
+  readonly upstreamProxy: UpstreamProxy | undefined;
   /** Limits of accounts that set none. */
   readonly defaultLimits: AccountLimits;
   /** URL at which clients reach the fronts, without a trailing slash. */
@@ -139,6 +142,7 @@ export const controllerVariables: readonly Variable[] = [
   ...Object.values(commonVariables),
   ...Object.values(addressVariables),
   ...Object.values(egressVariables),
+  ...Object.values(upstreamVariables),
   ...Object.values(storageVariables),
   ...Object.values(defaultLimitVariables),
   variables.role,
@@ -185,6 +189,7 @@ export function readControllerConfig(environment: Environment): ControllerConfig
       backgroundSlots: variables.backgroundSlots.read(env),
       egressAllow: readEgressAllow(env),
       egressDeny: readEgressDeny(env),
+      upstreamProxy: readUpstreamProxy(env),
       defaultLimits: readDefaultLimits(env),
       ...readAddresses(env, addressVariables.port.read(env)),
       kubernetes,

@@ -9,6 +9,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { Captures } from '@webcapture/shared/captures/captures.ts';
 import { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { openUpstream } from '@webcapture/shared/egress/upstream.ts';
 import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import { removeHtml } from '@webcapture/shared/files/stored-html.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -124,6 +125,7 @@ function buildJobs(parts: LeaderParts) {
     defaultLimits: config.defaultLimits,
     secrets: new WebhookSecrets(session),
     policy: createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny }),
+    upstream: openUpstream(config.upstreamProxy, { registry, log }),
     cdnUrl: config.cdnUrl,
     deadLetters: new DeadLetters(session),
     deliveryLog: new DeliveryLog(new Deliveries(session)),

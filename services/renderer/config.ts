@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { secretsVariable } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { egressVariables, readEgressAllow, readEgressDeny } from '@webcapture/shared/egress/policy.ts';
+import { readUpstreamProxy, type UpstreamProxy, upstreamVariables } from '@webcapture/shared/egress/upstream-config.ts';
 import {
   type CommonConfig,
   commonVariables,
@@ -44,6 +45,8 @@ export interface RendererConfig extends CommonConfig {
   readonly egressAllow: readonly string[];
   /** CIDR ranges that captures may not access. Takes precedence over `egressAllow`. */
   readonly egressDeny: readonly string[];
+  /** The proxy through which captures connect; undefined for direct connections. */
+  readonly upstreamProxy: UpstreamProxy | undefined;
   /** Maximum download of one capture, in bytes. */
   readonly downloadBytes: number;
   /** Folder of compiled filter lists; undefined: a short built-in list. */
@@ -180,6 +183,7 @@ const variables = {
 export const rendererVariables: readonly Variable[] = [
   ...Object.values(commonVariables),
   ...Object.values(egressVariables),
+  ...Object.values(upstreamVariables),
   ...Object.values(storageVariables),
   secretsVariable,
   ...Object.values(variables),
@@ -216,6 +220,7 @@ export function readRendererConfig(environment: Environment): RendererConfig {
     },
     egressAllow: readEgressAllow(env),
     egressDeny: readEgressDeny(env),
+    upstreamProxy: readUpstreamProxy(env),
     downloadBytes: mebibyte * variables.download.read(env),
     filtersPath: variables.filtersPath.read(env),
     stealthProvider: variables.stealthProvider.read(env),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { SecretsKeys } from '@webcapture/shared/captures/sealed-secrets.ts';
 import { createEgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { openUpstream } from '@webcapture/shared/egress/upstream.ts';
 import { openUploader } from '@webcapture/shared/files/open-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { closeNats, connectNats, reachesNats } from '@webcapture/shared/nats/connect.ts';
@@ -56,6 +57,7 @@ await runService({
     const policy = createEgressPolicy({ allow: config.egressAllow, deny: config.egressDeny });
     const egress = await startEgressProxy({
       policy,
+      upstream: openUpstream(config.upstreamProxy, { registry: metrics, log }),
       log,
       limits: { maxDownloadBytes: config.downloadBytes },
       onLimit: (limit) => {

@@ -11,6 +11,7 @@ import type { ServiceName } from '@webcapture/shared/runtime/service-command.ts'
 import { regions } from '@webcapture/shared/runtime/regions.ts';
 import { createStatisticsMetrics } from '@webcapture/shared/statistics/statistics.ts';
 import { errorCodes, failureCauses } from '@webcapture/shared/runtime/errors.ts';
+import { createUpstreamMetrics } from '@webcapture/shared/egress/upstream.ts';
 import { createStoreMetrics } from '@webcapture/shared/files/measured-store.ts';
 import { FleetConfigCheck, fleetFields } from '@webcapture/shared/queue/fleet-config.ts';
 import { createHeartbeatFaults } from '@webcapture/shared/queue/fleet.ts';
@@ -55,6 +56,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
 
   const renderer = createMetrics('renderer');
   createRendererMetrics(renderer, { region: 'us-east', slots: 2, busy: () => 1, browserUp: () => true });
+  createUpstreamMetrics(renderer);
   createStoreMetrics(renderer);
 
   const controller = createMetrics('controller');
@@ -68,6 +70,7 @@ export function allRegistries(): Readonly<Record<ServiceName, Registry>> {
   createHeartbeatFaults(controller, silentLog);
   void new FleetConfigCheck({}, { registry: controller, log: silentLog });
   createSatelliteMetrics(controller);
+  createUpstreamMetrics(controller);
   createStoreMetrics(controller);
   return { front, renderer, controller };
 }

@@ -241,6 +241,9 @@ Usage: as "webcapture.commonEnv"
   value: {{ include "webcapture.ownRegions" . | quote }}
 - name: WEBCAPTURE_LOG_LEVEL
   value: {{ $root.Values.logLevel }}
+{{- if or $root.Values.caBundle.configMap $root.Values.caBundle.secret }}
+- { name: WEBCAPTURE_CA_BUNDLE, value: /var/run/secrets/webcapture/ca/ca.crt }
+{{- end }}
 {{- with $root.Values.egress.allow }}
 - name: WEBCAPTURE_EGRESS_ALLOW
   value: {{ join "," . | quote }}
@@ -311,9 +314,12 @@ Usage: as "webcapture.commonEnv"
 {{- if or .root.Values.nats.tls.caSecret .root.Values.nats.tls.clientSecret }}
 - { name: nats-tls, mountPath: /var/run/secrets/webcapture/nats, readOnly: true }
 {{- end }}
+{{- if or .root.Values.caBundle.configMap .root.Values.caBundle.secret }}
+- { name: ca-bundle, mountPath: /var/run/secrets/webcapture/ca, readOnly: true }
+{{- end }}
 {{- end -}}
 
-{{/* Of the Secrets that a pod has as files. Usage: dict "root" $ "service" "front" */}}
+{{/* Of the Secrets and the CA bundle that a pod has as files. Usage: dict "root" $ "service" "front" */}}
 {{- define "webcapture.secretVolumes" -}}
 {{- $tls := .root.Values.nats.tls -}}
 {{- if or $tls.caSecret $tls.clientSecret }}
@@ -326,6 +332,15 @@ Usage: as "webcapture.commonEnv"
       {{- with $tls.clientSecret }}
       - secret: { name: {{ . }}, items: [{ key: tls.crt, path: tls.crt }, { key: tls.key, path: tls.key }] }
       {{- end }}
+{{- end }}
+{{- with .root.Values.caBundle }}
+{{- if .configMap }}
+- name: ca-bundle
+  configMap: { name: {{ .configMap }}, items: [{ key: {{ .key }}, path: ca.crt }] }
+{{- else if .secret }}
+- name: ca-bundle
+  secret: { secretName: {{ .secret }}, items: [{ key: {{ .key }}, path: ca.crt }] }
+{{- end }}
 {{- end }}
 {{- with include "webcapture.gcsSecret" . }}
 - name: gcs

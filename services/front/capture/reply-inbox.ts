@@ -5,7 +5,7 @@ import { regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/n
 import { decodeReply, type Reply } from '@webcapture/shared/queue/results.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { ThrottledLogger } from '../throttled-logger.ts';
+import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 
 /** A reply, with its region and its time of arrival. */
 export interface ReceivedReply extends Reply {

@@ -16,7 +16,7 @@ import { attemptAfter, seemsInteractive } from '@webcapture/shared/queue/tickets
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
-import { ThrottledLogger } from '../throttled-logger.ts';
+import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {

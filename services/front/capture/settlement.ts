@@ -22,7 +22,7 @@ import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
 import type { ByteQuota } from '../byte-quota.ts';
-import { ThrottledLogger } from '../throttled-logger.ts';
+import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
 
 /** Outcomes of settling a result, as metric labels. */

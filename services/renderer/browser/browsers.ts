@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { CaptureLimits, RendererConfig } from '../config.ts';
 import { BrowserPool, type BrowserState } from './browser-pool.ts';
+import { createBrowserHome } from './certificate-store.ts';
 import { launchBrowser } from './launch.ts';
 import { ResourceGuard, type Resource } from './resource-guard.ts';
 import type { CapturePage, PageEgress } from './page.ts';
@@ -15,7 +16,7 @@ export interface BrowsersConfig
       RendererConfig,
       'headlessShellPath' | 'chromiumPath' | 'sandbox' | 'slots' | 'capturesPerBrowser' | 'browserMemoryBytes'
     >,
-    Partial<Pick<RendererConfig, 'stealthProvider'>> {
+    Partial<Pick<RendererConfig, 'stealthProvider' | 'caBundle'>> {
   /** Defaults to {@link defaultCaptureLimits}. */
   readonly captureLimits?: Partial<CaptureLimits>;
   /** A browser that does not answer for this many milliseconds is killed and replaced. */
@@ -84,6 +85,7 @@ export async function startBrowsers(
   // Invalid switches fail here and not in the first capture.
   await stealthSwitches(stealth);
   log.info({ provider: stealth.name, executable: stealth.executablePath }, 'stealth provider loaded');
+  const home = config.caBundle && (await createBrowserHome(config.caBundle.certificates));
   const limits = { ...defaultCaptureLimits, ...config.captureLimits };
   const guard = new ResourceGuard({
     limits,
@@ -114,9 +116,11 @@ export async function startBrowsers(
         sandbox,
         switches: headlessShellSwitches,
         withoutSwitches: withoutCommonSwitches,
+        home: home?.folder,
       }),
-  }).catch((error: unknown) => {
+  }).catch(async (error: unknown) => {
     guard.close();
+    await home?.remove();
     throw error;
   });
   const { executablePath, contextOptions, initScripts } = stealth;
@@ -130,6 +134,7 @@ export async function startBrowsers(
         sandbox,
         switches: await stealthSwitches(stealth),
         withoutSwitches: [...withoutCommonSwitches, ...stealth.withoutSwitches],
+        home: home?.folder,
       }),
   });
 
@@ -144,6 +149,7 @@ export async function startBrowsers(
     close: async () => {
       await Promise.all([pool.close(), antiBotPool.close()]);
       guard.close();
+      await home?.remove();
     },
   };
 }

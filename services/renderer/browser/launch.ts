@@ -13,6 +13,8 @@ interface LaunchOptions {
   readonly switches: readonly string[];
   /** Playwright's switches to omit. */
   readonly withoutSwitches?: readonly string[];
+  /** Home folder with the certificate store; by default that of this process. */
+  readonly home?: string | undefined;
 }
 
 /** A browser and its process. */
@@ -37,9 +39,9 @@ const closeTimeoutMs = 5000;
 const maxTempPathLength = 62;
 
 /** The environment of the browser's processes. It excludes the secrets in this process's environment. */
-const environment = (temp: string) => ({
+const environment = (temp: string, home = homedir()) => ({
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: homedir(),
+  HOME: home,
   ...(temp.length > maxTempPathLength ? {} : { TMPDIR: temp }),
 });
 
@@ -73,7 +75,7 @@ export async function launchBrowser(options: LaunchOptions): Promise<LaunchedBro
 }
 
 function start(
-  { executablePath, sandbox, switches, withoutSwitches = [] }: LaunchOptions,
+  { executablePath, sandbox, switches, withoutSwitches = [], home }: LaunchOptions,
   temp: string,
 ): Promise<Browser> {
   return chromium.launch({
@@ -82,7 +84,7 @@ function start(
     args: [...switches],
     ignoreDefaultArgs: [...withoutSwitches],
     proxy: { server: deadProxy },
-    env: environment(temp),
+    env: environment(temp, home),
     timeout: launchTimeoutMs,
     // This process stops its browsers itself, after their captures.
     handleSIGHUP: false,

@@ -1,10 +1,11 @@
 import http, { type ClientRequestArgs } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { connect } from '@webcapture/shared/egress/connect.ts';
-import type { Lookup, ResolvedAddress } from '@webcapture/shared/egress/lookup.ts';
+import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import { connectAlong, type Route, routeTo } from '@webcapture/shared/egress/route.ts';
 import { isThisMachine } from '@webcapture/shared/egress/this-machine.ts';
+import type { Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { EgressLimits, SessionCounters, SessionLimit } from './counters.ts';
 import { type Target, targetOfAuthority } from './target.ts';
@@ -105,6 +106,7 @@ export function startTicker(intervalMs: number, onTick: (now: number, lateMs: nu
 
 interface DialerOptions {
   readonly policy: EgressPolicy;
+  readonly upstream: Upstream | undefined;
   readonly lookup: Lookup | undefined;
   readonly limits: EgressLimits;
   readonly counters: SessionCounters;
@@ -118,11 +120,12 @@ interface DialerOptions {
 
 /**
  * Opens the connections of a session. A name is resolved and checked once per session, and all connections use the checked
- * addresses. A name server that changes its answer between check and connection, or between two connections, has no effect.
+ * addresses. A name server that changes its answer between check and connection, or between two connections, has no effect. If the upstream
+ * proxy resolves names, only addresses and names of this machine are checked.
  */
 export class SessionDialer {
   readonly #options: DialerOptions;
-  readonly #addresses = new Map<string, Promise<readonly ResolvedAddress[]>>();
+  readonly #routes = new Map<string, Promise<Route>>();
   #dialing = 0;
   #stopped: EgressFailure | undefined;
 
@@ -132,7 +135,7 @@ export class SessionDialer {
 
   /** @throws EgressFailure */
   async dial(target: Target): Promise<Connection> {
-    const { policy, limits, counters, connections, closed, reached, isSessionPort } = this.#options;
+    const { policy, upstream, limits, counters, connections, closed, reached, isSessionPort } = this.#options;
     if (this.#stopped) throw this.#stopped;
     if (!policy.allowsPort(target.port)) throw new EgressFailure('blocked', `port ${target.port} is refused`);
     if (connections.size + this.#dialing >= limits.maxConnections) {
@@ -141,13 +144,14 @@ export class SessionDialer {
     }
     this.#dialing += 1;
     try {
-      const addresses = await this.#resolve(target.host);
+      const route = await this.#routeTo(target.host);
       closed.throwIfAborted();
       // Even if an operator allows loopback, a page must not reach its own proxy session or that of another capture.
-      if (isSessionPort(target.port) && addresses.some(({ address }) => isThisMachine(address))) {
+      if (isSessionPort(target.port) && route.addresses.some(({ address }) => isThisMachine(address))) {
         throw new EgressFailure('blocked', 'a port of the proxy itself');
       }
-      const socket = await connect(addresses, target.port, limits.connectTimeoutMs, closed);
+      const times = { timeoutMs: limits.connectTimeoutMs, signal: closed };
+      const socket = await connectAlong(route, target.port, upstream, times);
       if (this.#stopped) {
         socket.destroy();
         throw this.#stopped;
@@ -165,23 +169,23 @@ export class SessionDialer {
     this.#options.connections.destroyAll(failure);
   }
 
-  #resolve(host: string): Promise<readonly ResolvedAddress[]> {
-    const known = this.#addresses.get(host);
+  #routeTo(host: string): Promise<Route> {
+    const known = this.#routes.get(host);
     if (known) return known;
-    const { policy, lookup, limits, closed } = this.#options;
+    const { policy, upstream, lookup, limits, closed } = this.#options;
     const options = { signal: closed, timeoutMs: limits.resolveTimeoutMs, ...(lookup && { lookup }) };
-    const addresses = policy.resolve(host, options).catch((error: unknown) => {
+    const route = routeTo(host, { policy, upstream }, options).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'URL_BLOCKED') {
         throw new EgressFailure('blocked', error.message, { cause: error.cause });
       }
       // The name server may have failed temporarily; the next request to the name resolves it again.
-      this.#addresses.delete(host);
+      this.#routes.delete(host);
       throw closed.aborted
         ? closed.reason
         : new EgressFailure('unresolved', 'the name has no address', { cause: error });
     });
-    this.#addresses.set(host, addresses);
-    return addresses;
+    this.#routes.set(host, route);
+    return route;
   }
 }
 

@@ -2,6 +2,7 @@ import http from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Lookup } from '@webcapture/shared/egress/lookup.ts';
 import { EgressFailure, type EgressFailureKind, type EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { refusePages } from '@webcapture/shared/runtime/page-source.ts';
 import { type Connection, SessionAgent, SessionConnections, SessionDialer, startTicker } from './connections.ts';
@@ -11,6 +12,8 @@ import { type Target, targetOfUrl } from './target.ts';
 
 export interface EgressProxyOptions {
   readonly policy: EgressPolicy;
+  /** The proxy of the operator's network; undefined for direct connections. */
+  readonly upstream?: Upstream | undefined;
   readonly log: { debug(fields: object, message: string): void };
   /** Defaults to {@link defaultLimits}. */
   readonly limits?: Partial<EgressLimits>;
@@ -195,11 +198,12 @@ class SessionTraffic implements ServingSession {
     options: EgressProxyOptions & { readonly limits: EgressLimits },
     isSessionPort: (port: number) => boolean,
   ) {
-    const { policy, limits, lookup } = options;
+    const { policy, upstream, limits, lookup } = options;
     this.#options = options;
     this.connections = new SessionConnections(limits.responseTimeoutMs);
     this.#dialer = new SessionDialer({
       policy,
+      upstream,
       lookup,
       limits,
       counters: this.counters,

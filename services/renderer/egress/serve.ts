@@ -276,6 +276,10 @@ const statuses: Readonly<Record<EgressFailureKind, number>> = {
   unreachable: 502,
   'connect-timeout': 504,
   'response-timeout': 504,
+  'upstream-unreachable': 502,
+  'upstream-authentication': 502,
+  'upstream-refused': 502,
+  'upstream-timeout': 504,
   limit: 503,
   closed: 503,
 };

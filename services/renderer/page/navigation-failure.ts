@@ -64,6 +64,14 @@ export function navigationFailure(
       return failed('{host} did not accept the connection in time.');
     case 'response-timeout':
       return failed('{host} did not answer in time.');
+    case 'upstream-unreachable':
+      return upstreamFailed('cannot be reached', options);
+    case 'upstream-authentication':
+      return upstreamFailed('refuses the credentials of this service', options);
+    case 'upstream-refused':
+      return failed('The upstream proxy of this service refuses to connect to {host}.');
+    case 'upstream-timeout':
+      return failed('The upstream proxy of this service did not connect to {host} in time.');
     case 'limit':
       return failed('The page exceeded the limit of connections or data of a capture.');
     case 'closed':
@@ -71,6 +79,12 @@ export function navigationFailure(
   }
   const sentence = sentences.find(([pattern]) => pattern.test(netError))?.[1];
   return failed(sentence ?? 'The page at {host} could not be opened.');
+}
+
+/** Returns the error for a fault of the operator's network, which concerns all pages. */
+function upstreamFailed(what: string, { cause }: { readonly cause: unknown }): ServiceError {
+  const message = `The page could not be opened, because the upstream proxy of this service ${what}.`;
+  return new ServiceError('CAPTURE_FAILED', message, { causedBy: 'service', cause });
 }
 
 export function urlBlocked(url: string, options?: { cause: unknown }): ServiceError {

@@ -5,12 +5,13 @@ import { isRefusedTarget, pageSourceFor } from './page-source.ts';
 import { EgressFailure } from './policy.ts';
 
 /** Maximum number of addresses to try; with more, the caller would time out. */
-const maxAddresses = 4;
+export const maxAddresses = 4;
 
 /**
  * Connects to the first address that answers, in order, without a look-up. Each attempt gets its share of the remaining
  * time.
  *
+ * @param isForPage false for a connection that the operator configured: it has the source address that the system chooses
  * @throws EgressFailure `unreachable` (its cause is the system error), `connect-timeout`, `blocked` for a server of this process that
  *   refuses pages, or `closed` by the signal
  */
@@ -19,6 +20,7 @@ export async function connect(
   port: number,
   timeoutMs: number,
   signal: AbortSignal,
+  isForPage = true,
 ): Promise<Socket> {
   const deadline = performance.now() + timeoutMs;
   const tried = addresses.slice(0, maxAddresses);
@@ -26,7 +28,7 @@ export async function connect(
   for (const [index, address] of tried.entries()) {
     const share = (deadline - performance.now()) / (tried.length - index);
     try {
-      return await connectOnce(address, port, Math.max(share, 1), signal);
+      return await connectOnce(address, port, Math.max(share, 1), signal, isForPage);
     } catch (error) {
       if (!(error instanceof EgressFailure) || error.kind === 'closed') throw error;
       failure = error;
@@ -35,10 +37,16 @@ export async function connect(
   throw failure;
 }
 
-function connectOnce(to: ResolvedAddress, port: number, timeoutMs: number, signal: AbortSignal): Promise<Socket> {
+function connectOnce(
+  to: ResolvedAddress,
+  port: number,
+  timeoutMs: number,
+  signal: AbortSignal,
+  isForPage: boolean,
+): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  if (isRefusedTarget(to.address, port)) throw new EgressFailure('blocked', 'a port of this service');
-  const localAddress = pageSourceFor(to.address);
+  if (isForPage && isRefusedTarget(to.address, port)) throw new EgressFailure('blocked', 'a port of this service');
+  const localAddress = isForPage ? pageSourceFor(to.address) : undefined;
   const socket = open({
     host: to.address,
     family: to.family,

@@ -20,6 +20,14 @@ export type EgressFailureKind =
   | 'connect-timeout'
   /** The connection was open, but the response did not start in time. */
   | 'response-timeout'
+  /** The upstream proxy of the operator's network cannot be reached, or does not answer as a proxy. */
+  | 'upstream-unreachable'
+  /** The upstream proxy refuses the credentials. */
+  | 'upstream-authentication'
+  /** The upstream proxy refuses the host. */
+  | 'upstream-refused'
+  /** The upstream proxy did not open the connection in time. */
+  | 'upstream-timeout'
   /** The proxy session has reached a limit of its connections or bytes. */
   | 'limit'
   /** The proxy session is closed. */
@@ -184,6 +192,13 @@ export interface EgressPolicy {
   /** Whether connections to a port are allowed. */
   allowsPort(port: number): boolean;
   /**
+   * Refuses hosts like {@link EgressPolicy.checkLiteral}. Returns the name if it must be resolved, and undefined for IP addresses and names of
+   * this machine.
+   *
+   * @throws ServiceError URL_BLOCKED
+   */
+  checkHost(hostname: string): string | undefined;
+  /**
    * Returns the addresses of a host, in the order in which to try them. The caller connects to one of them and must not
    * resolve the name again. One refused address refuses the name: legitimate sites do not mix public and private
    * addresses, so the name is probably part of an attack. Local names resolve to loopback without a look-up.
@@ -214,6 +229,15 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
     if (!verdict.allowed) throw blocked(`${address} is ${verdict.reason}.`);
   };
 
+  const checkHost = (hostname: string): string | undefined => {
+    const host = parseHost(hostname);
+    if (host === undefined) throw blocked('The host of the address is not a valid name or IP address.');
+    if (host.kind === 'address') requireOpen(host.address);
+    else if (!isLocalName(host.name)) return host.name;
+    else openLoopback(host.name);
+    return undefined;
+  };
+
   return {
     checkAddress: judge,
 
@@ -225,11 +249,10 @@ export function createEgressPolicy(options: EgressPolicyOptions): EgressPolicy {
       }
       if (url.port !== '' && refusedPorts.has(Number(url.port)))
         throw blocked(`Port ${url.port} is not a port of the web.`);
-      const host = parseHost(url.hostname);
-      if (host === undefined) throw blocked('The host of the address is not a valid name or IP address.');
-      if (host.kind === 'address') requireOpen(host.address);
-      else if (isLocalName(host.name)) openLoopback(host.name);
+      checkHost(url.hostname);
     },
+
+    checkHost,
 
     async resolve(hostname, { signal, timeoutMs = 5000, lookup = systemLookup } = {}) {
       const host = parseHost(hostname);

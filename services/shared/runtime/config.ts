@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { type CaBundle, caBundleVariable, readCaBundle } from './ca-bundle.ts';
 import type { EnvReader } from './env.ts';
 import { anyAddress, anyAddressText } from './listen-address.ts';
 import { type InstalledRegion, parseRegions } from './regions.ts';
@@ -27,6 +28,8 @@ export interface CommonConfig {
   /** Name of this process in the fleet. */
   readonly pod: string;
   readonly regions: readonly InstalledRegion[];
+  /** The operator's own certificate authorities. */
+  readonly caBundle: CaBundle | undefined;
 }
 
 /** TLS of the connection to NATS. Files are read at each connection, so that they can be replaced. */
@@ -83,6 +86,7 @@ export const commonVariables = {
     meaning:
       'JetStream domain of the NATS servers of the fleet. Set it on a service that connects to a leaf node whose own JetStream has another domain.',
   }),
+  caBundle: caBundleVariable,
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
     default: 'us-east:1,eu-west:1',
@@ -137,6 +141,7 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
     logLevel: commonVariables.logLevel.read(env),
     pod,
     regions: commonVariables.regions.read(env),
+    caBundle: readCaBundle(env),
   };
 }
 

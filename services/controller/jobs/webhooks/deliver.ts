@@ -7,6 +7,7 @@ import type { CaptureRecord, DeliveryEntry, WebhookDelivery } from '@webcapture/
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import { isSuperseded, noteDelivery } from '@webcapture/shared/captures/transitions.ts';
 import type { EgressPolicy } from '@webcapture/shared/egress/policy.ts';
+import type { Upstream } from '@webcapture/shared/egress/upstream.ts';
 import { pendingDelivery } from '@webcapture/shared/queue/follow-ups.ts';
 import type { DeliveryTask as WebhookTask, TaskOf, Tasks, TestTask } from '@webcapture/shared/queue/tasks.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -42,6 +43,7 @@ export interface AttemptDeps {
 export interface DeliverDeps extends Omit<AttemptDeps, 'send'> {
   readonly tasks: Pick<Tasks, 'schedule'>;
   readonly policy: EgressPolicy;
+  readonly upstream?: Upstream | undefined;
   readonly receivers: ReceiverLimits;
 }
 
@@ -58,14 +60,14 @@ const skipped: AttemptResult = {
  * count. Throws a {@link TaskDeferredError} when the receiver is at its limit.
  */
 export async function deliverWebhook(task: TaskOf<'webhook'>, deps: DeliverDeps, { signal }: Pick<Term, 'signal'>) {
-  const { receivers, policy, tasks } = deps;
+  const { receivers, policy, upstream, tasks } = deps;
   const turn = receivers.ask(task, attemptDueAt(task));
   if (turn.verdict === 'defer')
     throw new TaskDeferredError('the webhook receiver is at its limit of concurrent attempts', turn.retryInMs);
   const send = async (url: string, event: SignedEvent) => {
     if (turn.verdict === 'skip') return skipped;
     const startedAt = performance.now();
-    const result = await sendEvent(url, event, { policy, signal });
+    const result = await sendEvent(url, event, { policy, upstream, signal });
     turn.end(result, performance.now() - startedAt);
     return result;
   };

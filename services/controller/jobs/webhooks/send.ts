@@ -2,8 +2,8 @@ import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import { connect } from '@webcapture/shared/egress/connect.ts';
 import { EgressFailure, type EgressPolicy, parseHost } from '@webcapture/shared/egress/policy.ts';
+import { connectAlong, type Egress, routeTo } from '@webcapture/shared/egress/route.ts';
 import { delay, withTimeout } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { SignedEvent } from './event.ts';
@@ -25,8 +25,8 @@ export type AttemptResult =
       readonly isSkipped?: true;
     };
 
-export interface SendOptions {
-  readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'resolve'>;
+export interface SendOptions extends Egress {
+  readonly policy: Pick<EgressPolicy, 'checkLiteral' | 'checkHost' | 'resolve'>;
   /** Aborts the attempt, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   /** Time limit from the DNS lookup to the response headers. Default: 10,000. */
@@ -37,8 +37,8 @@ export interface SendOptions {
 
 /**
  * Sends an event to an http or https address in one attempt, over a new connection. The name is resolved once, the
- * egress policy must allow every address of it, and the connection uses one of these addresses. Redirects are not
- * followed, because their targets are unchecked.
+ * egress policy must allow every address of it, and the connection uses one of these addresses, unless the upstream proxy
+ * resolves names. Redirects are not followed, because their targets are unchecked.
  */
 export async function sendEvent(address: string, event: SignedEvent, options: SendOptions): Promise<AttemptResult> {
   const { signal, timeoutMs = 10_000 } = options;
@@ -60,15 +60,15 @@ export async function sendEvent(address: string, event: SignedEvent, options: Se
 async function attempt(
   address: string,
   event: SignedEvent,
-  { policy, ca }: SendOptions,
+  { policy, upstream, ca }: SendOptions,
   { signal, deadline }: { signal: AbortSignal; deadline: number },
 ): Promise<number> {
   const url = new URL(address);
   policy.checkLiteral(url);
   const isSecure = url.protocol === 'https:';
   const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  const addresses = await policy.resolve(url.hostname, { signal });
-  const socket = await connect(addresses, port, deadline - performance.now(), signal);
+  const route = await routeTo(url.hostname, { policy, upstream }, { signal });
+  const socket = await connectAlong(route, port, upstream, { timeoutMs: deadline - performance.now(), signal });
   const cut = () => socket.destroy();
   signal.addEventListener('abort', cut, { once: true });
   try {
@@ -99,7 +99,10 @@ function reasonOf(error: unknown): string | null {
     return error.code === 'URL_BLOCKED' ? 'refused by the egress policy' : 'the name does not resolve';
   }
   if (!(error instanceof EgressFailure)) return 'the event could not be sent';
-  if (error.kind === 'connect-timeout') return null;
+  if (error.kind === 'connect-timeout' || error.kind === 'upstream-timeout') return null;
+  if (error.kind === 'blocked') return 'refused by the egress policy';
+  if (error.kind === 'upstream-refused') return 'the upstream proxy of this service refuses the host';
+  if (error.kind.startsWith('upstream-')) return 'the upstream proxy of this service failed';
   return codeOf(error.cause) === 'ECONNREFUSED' ? 'connection refused' : 'the host is unreachable';
 }
 

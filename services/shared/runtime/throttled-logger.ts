@@ -1,4 +1,4 @@
-import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import type { Logger } from './logger.ts';
 
 /** A compromised renderer may cause thousands of messages a second; one per interval is logged. */
 const intervalMs = 10_000;

@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { aptInstall } from './strategies/apt-install.ts';
+import { findInPath, programsInPath } from './strategies/find-in-path.ts';
+import type { Tool } from './tool.ts';
+
+/** Writes certificate stores, for a renderer with WEBCAPTURE_CA_BUNDLE. Nothing else needs it. */
+export const certutil: Tool = {
+  name: 'certutil',
+  // certutil has no option for its version. It prints its options with status 1, so only a program that does not start throws.
+  inspect: async (path) => {
+    const failure = await promisify(execFile)(path, ['-H'], { timeout: 15_000 }).then(
+      () => undefined,
+      (error: Error & { readonly code?: unknown }) => error,
+    );
+    if (failure === undefined || failure.code === 1) return 'of NSS';
+    throw new Error(`${path} does not run: ${failure.message}`, { cause: failure });
+  },
+  find: [findInPath('certutil')],
+  install: [
+    aptInstall({ packages: ['libnss3-tools'], candidates: (_tool, { env }) => programsInPath(['certutil'], env) }),
+  ],
+  byHand: (platform) => (platform === 'darwin' ? 'brew install nss' : 'apt-get install libnss3-tools'),
+};
