@@ -259,6 +259,9 @@ Usage: as "webcapture.commonEnv"
 {{- with $root.Values.nats.domain }}
 - { name: WEBCAPTURE_NATS_DOMAIN, value: {{ . | quote }} }
 {{- end }}
+{{- with $root.Values.nats.prefix }}
+- { name: WEBCAPTURE_NATS_PREFIX, value: {{ . | quote }} }
+{{- end }}
 - name: WEBCAPTURE_REGIONS
   value: {{ include "webcapture.ownRegions" . | quote }}
 - name: WEBCAPTURE_LOG_LEVEL

@@ -23,6 +23,8 @@ export interface CommonConfig {
     readonly tls?: NatsTls;
     /** The JetStream domain of the fleet; by default that of the servers. */
     readonly domain?: string;
+    /** Prefix of all names of the fleet; empty by default. */
+    readonly prefix: string;
   };
   /** The operations port: /metrics, /livez, /readyz. */
   readonly ops: { readonly host: string; readonly port: number };
@@ -97,6 +99,12 @@ export const commonVariables = {
     meaning:
       'JetStream domain of the NATS servers of the fleet. Set it on a service that connects to a leaf node whose own JetStream has another domain.',
   }),
+  natsPrefix: textVariable('WEBCAPTURE_NATS_PREFIX', {
+    default: '',
+    defaultText: 'none',
+    meaning:
+      'Prefix of the names of all streams, buckets and subjects: 1 to 32 letters, digits, `-` or `_`. Installations with different prefixes can share a NATS account. Set it to the same value on all services, and never change it: an installation with another prefix is another one. See [Two installations in one account](networks.md#two-installations-in-one-account).',
+  }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
     default: 'us-east:1,eu-west:1',
@@ -135,12 +143,17 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
   if (domain !== undefined && !/^[A-Za-z0-9_-]{1,64}$/.test(domain)) {
     env.problem('WEBCAPTURE_NATS_DOMAIN', 'must be 1 to 64 letters, digits, "-" or "_"');
   }
+  const prefix = commonVariables.natsPrefix.read(env);
+  if (!/^[A-Za-z0-9_-]{0,32}$/.test(prefix)) {
+    env.problem('WEBCAPTURE_NATS_PREFIX', 'must be 1 to 32 letters, digits, "-" or "_"');
+  }
   return {
     nats: {
       url: commonVariables.natsUrl.read(env),
       ...readNatsLogin(env),
       ...readNatsTls(env),
       ...(domain === undefined ? {} : { domain }),
+      prefix,
     },
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),

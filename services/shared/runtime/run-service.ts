@@ -1,5 +1,6 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
+import { setNamePrefix } from '../nats/streams.ts';
 import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -16,7 +17,7 @@ interface Service<Config extends ServiceConfig> {
   readonly drainMs: (config: Config) => number;
 }
 
-type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
+type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'nats'>;
 
 /**
  * Runs a process: reads the configuration, starts, waits for SIGTERM or SIGINT, drains in reverse order, and exits. The
@@ -24,6 +25,7 @@ type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const config = readConfigOrExit(service);
+  setNamePrefix(config.nats.prefix);
   const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
   for (const { variable, message } of unknownVariables(process.env)) log.warn({ variable }, message);
   const shutdown = new Shutdown(log, service.drainMs(config));
