@@ -47,8 +47,8 @@ describe('pods log in to NATS', () => {
     ['renderer-us-east', shared, expected('CREDS_FILE', 'user.creds', { name: 'creds', key: 'app.creds' })],
     ['renderer-us-east', nkeys, expected('NKEY_SEED_FILE', 'user.nk', { name: 'nkeys', key: 'renderer-us-east.nk' })],
   ])(
-    'by a file of an existing Secret (%#)',
-    async (values, name, login) => {
+    'by a file of an existing Secret: %s (%#)',
+    async (name, values, login) => {
       expect(await loginOf(values, name)).toEqual(login);
     },
     helmDeadlineMs,
