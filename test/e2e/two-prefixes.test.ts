@@ -71,7 +71,7 @@ afterAll(async () => {
 });
 
 interface Listed {
-  readonly captures: readonly { readonly uuid: string; readonly status: string }[];
+  readonly items: readonly { readonly uuid: string; readonly status: string }[];
 }
 
 async function call<T>(prefix: string, path: string, body?: object): Promise<{ status: number; data: T }> {
@@ -84,12 +84,15 @@ async function call<T>(prefix: string, path: string, body?: object): Promise<{ s
 }
 
 const uuidsOf = async (prefix: string) =>
-  (await call<Listed>(prefix, '/captures')).data.captures.map(({ uuid, status }) => `${uuid} ${status}`);
+  (await call<Listed>(prefix, '/captures')).data.items.map(({ uuid, status }) => `${uuid} ${status}`);
 
 test('two installations in one account neither see nor render the captures of each other', async () => {
   await using site = await serve((_, response) => response.setHeader('content-type', 'text/html').end('<p>page'));
-  const waiting = await call<{ uuid: string }>('other', '/capture', { url: site.url, background: true });
-  expect(waiting.status).toBe(202);
+  const waiting = await call<{ uuid: string; status: string }>('other', '/capture', {
+    url: site.url,
+    background: true,
+  });
+  expect(waiting.data.status).toBe('queued');
   const rendered = await call<{ uuid: string; fileUrl: string }>('acme', '/capture', { url: site.url });
   expect(rendered.status).toBe(200);
   expect((await fetch(rendered.data.fileUrl)).status).toBe(200);

@@ -99,11 +99,16 @@ export const commonVariables = {
     meaning:
       'JetStream domain of the NATS servers of the fleet. Set it on a service that connects to a leaf node whose own JetStream has another domain.',
   }),
-  natsPrefix: textVariable('WEBCAPTURE_NATS_PREFIX', {
+  natsPrefix: parsedVariable('WEBCAPTURE_NATS_PREFIX', {
+    type: '1 to 32 letters, digits, `-` or `_`',
     default: '',
     defaultText: 'none',
+    parse: (prefix) => {
+      if (/^[A-Za-z0-9_-]{0,32}$/.test(prefix)) return prefix;
+      throw new Error('must be 1 to 32 letters, digits, "-" or "_"');
+    },
     meaning:
-      'Prefix of the names of all streams, buckets and subjects: 1 to 32 letters, digits, `-` or `_`. Installations with different prefixes can share a NATS account. Set it to the same value on all services, and never change it: an installation with another prefix is another one. See [Two installations in one account](networks.md#two-installations-in-one-account).',
+      'Prefix of the names of all streams, buckets and subjects. Installations with different prefixes can share a NATS account. Set it to the same value on all services, and never change it: an installation with another prefix is another one. See [Two installations in one account](networks.md#two-installations-in-one-account).',
   }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
@@ -143,17 +148,13 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
   if (domain !== undefined && !/^[A-Za-z0-9_-]{1,64}$/.test(domain)) {
     env.problem('WEBCAPTURE_NATS_DOMAIN', 'must be 1 to 64 letters, digits, "-" or "_"');
   }
-  const prefix = commonVariables.natsPrefix.read(env);
-  if (!/^[A-Za-z0-9_-]{0,32}$/.test(prefix)) {
-    env.problem('WEBCAPTURE_NATS_PREFIX', 'must be 1 to 32 letters, digits, "-" or "_"');
-  }
   return {
     nats: {
       url: commonVariables.natsUrl.read(env),
       ...readNatsLogin(env),
       ...readNatsTls(env),
       ...(domain === undefined ? {} : { domain }),
-      prefix,
+      prefix: commonVariables.natsPrefix.read(env),
     },
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),
@@ -323,7 +324,7 @@ export function readStorage(env: EnvReader): StorageConfig {
   return {
     bucket: {
       bucket,
-      prefix,
+      prefix: commonVariables.natsPrefix.read(env),
       ...(endpoint === '' ? {} : { endpoint }),
       ...(project === undefined ? {} : { project }),
     },
