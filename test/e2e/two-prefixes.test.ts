@@ -114,8 +114,8 @@ test('two installations in one account neither see nor render the captures of ea
   });
   const subjectsOf = async (stream: string) =>
     Object.keys((await session.jsm.streams.info(stream, { subjects_filter: '>' })).state.subjects ?? {});
-  const names = await Array.fromAsync(session.jsm.streams.names());
-  expect(names.toSorted()).toEqual(names.filter((name) => /^(?:KV_)?(?:acme|other)-/.test(name)).toSorted());
+  const names = await session.jsm.streams.names().next();
+  expect(names.filter((name) => !/^(?:KV_)?(?:acme|other)-/.test(name))).toEqual([]);
   expect(names).toHaveLength(2 * 9);
   for (const name of names) {
     const prefix = name.includes('acme-') ? 'acme-' : 'other-';

@@ -138,7 +138,7 @@ describe('the users of NATS', () => {
       expect(exported).toEqual(
         regions
           .toSorted()
-          .flatMap((region) => streamed.flatMap((it) => it.subjects).map((it) => it.replaceAll('{region}', region))),
+          .flatMap((region) => streamed.flatMap((it) => it.subjects).map((it) => subjectFor(it, { region }))),
       );
     });
 

@@ -60,7 +60,7 @@ function connectRenderer(prefix: string): Promise<NatsSession> {
 
 test('each prefix has its own streams, and their subjects differ in the prefix only', async () => {
   // The server refuses a stream with a subject that another stream of the account has.
-  const found = await Array.fromAsync(all.jsm.streams.list(), ({ config }) => config);
+  const found = (await all.jsm.streams.list().next()).map(({ config }) => config);
   const streams = found.map(({ name, subjects }) => [name, ...subjects].join(' '));
   const withPrefix = (text: string, prefix: string) =>
     text

@@ -70,8 +70,15 @@ test('with a prefix, all names have it, and the labels of metrics do not', () =>
   setNamePrefix('acme');
   expect(names()).toEqual({
     streams: [
-      ...['KV_acme-db', 'KV_acme-live', 'KV_acme-cache', 'acme-CAPTURES', 'acme-RESULTS'],
-      ...['acme-TASKS', 'acme-EXPIRY', 'acme-DEAD', 'acme-FILES'],
+      'KV_acme-db',
+      'KV_acme-live',
+      'KV_acme-cache',
+      'acme-CAPTURES',
+      'acme-RESULTS',
+      'acme-TASKS',
+      'acme-EXPIRY',
+      'acme-DEAD',
+      'acme-FILES',
     ],
     bucket: 'KV_acme-db',
     subjects: [
