@@ -1,5 +1,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
@@ -10,10 +11,13 @@ import {
   keySubject,
   resultSubject,
   setNamePrefix,
+  streamLabels,
 } from '@webcapture/shared/nats/streams.ts';
 import { watchKeys, watchWrites } from '@webcapture/shared/nats/watch.ts';
 import { fleetKey } from '@webcapture/shared/queue/heartbeat.ts';
 import { publishHeartbeat } from '@webcapture/shared/queue/publish-heartbeat.ts';
+import { createStreamMetrics, measureStreams } from '../../../services/controller/jobs/stream-sizes.ts';
+import type { Term } from '../../../services/controller/leader/election.ts';
 import { provision } from '../../../services/controller/streams.ts';
 import { Broker } from '../../harness/broker.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
@@ -127,4 +131,13 @@ test('a renderer takes the jobs of its prefix only, with the permissions of its 
     await isRefused(session, captureSubject(region, 'interactive'));
   }
   expect(renderer.taken).toHaveLength(1);
+});
+
+test('metrics of streams have the names without the prefix', async () => {
+  setNamePrefix('acme');
+  const registry = new Registry();
+  const streamMetrics = createStreamMetrics(registry);
+  await measureStreams({ session: all, streamMetrics }, { holds: () => true } as Term);
+  const { values } = await streamMetrics.bytes.get();
+  expect(values.map(({ labels }) => labels.stream)).toEqual(Object.values(streamLabels));
 });
