@@ -4,6 +4,7 @@
 //   --format chart         values of the official NATS chart (default)
 //   --format conf          a part of the configuration file of a server
 //   --format nsc           commands for servers in operator mode (JWT)
+//   --prefix <name>        the prefix of the fleet (nats.prefix), which names of users and of their accounts also have
 //   --domain <name>        the accounts of a leaf node; <name> is the JetStream domain of the fleet
 //   --second <service>=<name>   second users of a service, for a rotation: renderer=renderer2
 //   --secret <name>        the Secret with the passwords, in the namespace of NATS; its keys are in the README of the chart
@@ -19,6 +20,7 @@ const { values, positionals } = parseArgs({
     second: { type: 'string', multiple: true, default: [] },
     secret: { type: 'string', default: 'webcapture-nats' },
     domain: { type: 'string' },
+    prefix: { type: 'string', default: '' },
     format: { type: 'string', default: 'chart' },
   },
 });
@@ -28,6 +30,7 @@ if (regions.length === 0 || unknown !== undefined) {
   const problem = unknown === undefined ? 'Name the regions of the fleet.' : `There is no region ${unknown}.`;
   fail(`${problem} Regions: ${allRegions.join(', ')}`);
 }
+if (!/^[A-Za-z0-9_-]{0,32}$/.test(values.prefix)) fail('--prefix must be 1 to 32 letters, digits, "-" or "_".');
 if (!['chart', 'conf', 'nsc'].includes(values.format)) fail('--format must be chart, conf or nsc.');
 
 const seconds = values.second.map((option) => {
@@ -45,14 +48,17 @@ const users = [
   ...(values.domain === undefined ? ofFleet : []),
   ...regions.filter(isRegion).map((region) => ({ service: 'renderer', region }) as const),
   ...values.satellite.filter(isRegion).map((region) => ({ service: 'satellite', region }) as const),
-].map((user): NatsUser => ({ ...user, ...loginOf(nameOf(user.service, 'region' in user ? user.region : undefined)) }));
+].map((user): NatsUser => {
+  const { prefix } = values;
+  return { ...user, prefix, ...loginOf(nameOf(user.service, 'region' in user ? user.region : undefined, prefix)) };
+});
 const accounts = accountsOf(users, { domain: values.domain });
 // A second user has the same permissions as the first one, in the same account.
 const added = users.flatMap(({ service, region, user }) =>
   seconds
     .filter((second) => second.service === service)
     .map(({ name }) => {
-      const login = loginOf(region === undefined ? name : `${name}-${region}`);
+      const login = loginOf(nameOf(name, region, values.prefix));
       for (const account of Object.values(accounts)) {
         const first = account.users.find((each) => each.user === user);
         if (first !== undefined) account.users.push({ ...first, ...login });

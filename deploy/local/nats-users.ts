@@ -38,6 +38,8 @@ export interface NatsLogin {
 export interface NatsUser extends NatsLogin {
   readonly service: Service;
   readonly region?: Region;
+  /** Prefix of the names of the fleet, as in WEBCAPTURE_NATS_PREFIX. */
+  readonly prefix?: string;
 }
 
 /** The users of a server: one for each service, one for operators, and for each region one for renderers and one for the controller of a satellite. */
@@ -47,12 +49,13 @@ export interface NatsUsers {
   login(service: Service, region?: Region): NatsLogin;
 }
 
-/** Creates the users, each with a random password. */
-export function createNatsUsers(): NatsUsers {
+/** Creates the users of a fleet with this prefix, each with a random password. */
+export function createNatsUsers(prefix = ''): NatsUsers {
   const entry = (service: Service, region?: Region): NatsUser => ({
     service,
     ...(region === undefined ? {} : { region }),
-    user: nameOf(service, region),
+    prefix,
+    user: nameOf(service, region, prefix),
     password: randomBytes(24).toString('base64url'),
   });
   const users = [
@@ -64,7 +67,7 @@ export function createNatsUsers(): NatsUsers {
   return {
     users,
     login: (service, region) => {
-      const name = nameOf(service, region);
+      const name = nameOf(service, region, prefix);
       const found = users.find(({ user }) => user === name);
       if (found === undefined) throw new RangeError(`the server has no user ${name}`);
       return { user: found.user, password: found.password };
@@ -78,7 +81,11 @@ export const loginVariables = ({ user, password }: NatsLogin) => ({
   WEBCAPTURE_NATS_PASSWORD: password,
 });
 
-export const nameOf = (service: Service, region?: Region) => (region === undefined ? service : `${service}-${region}`);
+/** Returns the name of a user, and of its account if it has a separate one. */
+export const nameOf = (service: string, region?: Region, prefix?: string) =>
+  withHyphen(prefix) + (region === undefined ? service : `${service}-${region}`);
+
+const withHyphen = (prefix = '') => (prefix === '' ? '' : `${prefix}-`);
 
 interface User extends NatsLogin {
   /** If undefined, the user may use all subjects of the account. */
@@ -132,9 +139,10 @@ export function accountsOf(
   if (domain === undefined) main.jetstream = 'enabled';
   main.users.push(...others);
 
-  for (const { service, region, user, password } of users) {
-    const own = isolated.includes(service) ? nameOf(service, region) : mainAccount;
-    const grants = (direction: 'publish' | 'subscribe') => granted(service, direction, region, domain);
+  for (const { user, password, ...of } of users) {
+    const { service, region, prefix } = of;
+    const own = isolated.includes(service) ? nameOf(service, region, prefix) : mainAccount;
+    const grants = (direction: 'publish' | 'subscribe') => granted(of, direction, domain);
     account(own).users.push({
       user,
       password,
@@ -152,11 +160,10 @@ export function accountsOf(
       if (from === undefined) share('stream', subject, mainAccount, own);
       // Messages that a service import brought to the main account cannot be imported from there, so they are imported from the account
       // that publishes them.
-      for (const source of users.filter((it) => it.service === from)) {
-        const published = granted(source.service, 'publish', source.region, domain).filter((it) =>
-          covers(subject, it.subject),
-        );
-        for (const part of published) share('stream', part.subject, nameOf(source.service, source.region), own);
+      for (const source of users.filter((it) => it.service === from && it.prefix === prefix)) {
+        const published = granted(source, 'publish', domain).filter((it) => covers(subject, it.subject));
+        const account = nameOf(source.service, source.region, prefix);
+        for (const part of published) share('stream', part.subject, account, own);
       }
     }
   }
@@ -164,14 +171,23 @@ export function accountsOf(
 }
 
 /** Returns the subjects of a user, in the JetStream domain of the fleet. */
-function granted(service: Service, direction: 'publish' | 'subscribe', region: Region | undefined, domain?: string) {
+function granted(
+  { service, ...names }: Pick<NatsUser, 'service' | 'region' | 'prefix'>,
+  direction: 'publish' | 'subscribe',
+  domain?: string,
+) {
   return permissions[service][direction].flatMap(({ subjects, responses, from }) =>
     subjects.map((subject) => ({
-      subject: inDomain(subject.replaceAll('{region}', region ?? ''), domain),
+      subject: inDomain(subjectFor(subject, names), domain),
       responses,
       from,
     })),
   );
+}
+
+/** Fills in the names in a subject of the list of permissions. */
+export function subjectFor(subject: string, { region = '', prefix }: { region?: string; prefix?: string }): string {
+  return subject.replaceAll('{region}', region).replaceAll('{prefix}', withHyphen(prefix));
 }
 
 function inDomain(subject: string, domain: string | undefined): string {

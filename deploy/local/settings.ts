@@ -25,6 +25,8 @@ export interface StartSettings {
   readonly regions: readonly InstalledRegion[];
   /** URL of an existing server; undefined for a private one. */
   readonly natsUrl: string | undefined;
+  /** Prefix of the names of the fleet in NATS. */
+  readonly natsPrefix: string;
   /** Location of files; undefined for the data folder. */
   readonly bucket: BucketConfig | undefined;
   readonly homeRegion: string;
@@ -72,6 +74,7 @@ export function readSettings(env: Environment, root: string): Readonly<StartSett
     egressAllow: readEgressAllow(reader),
     regions,
     natsUrl: reader.string('WEBCAPTURE_NATS_URL'),
+    natsPrefix: commonVariables.natsPrefix.read(reader),
     bucket: readStorage(reader).bucket,
     homeRegion: readHomeRegion(reader, regions),
     sandbox: readSandbox(reader),

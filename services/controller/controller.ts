@@ -3,6 +3,7 @@ import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { connectNats } from '@webcapture/shared/nats/connect.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
+import { inboxPrefixOf } from '@webcapture/shared/nats/streams.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import {
   FleetConfigCheck,
@@ -77,7 +78,7 @@ export async function startController(
   shutdown.add('the operations server', () => ops.close());
 
   const name = `webcapture controller ${config.pod}`;
-  const inboxPrefix = '_INBOX.controller';
+  const inboxPrefix = inboxPrefixOf('controller');
   const session = await connectNats({ ...config.nats, name, inboxPrefix, log, signal: shutdown.signal });
   shutdown.add('the connection to NATS', () => session.nc.close());
 

@@ -5,6 +5,7 @@ import { type StatusReport, statusStaleMs } from '@webcapture/shared/api/status.
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { type ConnectionProblem, connectionProblem } from '@webcapture/shared/nats/connection-problem.ts';
 import { Entries } from '@webcapture/shared/nats/entries.ts';
+import { inboxPrefixOf, prefixed } from '@webcapture/shared/nats/streams.ts';
 import { createHeartbeatFaults, Fleet } from '@webcapture/shared/queue/fleet.ts';
 import {
   type FleetConfig,
@@ -200,7 +201,7 @@ class FleetLink {
     const session = await connectNats({
       ...nats,
       name: `webcapture satellite ${pod}`,
-      inboxPrefix: `_INBOX.satellite.${home}`,
+      inboxPrefix: inboxPrefixOf(`satellite.${home}`),
       log: this.#log,
       signal,
       onProblem: (problem) => this.#note(problem),
@@ -213,7 +214,7 @@ class FleetLink {
     this.#live = new Entries(session, 'live', 'by-subject');
     this.#session = session;
     this.#note(null);
-    const bucket = `${session.kvPrefix}.live.`;
+    const bucket = `${session.kvPrefix}.${prefixed('live')}.`;
     session.nc.subscribe(`${bucket}fleet.*.*`, {
       callback: (error, message) => {
         if (error !== null || message.data.length > maxHeartbeatBytes) return;

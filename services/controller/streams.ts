@@ -9,6 +9,8 @@ import {
   deadLetterDurable,
   jobAckWaitMs,
   jobMaxDeliveries,
+  keySubject,
+  prefixed,
   type Priority,
   resultDurable,
   resultSubject,
@@ -17,6 +19,7 @@ import {
   taskDurable,
   type TaskKind,
   taskKinds,
+  taskSubject,
 } from '@webcapture/shared/nats/streams.ts';
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 
@@ -112,7 +115,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     max_bytes: settings.maxBytes[stream],
   });
   const bucket = (name: string) => ({
-    subjects: [`$KV.${name}.>`],
+    subjects: [keySubject(name, '>')],
     retention: 'limits' as const,
     max_msgs_per_subject: 1,
     discard: 'new' as const,
@@ -132,7 +135,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     { ...common('cache'), ...bucket('cache'), discard: 'old', max_age: nanos(maxLifetimeSeconds * 1000) },
     {
       ...common('captures'),
-      subjects: ['captures.>'],
+      subjects: [prefixed('captures.>')],
       retention: 'workqueue',
       discard: 'new',
       allow_direct: true,
@@ -152,7 +155,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     },
     {
       ...common('tasks'),
-      subjects: ['tasks.>', 'later.>'],
+      subjects: [prefixed('tasks.>'), prefixed('later.>')],
       retention: 'workqueue',
       // The server supports schedules with this policy only.
       discard: 'old',
@@ -161,7 +164,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     },
     {
       ...common('expiry'),
-      subjects: ['expiry.>'],
+      subjects: [prefixed('expiry.>')],
       retention: 'limits',
       // The audit of the records restores lost entries.
       discard: 'old',
@@ -181,7 +184,7 @@ export function streamConfigs(settings: StreamSettings): readonly (Partial<Strea
     },
     {
       ...common('files'),
-      subjects: ['files.>'],
+      subjects: [prefixed('files.>')],
       retention: 'limits',
       // Publishers may create messages but never overwrite one: a renderer must not replace files of others. Without
       // `deny_delete`, because renderers lack the API right to delete by sequence.
@@ -243,7 +246,7 @@ function captureConsumer(region: Region, priority: Priority, shard: number): Con
 function taskConsumer(kind: TaskKind): ConsumerSettings {
   return {
     durable_name: taskDurable(kind),
-    filter_subject: `tasks.${kind}.>`,
+    filter_subject: taskSubject(kind, '>'),
     ack_policy: 'explicit',
     ack_wait: nanos(taskAckWaitMs),
     // Includes nak'd tasks: those of one account must not block all others.

@@ -1,7 +1,7 @@
 import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { closeNats, connectNats } from '@webcapture/shared/nats/connect.ts';
 import { followServerClock } from '@webcapture/shared/nats/measure-clock.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { inboxPrefixOf, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { formatAddress } from '@webcapture/shared/runtime/listen-address.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
@@ -26,7 +26,7 @@ await runService({
     const session = await connectNats({
       ...config.nats,
       name: `front ${config.pod}`,
-      inboxPrefix: '_INBOX.front',
+      inboxPrefix: inboxPrefixOf('front'),
       log,
       signal: shutdown.signal,
     });

@@ -6,7 +6,7 @@ import { openUploader } from '@webcapture/shared/files/open-store.ts';
 import { readHtml } from '@webcapture/shared/files/stored-html.ts';
 import { closeNats, connectNats, reachesNats } from '@webcapture/shared/nats/connect.ts';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
-import { heldSubject } from '@webcapture/shared/nats/streams.ts';
+import { heldSubject, inboxPrefixOf } from '@webcapture/shared/nats/streams.ts';
 import { heartbeatFreshMs, heldJobText, maxHeldJobs } from '@webcapture/shared/queue/heartbeat.ts';
 import { createMetrics, startOpsServer } from '@webcapture/shared/runtime/ops-server.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -42,7 +42,7 @@ await runService({
     const session = await connectNats({
       ...config.nats,
       name: `renderer ${config.pod}`,
-      inboxPrefix: `_INBOX.renderer.${config.region}`,
+      inboxPrefix: inboxPrefixOf(`renderer.${config.region}`),
       log,
       signal: shutdown.signal,
     });

@@ -27,25 +27,31 @@ export class Broker implements NatsBroker {
   readonly #port: number;
   readonly #dataDir: string;
   readonly #toolPath: string;
+  readonly #config: string;
   readonly #lines: string[];
   #server: NatsServer;
 
-  private constructor(server: NatsServer, options: { dataDir: string; toolPath: string; lines: string[] }) {
+  private constructor(
+    server: NatsServer,
+    options: { dataDir: string; toolPath: string; config: string; lines: string[] },
+  ) {
     this.url = asTester(server.url);
     this.#port = server.port;
     this.#dataDir = options.dataDir;
     this.#toolPath = options.toolPath;
+    this.#config = options.config;
     this.#lines = options.lines;
     this.#server = server;
   }
 
-  static async start(folder: string, toolPath: string): Promise<Broker> {
+  /** @param config its accounts and users, by default those of a fleet without a prefix */
+  static async start(folder: string, toolPath: string, config = usersConfig): Promise<Broker> {
     const dataDir = join(folder, 'nats');
     const lines: string[] = [];
     // Not an ephemeral port: while the server is down, an outgoing connection could take it.
     const port = await freePort();
-    const server = await startNats({ dataDir, toolPath, port, config: usersConfig, log: (line) => lines.push(line) });
-    return new Broker(server, { dataDir, toolPath, lines });
+    const server = await startNats({ dataDir, toolPath, port, config, log: (line) => lines.push(line) });
+    return new Broker(server, { dataDir, toolPath, config, lines });
   }
 
   get pids(): readonly number[] {
@@ -73,7 +79,7 @@ export class Broker implements NatsBroker {
       dataDir: this.#dataDir,
       toolPath: this.#toolPath,
       port: this.#port,
-      config: usersConfig,
+      config: this.#config,
       log: (line) => this.#lines.push(line),
     });
   }

@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { accountsOf, createNatsUsers, loginVariables, type NatsLogin } from '../../deploy/local/nats-users.ts';
+import {
+  accountsOf,
+  createNatsUsers,
+  loginVariables,
+  type NatsLogin,
+  type Service,
+} from '../../deploy/local/nats-users.ts';
 
 /** One set for all servers of a test process: a restarted server knows the same users. */
 const users = createNatsUsers();
@@ -16,6 +22,21 @@ export function userOf(service: 'front' | 'controller' | 'operator' | 'renderer'
 
 /** Server configuration: the services as in the chart, and the user of the tests in the main account. */
 export const usersConfig = `accounts: ${JSON.stringify(accountsOf(users.users, { others: [tester] }), null, 2)}\n`;
+
+/** Returns the users of fleets with these prefixes in one account, and the server configuration with them. */
+export function usersOfPrefixes(prefixes: readonly string[]) {
+  const fleets = new Map(prefixes.map((prefix) => [prefix, createNatsUsers(prefix)]));
+  const all = [...fleets.values()].flatMap((fleet) => fleet.users);
+  return {
+    config: `accounts: ${JSON.stringify(accountsOf(all, { others: [tester] }), null, 2)}\n`,
+    /** As {@link userOf}, of the fleet with a prefix. */
+    userOf: (prefix: string, service: Service, region?: Region) => {
+      const fleet = fleets.get(prefix);
+      if (fleet === undefined) throw new RangeError(`there is no fleet with the prefix ${prefix}`);
+      return loginVariables(fleet.login(service, region));
+    },
+  };
+}
 
 /** Returns the address of a server with the credentials of the tests. */
 export const asTester = (url: string) => withLogin(url, tester);

@@ -160,6 +160,24 @@ As whom a service signs in, as "webcapture.natsLogin". The controller of a satel
 {{- end -}}
 {{- end -}}
 
+{{/*
+The file with which a service signs in, as a JSON object {secret, key, file, path, variable}; empty where it has a password. Usage: as
+"webcapture.ownLogin"
+*/}}
+{{- define "webcapture.natsLoginFile" -}}
+{{- $id := trimSuffix "-password" (include "webcapture.ownLogin" . | fromJson).key -}}
+{{- $file := dict -}}
+{{- with .root.Values.nats -}}
+{{- if .credsSecret.name -}}
+{{- $file = dict "secret" .credsSecret.name "key" (default (printf "%s.creds" $id) .credsSecret.key) "file" "user.creds" "variable" "WEBCAPTURE_NATS_CREDS_FILE" -}}
+{{- else if .nkeySecret.name -}}
+{{- $file = dict "secret" .nkeySecret.name "key" (default (printf "%s.nk" $id) .nkeySecret.key) "file" "user.nk" "variable" "WEBCAPTURE_NATS_NKEY_SEED_FILE" -}}
+{{- end -}}
+{{- end -}}
+{{- if $file -}}{{- $_ := set $file "path" (printf "/var/run/secrets/webcapture/nats-login/%s" $file.file) -}}{{- end -}}
+{{- toJson $file -}}
+{{- end -}}
+
 {{- define "webcapture.natsUrl" -}}
 {{- if include "webcapture.embeddedNats" . -}}
 nats://{{ include "webcapture.fullname" . }}-nats:4222
@@ -215,10 +233,14 @@ Usage: as "webcapture.commonEnv"
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: WEBCAPTURE_NATS_URL
   value: {{ include "webcapture.natsUrl" $root | quote }}
+{{- with include "webcapture.natsLoginFile" . | fromJson }}
+- { name: {{ .variable }}, value: {{ .path }} }
+{{- else }}
 - name: WEBCAPTURE_NATS_USER
   value: {{ $login.name | quote }}
 - name: WEBCAPTURE_NATS_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ include "webcapture.natsSecret" $root }}, key: {{ $login.key }} } }
+{{- end }}
 {{- with $root.Values.nats.tls }}
 {{- if .caSecret }}
 - { name: WEBCAPTURE_NATS_CA_FILE, value: /var/run/secrets/webcapture/nats/ca.crt }
@@ -236,6 +258,9 @@ Usage: as "webcapture.commonEnv"
 {{- end }}
 {{- with $root.Values.nats.domain }}
 - { name: WEBCAPTURE_NATS_DOMAIN, value: {{ . | quote }} }
+{{- end }}
+{{- with $root.Values.nats.prefix }}
+- { name: WEBCAPTURE_NATS_PREFIX, value: {{ . | quote }} }
 {{- end }}
 - name: WEBCAPTURE_REGIONS
   value: {{ include "webcapture.ownRegions" . | quote }}
@@ -305,7 +330,7 @@ Usage: as "webcapture.commonEnv"
 {{- end }}
 {{- end -}}
 
-{{/* Volumes and mounts of every pod: /tmp is all that may be written. Usage: dict "root" $ "service" "front" */}}
+{{/* Volumes and mounts of every pod: /tmp is all that may be written. Usage: as "webcapture.commonEnv" */}}
 {{- define "webcapture.mounts" -}}
 - { name: tmp, mountPath: /tmp }
 {{- if include "webcapture.gcsSecret" . }}
@@ -317,9 +342,13 @@ Usage: as "webcapture.commonEnv"
 {{- if or .root.Values.caBundle.configMap .root.Values.caBundle.secret }}
 - { name: ca-bundle, mountPath: /var/run/secrets/webcapture/ca, readOnly: true }
 {{- end }}
+{{- /* A whole folder, because the kubelet does not update a subPath when the Secret changes. */}}
+{{- if include "webcapture.natsLoginFile" . | fromJson }}
+- { name: nats-login, mountPath: /var/run/secrets/webcapture/nats-login, readOnly: true }
+{{- end }}
 {{- end -}}
 
-{{/* Of the Secrets and the CA bundle that a pod has as files. Usage: dict "root" $ "service" "front" */}}
+{{/* Of the Secrets and the CA bundle that a pod has as files. Usage: as "webcapture.commonEnv" */}}
 {{- define "webcapture.secretVolumes" -}}
 {{- $tls := .root.Values.nats.tls -}}
 {{- if or $tls.caSecret $tls.clientSecret }}
@@ -341,6 +370,10 @@ Usage: as "webcapture.commonEnv"
 - name: ca-bundle
   secret: { secretName: {{ .secret }}, items: [{ key: {{ .key }}, path: ca.crt }] }
 {{- end }}
+{{- end }}
+{{- with include "webcapture.natsLoginFile" . | fromJson }}
+- name: nats-login
+  secret: { secretName: {{ .secret }}, items: [{ key: {{ .key }}, path: {{ .file }} }] }
 {{- end }}
 {{- with include "webcapture.gcsSecret" . }}
 - name: gcs

@@ -5,6 +5,7 @@ import {
   backgroundShards,
   captureDurable,
   captureSubject,
+  prefixed,
   type Priority,
   regionOfSubject,
   streamNames,
@@ -67,7 +68,7 @@ async function read(
   const { jsm } = session;
   const started = performance.now();
   let roundTripMs = 0;
-  const timed = jsm.streams.info(streamNames.captures, { subjects_filter: 'captures.>' }).then(
+  const timed = jsm.streams.info(streamNames.captures, { subjects_filter: prefixed('captures.>') }).then(
     ({ state }) => {
       roundTripMs = performance.now() - started;
       return state.subjects ?? {};

@@ -3,7 +3,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { isTombstone, type Entry } from '@webcapture/shared/nats/entries.ts';
 import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { expirySubject, keySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import { captureKey, type CaptureRef, type Captures } from '@webcapture/shared/captures/captures.ts';
 import {
@@ -109,7 +109,7 @@ export class ExpirySweep {
   /** Ends due captures, the oldest first. Throws when NATS or the store fails. */
   async pass(term: Pick<Term, 'holds'>): Promise<void> {
     const now = this.#now();
-    const begun = (await this.#subjects('expiry.*.*')).filter((subject) => startOfSubject(subject) <= now);
+    const begun = (await this.#subjects(expirySubject('*', '*'))).filter((subject) => startOfSubject(subject) <= now);
     const [oldest] = begun;
     const lagMs = oldest === undefined ? 0 : Math.max(0, now - endOfMinute(oldest));
     this.#deps.metrics.expiryLag.set(lagMs / 1000);
@@ -127,7 +127,7 @@ export class ExpirySweep {
 
   /** Moves the entries of an upcoming day to their minutes. */
   async expandDays(term: Pick<Term, 'holds'>): Promise<void> {
-    const days = await this.#subjects('expiry.*');
+    const days = await this.#subjects(expirySubject('*'));
     for (const subject of days) {
       if (startOfSubject(subject) - expandAheadMs > this.#now()) continue;
       while (term.holds()) {
@@ -198,7 +198,7 @@ export class ExpirySweep {
   /** The records of the captures by uuid from any replica; missing records are absent. */
   async #records(entries: readonly Expiry[]): Promise<ReadonlyMap<string, Entry<CaptureRecord>>> {
     const found = new Map<string, Entry<CaptureRecord>>();
-    const subjects = new Set(entries.map(({ account, uuid }) => `$KV.db.${captureKey(account, uuid)}`));
+    const subjects = new Set(entries.map(({ account, uuid }) => keySubject('db', captureKey(account, uuid))));
     for (let rest = [...subjects]; rest.length > 0; rest = rest.slice(recordsAtOnce)) {
       const query = { multi_last: rest.slice(0, recordsAtOnce) };
       for (const message of await readBatch(this.#deps.session, streamNames.db, query)) {

@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { streamLabels, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Term } from '../leader/election.ts';
 import { gaugeOf } from '../metrics.ts';
 
@@ -43,8 +43,8 @@ export async function measureStreams(
   { session, streamMetrics }: { readonly session: NatsSession; readonly streamMetrics: StreamMetrics },
   term: Term,
 ): Promise<void> {
-  for (const stream of Object.values(streamNames)) {
-    const { state, config } = await session.jsm.streams.info(stream);
+  for (const [key, stream] of Object.entries(streamLabels)) {
+    const { state, config } = await session.jsm.streams.info(streamNames[key as keyof typeof streamNames]);
     // Only the leader shows the sizes: two controllers would disagree.
     if (!term.holds()) return forgetStreams(streamMetrics);
     streamMetrics.bytes.set({ stream }, state.bytes);

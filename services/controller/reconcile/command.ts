@@ -45,7 +45,7 @@ Reasons to remove a file:
               task that removes the file was lost
   overdue     its capture expired more than an hour ago, but is still open
 
-It reads the same variables as the controller: WEBCAPTURE_NATS_URL, _USER and _PASSWORD, and those
+It reads the same variables as the controller: WEBCAPTURE_NATS_URL and the others of NATS, and those
 of the store. In a cluster: kubectl exec deploy/webcapture-controller -- node services/controller/reconcile/main.ts
 "npm run reconcile" finds the NATS of a running "npm start" (WEBCAPTURE_DATA_DIR).
 

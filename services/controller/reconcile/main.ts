@@ -2,7 +2,7 @@
 import { openStore } from '@webcapture/shared/files/open-store.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import { connectNats, type NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { inboxPrefixOf, setNamePrefix, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { ConfigError, type Environment } from '@webcapture/shared/runtime/env.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import { createLogger, redactUrls } from '@webcapture/shared/runtime/logger.ts';
@@ -36,6 +36,7 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
   }
   try {
     const { nats, storage } = readControllerConfig(env);
+    setNamePrefix(nats.prefix);
     await using connection = await connect(nats);
     const { session } = connection;
     // Fail early if this is the wrong NATS server; later errors would be less clear.
@@ -49,10 +50,10 @@ async function main(args: readonly string[], env: Environment): Promise<number> 
   }
 }
 
-async function connect(nats: { readonly url: string; readonly user?: string; readonly password?: string }) {
+async function connect(nats: ControllerConfig['nats']) {
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(connectMs)]);
   // The NATS user of controllers may receive replies only under this prefix.
-  const options = { ...nats, name: 'webcapture reconcile', inboxPrefix: '_INBOX.controller', log, signal };
+  const options = { ...nats, name: 'webcapture reconcile', inboxPrefix: inboxPrefixOf('controller'), log, signal };
   const session = await connectNats(options).catch((error: unknown) => {
     if (!signal.aborted) throw error;
     throw new Error(`no NATS server answers at ${redactUrls(nats.url)}: set WEBCAPTURE_NATS_URL`);

@@ -6,7 +6,14 @@ import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { getMessage } from '@webcapture/shared/nats/get-message.ts';
 import { isTombstone, type Entries } from '@webcapture/shared/nats/entries.ts';
 import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { laterSubject, streamNames, taskKinds, taskSubject, type TaskKind } from '@webcapture/shared/nats/streams.ts';
+import {
+  keySubject,
+  laterSubject,
+  streamNames,
+  type TaskKind,
+  taskKinds,
+  taskSubject,
+} from '@webcapture/shared/nats/streams.ts';
 import { overdueAt } from '@webcapture/shared/captures/times.ts';
 import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { ExpiryIndex } from '@webcapture/shared/captures/expiry-index.ts';
@@ -104,7 +111,7 @@ function newAudit(startedAt: number, lastSequence: number): AuditState {
 
 async function auditPage(state: AuditState, deps: AuditDeps): Promise<AuditState> {
   const { session, now, auditMetrics } = deps;
-  const query = { seq: state.sequence + 1, next_by_subj: '$KV.db.capture.>' };
+  const query = { seq: state.sequence + 1, next_by_subj: keySubject('db', 'capture.>') };
   const messages = await readBatch(session, streamNames.db, { ...query, batch: pageSize });
   const last = messages.at(-1);
   if (last === undefined) {

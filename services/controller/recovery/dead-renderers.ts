@@ -2,7 +2,7 @@ import { heartbeatIntervalMs, parseHeldJob } from '@webcapture/shared/queue/hear
 import { regions as allRegions, type Region } from '@webcapture/shared/runtime/regions.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { prefixed, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Fleet, ReplacedRenderer, SilentRenderer } from '@webcapture/shared/queue/fleet.ts';
 import { sendSignal } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
@@ -64,7 +64,7 @@ export class DeadRenderers {
   constructor(deps: DeadRenderersDeps) {
     this.#deps = deps;
     this.#now = deps.now ?? (() => performance.now());
-    const subscription = deps.session.nc.subscribe('held.*.*', {
+    const subscription = deps.session.nc.subscribe(prefixed('held.*.*'), {
       callback: (error, message) => {
         if (error === null) this.#onMessage(message.subject, message.string());
       },
@@ -94,7 +94,7 @@ export class DeadRenderers {
   }
 
   #onMessage(subject: string, text: string): void {
-    const name = subject.slice('held.'.length);
+    const name = subject.slice(subject.indexOf('.') + 1);
     if (parseHeldJob(text) === null || !allRegions.some((region) => name.startsWith(`${region}.`))) return;
     const now = this.#now();
     let jobs = this.#reported.get(name);

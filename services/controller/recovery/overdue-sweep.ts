@@ -4,7 +4,7 @@ import { stateOf } from '@webcapture/shared/captures/transitions.ts';
 import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { prefixed, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { FollowUps } from '@webcapture/shared/queue/follow-ups.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Term } from '../leader/election.ts';
@@ -59,7 +59,9 @@ export class OverdueSweep {
   /** Every subject with jobs, including those of regions that are no longer installed. */
   async #subjects(): Promise<string[]> {
     try {
-      const info = await this.#deps.session.jsm.streams.info(streamNames.captures, { subjects_filter: 'captures.>' });
+      const info = await this.#deps.session.jsm.streams.info(streamNames.captures, {
+        subjects_filter: prefixed('captures.>'),
+      });
       return Object.keys(info.state.subjects ?? {});
     } catch (error) {
       if (isNotProvisioned(error)) return [];

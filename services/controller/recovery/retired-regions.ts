@@ -3,7 +3,7 @@ import { isNotProvisioned } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import type { Entries } from '@webcapture/shared/nats/entries.ts';
 import { readBatch } from '@webcapture/shared/nats/read-many.ts';
-import { durableOfSubject, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
+import { durableOfSubject, prefixed, regionOfSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Fleet } from '@webcapture/shared/queue/fleet.ts';
 import { readFleetConfig, regionsOf } from '@webcapture/shared/queue/fleet-config.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
@@ -98,7 +98,7 @@ export class RetiredRegions {
   }
 
   async #subjects(): Promise<readonly string[]> {
-    const query = { subjects_filter: 'captures.>' };
+    const query = { subjects_filter: prefixed('captures.>') };
     const { state } = await this.#deps.session.jsm.streams.info(streamNames.captures, query);
     return Object.keys(state.subjects ?? {});
   }

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { connectionId } from '@webcapture/shared/nats/watch.ts';
+import { keySubject } from '@webcapture/shared/nats/streams.ts';
 import { entryLimit } from '../entry-limit.ts';
 import type { Keys } from './keys.ts';
 
@@ -63,7 +64,7 @@ export class UnknownKeys {
     this.#deps = deps;
     this.#now = now;
     this.#filledAt = now();
-    const subjects = `$KV.db.${deps.prefix ?? 'key'}.`;
+    const subjects = keySubject('db', `${deps.prefix ?? 'key'}.`);
     deps.session.nc.subscribe(`${subjects}*`, {
       callback: (error, { subject }) => {
         if (error !== null) return;

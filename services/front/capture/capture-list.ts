@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { CaptureStatus } from '@webcapture/shared/api/capture.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { allKeys, countKeys, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
+import { keySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.ts';
 import { captureKey, capturesOfDay } from '@webcapture/shared/captures/captures.ts';
 import { firstUuidOf, timeOfUuid } from '@webcapture/shared/captures/uuid.ts';
@@ -209,8 +210,8 @@ class DayKeys {
 
   /** Returns the keys written after a stream sequence, new or updated, and the sequence of the last one. */
   async #writtenAfter(sequence: number, prefix: string): Promise<{ keys: string[]; last: number }> {
-    const bucket = '$KV.db.';
-    const messages = await readBatch(this.#session, 'KV_db', {
+    const bucket = keySubject('db', '');
+    const messages = await readBatch(this.#session, streamNames.db, {
       seq: sequence + 1,
       next_by_subj: `${bucket}${prefix}*`,
       batch: newRecords.atOnce,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Msg } from '@nats-io/nats-core';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
-import { regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/nats/streams.ts';
+import { prefixed, regionOfSubject, replySubject, sharedInbox } from '@webcapture/shared/nats/streams.ts';
 import { decodeReply, type Reply } from '@webcapture/shared/queue/results.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
@@ -70,7 +70,7 @@ export class ReplyInbox {
     this.#onMalformed = onMalformed;
     this.#now = now;
     const subscribe = (name: string, deliver: (uuid: string, reply: ReceivedReply) => void, queue?: string) =>
-      nc.subscribe(`replies.*.${name}.*`, {
+      nc.subscribe(prefixed(`replies.*.${name}.*`), {
         ...(queue === undefined ? {} : { queue }),
         callback: (error, message) => {
           if (error === null) this.#onMessage(message, deliver);

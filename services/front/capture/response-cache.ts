@@ -108,7 +108,7 @@ export class ResponseCache {
 
   constructor(deps: ResponseCacheDeps) {
     this.#deps = deps;
-    this.#recent = new WatchedReadCache(deps.session, cacheSubjects, {
+    this.#recent = new WatchedReadCache(deps.session, cacheSubjects(), {
       maxAgeMs,
       maxEntries,
       isKept: ({ done }) => done !== null,

@@ -3,6 +3,7 @@ import type { CaptureRecord } from '@webcapture/shared/captures/capture-record.t
 import { statusOf } from '@webcapture/shared/captures/view.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { watchWrites, type WriteWatch } from '@webcapture/shared/nats/watch.ts';
+import { prefixed } from '@webcapture/shared/nats/streams.ts';
 import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 
@@ -80,7 +81,7 @@ export class CaptureEvents {
     };
     const { nc, kvPrefix } = this.#session;
     const subscriptions = [`key.${hash}`, `account.${account}`].map((key) =>
-      nc.subscribe(`${kvPrefix}.db.${key}`, {
+      nc.subscribe(`${kvPrefix}.${prefixed('db')}.${key}`, {
         callback: (error) => {
           if (error === null) void heard();
         },

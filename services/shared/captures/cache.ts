@@ -2,6 +2,7 @@ import { changeEntry } from '../nats/change-entry.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { Entries } from '../nats/entries.ts';
 import type { CallLimits } from '../nats/retry.ts';
+import { keySubject } from '../nats/streams.ts';
 import type { CacheKey, CaptureRecord } from './capture-record.ts';
 
 /** A capture that answers equal requests until `until` (Unix ms), when its time to live or its file's ends. */
@@ -108,9 +109,9 @@ export class Cache {
 }
 
 /** Matches the subjects of all entries (core NATS), for subscriptions to changes. */
-export const cacheSubjects = '$KV.cache.>';
+export const cacheSubjects = () => keySubject('cache', '>');
 
-export const cacheSubject = (account: string, name: string) => `$KV.cache.${key(account, name)}`;
+export const cacheSubject = (account: string, name: string) => keySubject('cache', key(account, name));
 
 /** Returns the capture that answers a request with this `maxAge` in seconds, or null. */
 export function answers({ done }: CacheEntry, maxAge: number, now: number): CaptureRecord | null {

@@ -70,7 +70,7 @@ export function minuteSubject(time: number): string {
 /** Returns the start of the minute or day of a subject; NaN for any other subject. */
 export function startOfSubject(subject: string): number {
   const [, year, month, day, hour = '00', minute = '00'] =
-    /^expiry\.(\d{4})(\d\d)(\d\d)(?:\.(\d\d)(\d\d))?$/.exec(subject) ?? [];
+    /^[\w-]*expiry\.(\d{4})(\d\d)(\d\d)(?:\.(\d\d)(\d\d))?$/.exec(subject) ?? [];
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`);
 }
 

@@ -1,6 +1,7 @@
 import type { StoredMsg } from '@nats-io/jetstream';
 import type { Region } from '../runtime/regions.ts';
 import type { ListedFile, StoredFile } from './file-store.ts';
+import { prefixed } from '../nats/streams.ts';
 
 /** Parts outlive their head by this, so that a reading that has begun can end. */
 export const partGraceSeconds = 300;
@@ -42,18 +43,18 @@ const token = (name: string) => name.replaceAll('.', '_');
  * The subjects of a file's heads. Messages cannot be overwritten, so each replacement has a new subject with the next
  * number. The last one written is valid, and older ones are purged.
  */
-export const headVersions = (name: string) => `files.head.${token(name)}.*`;
+export const headVersions = (name: string) => prefixed(`files.head.${token(name)}.*`);
 
-export const headSubject = (name: string, version: number) => `files.head.${token(name)}.${version}`;
+export const headSubject = (name: string, version: number) => prefixed(`files.head.${token(name)}.${version}`);
 
 /** The number of a head by its subject. */
 export const versionOf = (subject: string) => Number(subject.split('.')[3]);
 
 /** The subjects of all heads. */
-export const headsFilter = 'files.head.>';
+export const headsFilter = () => prefixed('files.head.>');
 
 const partsPrefix = ({ region, object }: Pick<PartsLocation, 'region' | 'object'>) =>
-  `files.part.${region}.${token(object)}`;
+  prefixed(`files.part.${region}.${token(object)}`);
 
 export const partSubject = (location: PartsLocation, part: number) =>
   `${partsPrefix(location)}.${location.generation}.${part}`;
@@ -65,7 +66,7 @@ export const partsFilter = (location: PartsLocation) => `${partsPrefix(location)
 export const objectFilter = (location: Pick<PartsLocation, 'region' | 'object'>) => `${partsPrefix(location)}.>`;
 
 /** The same in all regions. */
-export const objectFilterOfAllRegions = (object: string) => `files.part.*.${token(object)}.>`;
+export const objectFilterOfAllRegions = (object: string) => prefixed(`files.part.*.${token(object)}.>`);
 
 export const isSameLocation = (a: PartsLocation | undefined, b: PartsLocation) =>
   a?.region === b.region && a?.object === b.object && a?.generation === b.generation;

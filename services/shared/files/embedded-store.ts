@@ -168,7 +168,7 @@ export class EmbeddedStore implements FileStore {
     return this.#call(async () => {
       const sequence = Number(after ?? 0);
       // Start from the beginning for the cursor of another store, which was in use before.
-      const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter, limit);
+      const heads = await this.#messages.after(Number.isSafeInteger(sequence) ? sequence : 0, headsFilter(), limit);
       const last = heads.at(-1);
       return { files: heads.map((head) => listedFileOf(head)), next: last === undefined ? null : String(last.seq) };
     });

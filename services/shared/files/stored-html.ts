@@ -5,7 +5,7 @@ import { isTransient } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
 import { getMessage } from '../nats/get-message.ts';
 import type { Reading } from '../nats/entries.ts';
-import { streamNames } from '../nats/streams.ts';
+import { prefixed, streamNames } from '../nats/streams.ts';
 import { StoreUnavailableError } from './file-store.ts';
 import { FileMessages, partSize, untilFound } from './file-messages.ts';
 
@@ -135,7 +135,7 @@ class PartMissingError extends Error {}
 
 /** Removes stored HTML from all regions; missing HTML is no error. */
 export async function removeHtml(session: NatsSession, name: string): Promise<void> {
-  await session.jsm.streams.purge(streamNames.files, { filter: `files.html.*.${name}.*` });
+  await session.jsm.streams.purge(streamNames.files, { filter: prefixed(`files.html.*.${name}.*`) });
 }
 
 async function readMessage({ jsm }: NatsSession, subject: string, reading: Reading): Promise<StoredMsg> {
@@ -152,4 +152,4 @@ async function readMessage({ jsm }: NatsSession, subject: string, reading: Readi
 }
 
 const subjectOf = ({ region, name }: StoredHtmlAddress, part: number | 'head' | '>') =>
-  `files.html.${region}.${name}.${part}`;
+  prefixed(`files.html.${region}.${name}.${part}`);

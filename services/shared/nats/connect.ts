@@ -6,6 +6,7 @@ import type { NatsTls } from '../runtime/config.ts';
 import { backoffMs, delay, withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type ConnectionProblem, connectionProblem, UnfitServerError } from './connection-problem.ts';
+import { loginAuthenticator, LoginFileError, type NatsLoginFiles } from './login-files.ts';
 import { ServerClock } from './server-clock.ts';
 
 /** Minimum version of nats-server, for atomic batches, message TTL and schedules. */
@@ -44,6 +45,8 @@ export interface NatsOptions {
   readonly user?: string;
   /** Password, or the content of the user's credentials file for servers in operator mode. */
   readonly password?: string;
+  /** Files with the login, in place of `user` and `password`. They are read at each connection. */
+  readonly loginFiles?: NatsLoginFiles;
   /** If undefined, the server decides, and certificates are verified with the authorities that Node.js knows. */
   readonly tls?: NatsTls;
   /** The JetStream domain; by default that of the server. */
@@ -95,7 +98,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
       return await openSession(nc, options);
     } catch (error) {
       const problem = connectionProblem(error, options);
-      const isRefusal = error instanceof UnfitServerError || error instanceof AuthorizationError;
+      const isRefusal = [UnfitServerError, AuthorizationError, LoginFileError].some((type) => error instanceof type);
       if (isRefusal && onProblem === undefined) throw new Error(problem.message, { cause: error });
       onProblem?.(problem);
       log.warn({ err: error, server: options.url, reason: problem.reason }, `waiting for NATS: ${problem.message}`);
@@ -108,9 +111,10 @@ export async function connectNats(options: NatsOptions): Promise<NatsSession> {
 const credentialsBegin = '-----BEGIN NATS USER JWT-----';
 
 /** Extracts the user from addresses, because the client would parse it as a port. All servers have the same user. */
-function serversOf({ url, user, password }: Pick<NatsOptions, 'url' | 'user' | 'password'>) {
+function serversOf({ url, user, password, loginFiles, log }: NatsOptions) {
   const addresses = url.split(',').map((address) => /^\s*(\w+:\/\/)?(?:([^@/]*)@)?(.*?)\s*$/.exec(address) ?? []);
   const servers = addresses.map(([, scheme = '', , host = '']) => scheme + host);
+  if (loginFiles !== undefined) return { servers, authenticator: loginAuthenticator(loginFiles, log) };
   if (user !== undefined && password?.startsWith(credentialsBegin) === true) {
     // The client requires a line break at the end, which variables often lose.
     return { servers, authenticator: credsAuthenticator(Buffer.from(`${password}\n`)) };

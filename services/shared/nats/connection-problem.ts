@@ -1,4 +1,5 @@
 import { AuthorizationError } from '@nats-io/nats-core';
+import { LoginFileError, type NatsLoginFiles } from './login-files.ts';
 
 /** Reasons why a process cannot connect to NATS; a closed set, for conditions and metrics. */
 export const connectionReasons = [
@@ -23,11 +24,23 @@ const certificateCode = /CERT|SIGNATURE|ERR_SSL|ERR_TLS|ERR_OSSL|SELF_SIGNED|UNA
 /** Describes in one line why a connection failed. `url` may contain a password, which is omitted. */
 export function connectionProblem(
   error: unknown,
-  { url, user }: { readonly url: string; readonly user?: string },
+  { url, user, loginFiles }: { readonly url: string; readonly user?: string; readonly loginFiles?: NatsLoginFiles },
 ): ConnectionProblem {
   const server = url.replaceAll(/\/\/[^@/,]*@/g, '//');
   const { code, text } = rootOf(error);
   if (error instanceof UnfitServerError) return { reason: 'VersionUnsupported', message: error.message };
+  if (error instanceof LoginFileError) {
+    return { reason: 'AuthenticationFailed', message: `the login for NATS is invalid: ${error.message}` };
+  }
+  if (error instanceof AuthorizationError && loginFiles !== undefined) {
+    const { creds, jwt, seed } = loginFiles;
+    const reasons =
+      creds === undefined && jwt === undefined
+        ? 'the server has no user with this NKey'
+        : 'its JWT has expired or was revoked, or the servers do not know its account';
+    const message = `NATS at ${server} refuses the user of ${creds ?? jwt ?? seed} (${text}): ${reasons}`;
+    return { reason: 'AuthenticationFailed', message };
+  }
   if (error instanceof AuthorizationError) {
     const who = user ?? 'this client';
     const message = `NATS at ${server} refuses ${who} (${text}): the server has no such user, or another password or client certificate for it`;

@@ -4,6 +4,7 @@ import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core';
 import { isWriteConflict } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { getMessage } from './get-message.ts';
+import { bucketStream, keySubject, prefixed } from './streams.ts';
 
 /** A value with the stream sequence for a compare-and-set. */
 export interface Entry<T> {
@@ -46,7 +47,7 @@ export class Entries {
 
   /** Returns the subject under which the value is stored. */
   subject(key: string): string {
-    return `$KV.${this.#bucket}.${key}`;
+    return keySubject(this.#bucket, key);
   }
 
   /** Returns a write for {@link commitBatch}. `expectedSequence` as in {@link BatchWrite}. */
@@ -105,7 +106,7 @@ export class Entries {
   #last(key: string): Promise<StoredMsg | null> {
     const { direct, streams } = this.#session.jsm;
     const query = { last_by_subj: this.subject(key) };
-    return getMessage(this.#reading === 'by-subject' ? direct : streams, `KV_${this.#bucket}`, query);
+    return getMessage(this.#reading === 'by-subject' ? direct : streams, bucketStream(this.#bucket), query);
   }
 
   #write(key: string, value: unknown, revision: number | undefined, options: WriteOptions): Promise<number> {
@@ -115,7 +116,7 @@ export class Entries {
   }
 
   async #publish(key: string, data: string, fields: MsgHdrs, revision: number | undefined): Promise<number> {
-    const ack = await this.#session.js.publish(`${this.#session.kvPrefix}.${this.#bucket}.${key}`, data, {
+    const ack = await this.#session.js.publish(`${this.#session.kvPrefix}.${prefixed(this.#bucket)}.${key}`, data, {
       headers: fields,
       ...(revision === undefined ? {} : { expect: { lastSubjectSequence: revision } }),
     });

@@ -10,6 +10,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { isMessageMissing } from './api-errors.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
+import { bucketStream, keySubject } from './streams.ts';
 
 /** Timeout, because the client would wait forever for a server that dies during its response. */
 const limitMs = 15_000;
@@ -59,11 +60,11 @@ export async function readMany<T>(
   bucket: string,
   keys: readonly string[],
 ): Promise<ReadonlyMap<string, T>> {
-  const prefix = `$KV.${bucket}.`;
+  const prefix = keySubject(bucket, '');
   const values = new Map<string, T>();
   for (let start = 0; start < keys.length; start += chunkSize) {
     const subjects = keys.slice(start, start + chunkSize).map((key) => prefix + key);
-    for (const message of await readBatch(session, `KV_${bucket}`, { multi_last: subjects })) {
+    for (const message of await readBatch(session, bucketStream(bucket), { multi_last: subjects })) {
       if (!isTombstone(message.header)) values.set(message.subject.slice(prefix.length), message.json<T>());
     }
   }
@@ -113,7 +114,7 @@ export interface KeysAt {
 
 /** Returns all keys of a bucket that match a filter with wildcards, from the leader. Their number is not limited. */
 export async function allKeys(session: NatsSession, bucket: string, filter: string): Promise<KeysAt> {
-  const prefix = `$KV.${bucket}.`;
+  const prefix = keySubject(bucket, '');
   const keys: string[] = [];
   for (let sequence: number | undefined; ;) {
     const { total = 0, state } = await subjectInfo(session, bucket, filter, keys.length);
@@ -136,8 +137,8 @@ async function subjectInfo(
   filter: string,
   offset: number,
 ): Promise<InfoReply> {
-  const request = { subjects_filter: `$KV.${bucket}.${filter}`, offset };
-  const message = await nc.request(`${apiPrefix}.STREAM.INFO.KV_${bucket}`, JSON.stringify(request), {
+  const request = { subjects_filter: keySubject(bucket, filter), offset };
+  const message = await nc.request(`${apiPrefix}.STREAM.INFO.${bucketStream(bucket)}`, JSON.stringify(request), {
     timeout: timeoutMs,
   });
   const reply = message.json<InfoReply | { readonly error: ApiError }>();

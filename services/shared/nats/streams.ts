@@ -3,8 +3,8 @@ import { regions as allRegions, type Region } from '../runtime/regions.ts';
 /** Queues of a region: captures with a waiting client, and background captures. */
 export type Priority = 'interactive' | 'background';
 
-/** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
-export const streamNames = {
+/** The streams, with their names in a fleet without a prefix; metrics always use these names. */
+export const streamLabels = {
   db: 'KV_db',
   live: 'KV_live',
   cache: 'KV_cache',
@@ -15,6 +15,37 @@ export const streamNames = {
   dead: 'DEAD',
   files: 'FILES',
 } as const;
+
+/** Names of the streams. A `KV_` stream is a key-value bucket: its subjects are `$KV.<bucket>.<key>`. */
+export const streamNames: Readonly<Record<keyof typeof streamLabels, string>> = { ...streamLabels };
+
+/** Prefix of all names with its hyphen, or an empty text. */
+let namePrefix = '';
+
+/**
+ * Sets the prefix of the names of all streams, buckets, subjects and inboxes of this process. A process belongs to one fleet, so
+ * this is called once, before the first name is used.
+ */
+export function setNamePrefix(prefix: string): void {
+  namePrefix = prefix === '' ? '' : `${prefix}-`;
+  const names = Object.entries(streamLabels).map(([stream, label]) => [
+    stream,
+    label.startsWith('KV_') ? bucketStream(label.slice('KV_'.length)) : prefixed(label),
+  ]);
+  Object.assign(streamNames, Object.fromEntries(names));
+}
+
+/** Returns a name of the fleet with its prefix: that of a stream or bucket, or the first token of a subject. */
+export const prefixed = (name: string): string => `${namePrefix}${name}`;
+
+/** Returns the name of the stream of a key-value bucket. */
+export const bucketStream = (bucket: string): string => `KV_${prefixed(bucket)}`;
+
+/** Returns the subject of a key of a bucket, or of the keys that match a filter. */
+export const keySubject = (bucket: string, key: string): string => `$KV.${prefixed(bucket)}.${key}`;
+
+/** Returns the prefix of the subjects for replies to a service. */
+export const inboxPrefixOf = (service: string): string => `_INBOX.${prefixed(service)}`;
 
 /**
  * Background captures of a region are distributed over this many subjects by account; renderers pull from them
@@ -36,7 +67,7 @@ export const jobProgressIntervalMs = 4000;
 export const jobMaxDeliveries = 3;
 
 export const captureSubject = (region: Region, priority: Priority, shard = 0): string =>
-  priority === 'interactive' ? `captures.${region}.interactive` : `captures.${region}.background.${shard}`;
+  prefixed(priority === 'interactive' ? `captures.${region}.interactive` : `captures.${region}.background.${shard}`);
 
 export const captureDurable = (region: Region, priority: Priority, shard = 0): string =>
   priority === 'interactive' ? `${region}-interactive` : `${region}-background-${shard}`;
@@ -45,7 +76,7 @@ export const captureDurable = (region: Region, priority: Priority, shard = 0): s
 export const durableOfSubject = (subject: string): string => subject.split('.').slice(1).join('-');
 
 /** Subject on which a renderer publishes the result of a job, until a trusted service has settled it. */
-export const resultSubject = (region: Region, uuid: string): string => `results.${region}.${uuid}`;
+export const resultSubject = (region: Region, uuid: string): string => prefixed(`results.${region}.${uuid}`);
 
 /** Fronts take results of all regions from one durable. */
 export const resultDurable = 'settle';
@@ -56,33 +87,33 @@ export const regionOfSubject = (subject: string): Region | null =>
 
 /** Subject of replies to a front about its jobs (core NATS); `inbox` belongs to the front, or is shared by all fronts. */
 export const replySubject = (region: Region, inbox: string, uuid: string): string =>
-  `replies.${region}.${inbox}.${uuid}`;
+  prefixed(`replies.${region}.${inbox}.${uuid}`);
 
 /** The inbox of jobs without a waiting front. */
 export const sharedInbox = 'any';
 
 /** Subject on which a renderer reports the job that it has taken (core NATS): see `HeldJob`. */
-export const heldSubject = (region: Region, pod: string): string => `held.${region}.${pod}`;
+export const heldSubject = (region: Region, pod: string): string => prefixed(`held.${region}.${pod}`);
 
 /** Subject of signals to the renderers of a region (core NATS): see `RegionSignal`. */
-export const signalSubject = (region: Region): string => `signals.${region}`;
+export const signalSubject = (region: Region): string => prefixed(`signals.${region}`);
 
 /** Kinds of scheduled work of the fleet's leader; each has a durable. */
 export const taskKinds = ['dispatch', 'expiry', 'refresh', 'webhook'] as const;
 export type TaskKind = (typeof taskKinds)[number];
 
 /** Subject of a due task. `name` is unique for the object of the task. */
-export const taskSubject = (kind: TaskKind, name: string): string => `tasks.${kind}.${name}`;
+export const taskSubject = (kind: TaskKind, name: string): string => prefixed(`tasks.${kind}.${name}`);
 
 /** Subject of a task that is not due yet. */
-export const laterSubject = (kind: TaskKind, name: string): string => `later.${kind}.${name}`;
+export const laterSubject = (kind: TaskKind, name: string): string => prefixed(`later.${kind}.${name}`);
 
 /**
  * Subject of captures that expire in a minute of a day (`yyyymmdd`, `hhmm`, in UTC), or without a minute, on that day. Many
  * captures share a subject, because the server keeps each subject in memory, but not each message.
  */
 export const expirySubject = (day: string, minute?: string): string =>
-  minute === undefined ? `expiry.${day}` : `expiry.${day}.${minute}`;
+  prefixed(minute === undefined ? `expiry.${day}` : `expiry.${day}.${minute}`);
 
 export const taskDurable = (kind: TaskKind): string => `tasks-${kind}`;
 

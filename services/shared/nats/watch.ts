@@ -3,6 +3,7 @@ import { backoffMs, delay, onAbort, withDeadline } from '../runtime/deadline.ts'
 import type { Logger } from '../runtime/logger.ts';
 import type { NatsSession } from './connect.ts';
 import { isTombstone } from './entries.ts';
+import { bucketStream, keySubject, prefixed } from './streams.ts';
 
 /** Interval of checks of a watch for a new connection, and for silence. */
 const checkIntervalMs = 250;
@@ -94,7 +95,7 @@ const openTimeoutMs = 1000;
 const maxOpenTimeoutMs = 5000;
 
 async function openWatch(session: NatsSession, { bucket, filter }: { bucket: string; filter: string }, ms: number) {
-  const open = async () => (await new Kvm(session.js).open(bucket)).watch({ key: filter });
+  const open = async () => (await new Kvm(session.js).open(prefixed(bucket))).watch({ key: filter });
   const opening = open();
   try {
     return await withDeadline(opening, ms, `setting up a watch of ${bucket}`);
@@ -126,10 +127,10 @@ export async function watchWrites<T>(
   onWrite: (value: T | null) => void,
   ms: number,
 ): Promise<WriteWatch> {
-  const stream = `KV_${bucket}`;
+  const stream = bucketStream(bucket);
   const open = async () => {
     const { state } = await jsm.streams.info(stream);
-    const options = { filter_subjects: `$KV.${bucket}.${filter}`, opt_start_seq: state.last_seq + 1 };
+    const options = { filter_subjects: keySubject(bucket, filter), opt_start_seq: state.last_seq + 1 };
     const consumer = await js.consumers.getPushConsumer(stream, options);
     const messages = await consumer.consume({
       callback: (message) => onWrite(isTombstone(message.headers) ? null : message.json<T>()),

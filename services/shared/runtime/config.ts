@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type CaBundle, caBundleVariable, readCaBundle } from './ca-bundle.ts';
+import { LoginFileError, type NatsLoginFiles, readLogin } from '../nats/login-files.ts';
 import type { EnvReader } from './env.ts';
 import { anyAddress, anyAddressText } from './listen-address.ts';
 import { type InstalledRegion, parseRegions } from './regions.ts';
@@ -18,9 +19,13 @@ export interface CommonConfig {
     readonly url: string;
     readonly user?: string;
     readonly password?: string;
+    /** Files with the login, in place of `user` and `password`. */
+    readonly loginFiles?: NatsLoginFiles;
     readonly tls?: NatsTls;
     /** The JetStream domain of the fleet; by default that of the servers. */
     readonly domain?: string;
+    /** Prefix of all names of the fleet; empty by default. */
+    readonly prefix: string;
   };
   /** The operations port: /metrics, /livez, /readyz. */
   readonly ops: { readonly host: string; readonly port: number };
@@ -60,6 +65,17 @@ export const commonVariables = {
   natsPassword: optionalVariable('WEBCAPTURE_NATS_PASSWORD', {
     meaning: 'Password of the NATS user, or the content of its `.creds` file for servers in operator mode (JWT).',
   }),
+  natsCredsFile: optionalVariable('WEBCAPTURE_NATS_CREDS_FILE', {
+    meaning:
+      'A `.creds` file with the JWT and the seed of a NATS user, for servers in operator mode. The service reads the files of a login at each connection, so they can be replaced while it runs. Set only one of `WEBCAPTURE_NATS_USER`, `WEBCAPTURE_NATS_CREDS_FILE` and `WEBCAPTURE_NATS_NKEY_SEED_FILE`. See [NATS of another provider](networks.md#nats-of-another-provider).',
+  }),
+  natsNkeySeedFile: optionalVariable('WEBCAPTURE_NATS_NKEY_SEED_FILE', {
+    meaning: "File with the seed (`SU…`) of a NATS user's NKey.",
+  }),
+  natsJwtFile: optionalVariable('WEBCAPTURE_NATS_JWT_FILE', {
+    meaning:
+      'File with the JWT of the user of `WEBCAPTURE_NATS_NKEY_SEED_FILE`, for servers in operator mode, where JWT and seed are in two files.',
+  }),
   natsCaFile: optionalVariable('WEBCAPTURE_NATS_CA_FILE', {
     defaultText: 'the authorities that Node.js knows',
     meaning:
@@ -87,6 +103,17 @@ export const commonVariables = {
       'JetStream domain of the NATS servers of the fleet. Set it on a service that connects to a leaf node whose own JetStream has another domain.',
   }),
   caBundle: caBundleVariable,
+  natsPrefix: parsedVariable('WEBCAPTURE_NATS_PREFIX', {
+    type: '1 to 32 letters, digits, `-` or `_`',
+    default: '',
+    defaultText: 'none',
+    parse: (prefix) => {
+      if (/^[A-Za-z0-9_-]{0,32}$/.test(prefix)) return prefix;
+      throw new Error('must be 1 to 32 letters, digits, "-" or "_"');
+    },
+    meaning:
+      'Prefix of the names of all streams, buckets and subjects. Installations with different prefixes can share a NATS account. Set it to the same value on all services, and never change it: an installation with another prefix is another one. See [Two installations in one account](networks.md#two-installations-in-one-account).',
+  }),
   regions: parsedVariable('WEBCAPTURE_REGIONS', {
     type: 'list such as `us-east:1,eu-west:2`',
     default: 'us-east:1,eu-west:1',
@@ -117,11 +144,6 @@ export const commonVariables = {
 
 /** Reads the variables that all services share. Call it before `env.finish`. */
 export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }): CommonConfig {
-  const user = commonVariables.natsUser.read(env);
-  const password = commonVariables.natsPassword.read(env);
-  if ((user === undefined) !== (password === undefined)) {
-    env.problem('WEBCAPTURE_NATS_USER', 'and WEBCAPTURE_NATS_PASSWORD must be set together');
-  }
   const pod = commonVariables.pod.read(env);
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(pod)) {
     env.problem('WEBCAPTURE_POD', 'must be 1 to 128 letters, digits, "-" or "_"');
@@ -133,9 +155,10 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
   return {
     nats: {
       url: commonVariables.natsUrl.read(env),
-      ...(user !== undefined && password !== undefined ? { user, password } : {}),
+      ...readNatsLogin(env),
       ...readNatsTls(env),
       ...(domain === undefined ? {} : { domain }),
+      prefix: commonVariables.natsPrefix.read(env),
     },
     ops: { host: commonVariables.opsHost.read(env), port: commonVariables.opsPort.read(env, defaults.opsPort) },
     logLevel: commonVariables.logLevel.read(env),
@@ -143,6 +166,53 @@ export function readCommonConfig(env: EnvReader, defaults: { opsPort: number }):
     regions: commonVariables.regions.read(env),
     caBundle: readCaBundle(env),
   };
+}
+
+function readNatsLogin(env: EnvReader): Pick<CommonConfig['nats'], 'user' | 'password' | 'loginFiles'> {
+  const user = commonVariables.natsUser.read(env);
+  const password = commonVariables.natsPassword.read(env);
+  if ((user === undefined) !== (password === undefined)) {
+    env.problem('WEBCAPTURE_NATS_USER', 'and WEBCAPTURE_NATS_PASSWORD must be set together');
+  }
+  const files = readNatsLoginFiles(env);
+  if (files === undefined) return user !== undefined && password !== undefined ? { user, password } : {};
+  const chosen = files.seed === undefined ? 'WEBCAPTURE_NATS_CREDS_FILE' : 'WEBCAPTURE_NATS_NKEY_SEED_FILE';
+  const refuse = (name: string, rule: string) =>
+    env.problem(name, `${rule} together with ${chosen}: log in to NATS in only one way`);
+  if (user !== undefined || password !== undefined) refuse('WEBCAPTURE_NATS_USER', 'must not be set');
+  if (commonVariables.natsUrl.read(env).includes('@')) refuse('WEBCAPTURE_NATS_URL', 'must not contain a user');
+  if (files.creds !== undefined && files.seed !== undefined) refuse('WEBCAPTURE_NATS_CREDS_FILE', 'must not be set');
+  return { loginFiles: files };
+}
+
+const loginFileRules = {
+  creds: { variable: 'WEBCAPTURE_NATS_CREDS_FILE', rule: 'must name a .creds file' },
+  seed: { variable: 'WEBCAPTURE_NATS_NKEY_SEED_FILE', rule: 'must name a file with the seed of a user' },
+  jwt: { variable: 'WEBCAPTURE_NATS_JWT_FILE', rule: 'must name a file with the JWT of a user' },
+} as const;
+
+/** Checks the content, too, because a malformed file would otherwise be reported at the first connection. */
+function readNatsLoginFiles(env: EnvReader): NatsLoginFiles | undefined {
+  const all = {
+    creds: commonVariables.natsCredsFile.read(env),
+    seed: commonVariables.natsNkeySeedFile.read(env),
+    jwt: commonVariables.natsJwtFile.read(env),
+  };
+  const files: NatsLoginFiles = Object.fromEntries(Object.entries(all).filter(([, path]) => path !== undefined));
+  if (Object.keys(files).length === 0) return undefined;
+  if (files.jwt !== undefined && files.seed === undefined) {
+    env.problem('WEBCAPTURE_NATS_JWT_FILE', 'needs WEBCAPTURE_NATS_NKEY_SEED_FILE: the seed of the user of the JWT');
+  }
+  try {
+    readLogin(files);
+  } catch (error) {
+    if (!(error instanceof LoginFileError)) throw error;
+    for (const { file, message } of error.problems) {
+      const { variable, rule } = loginFileRules[file];
+      env.problem(variable, `${rule}: ${message}`);
+    }
+  }
+  return files;
 }
 
 function readNatsTls(env: EnvReader): { readonly tls?: NatsTls } {
@@ -259,7 +329,7 @@ export function readStorage(env: EnvReader): StorageConfig {
   return {
     bucket: {
       bucket,
-      prefix,
+      prefix: commonVariables.natsPrefix.read(env),
       ...(endpoint === '' ? {} : { endpoint }),
       ...(project === undefined ? {} : { project }),
     },

@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import process from 'node:process';
 import { trustCaBundle } from './ca-bundle.ts';
+import { setNamePrefix } from '../nats/streams.ts';
 import type { CommonConfig } from './config.ts';
 import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -17,7 +18,7 @@ interface Service<Config extends ServiceConfig> {
   readonly drainMs: (config: Config) => number;
 }
 
-type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'caBundle'>;
+type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'nats' | 'caBundle'>;
 
 /**
  * Runs a process: reads the configuration, starts, waits for SIGTERM or SIGINT, drains in reverse order, and exits. The
@@ -25,6 +26,7 @@ type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'caBundle'>;
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
   const config = readConfigOrExit(service);
+  setNamePrefix(config.nats.prefix);
   const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
   if (config.caBundle !== undefined) {
     trustCaBundle(config.caBundle);

@@ -8,7 +8,7 @@ import { natsConfigOf, passwordOf, secretKeyOf, startChartNats, type ChartNats }
 import { envOf, find, helmDeadlineMs, planOf, podOf, render, type KubeObject } from '../../harness/helm.ts';
 import { silentLog, streamSettings } from '../../harness/nats-session.ts';
 import { until } from '../../harness/until.ts';
-import { permissions } from '../../../deploy/local/nats-users.ts';
+import { permissions, subjectFor } from '../../../deploy/local/nats-users.ts';
 import { provision } from '../../../services/controller/streams.ts';
 
 let defaults: readonly KubeObject[];
@@ -125,12 +125,12 @@ describe('the users of NATS', () => {
         [...user.publish, ...user.subscribe]
           .flatMap((it) => it.subjects)
           .flatMap((subject) =>
-            service === 'renderer' ? regions.map((region) => subject.replaceAll('{region}', region)) : subject,
+            service === 'renderer' ? regions.map((region) => subjectFor(subject, { region })) : subjectFor(subject, {}),
           ),
       );
       const config = natsConfigOf(defaults);
       expect(subjects.filter((subject) => !config.includes(JSON.stringify(subject)))).toEqual([]);
-      expect(config).not.toContain('{region}');
+      expect(config).not.toMatch(/\{(?:region|prefix)\}/);
       const streamed = permissions.renderer.publish.filter(({ responses }) => responses === 'stream');
       const exported = [...config.matchAll(/service: "([^"]+)", response_type: stream,/g)].map(
         ([, subject]) => subject,
@@ -138,7 +138,7 @@ describe('the users of NATS', () => {
       expect(exported).toEqual(
         regions
           .toSorted()
-          .flatMap((region) => streamed.flatMap((it) => it.subjects).map((it) => it.replaceAll('{region}', region))),
+          .flatMap((region) => streamed.flatMap((it) => it.subjects).map((it) => subjectFor(it, { region }))),
       );
     });
 

@@ -112,7 +112,8 @@ describe('a satellite', () => {
     const controller = readControllerConfig({ ...envFor('controller'), ...added });
     const { password: _, ...nats } = controller.nats;
     expect(controller.role).toBe('satellite');
-    expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user: 'satellite-asia-southeast', tls, domain: 'hub' });
+    const user = 'satellite-asia-southeast';
+    expect(nats).toEqual({ url: 'tls://nats.hub.example:4222', user, tls, domain: 'hub', prefix: '' });
     expect(controller.regions.map(({ region }) => region)).toEqual(['asia-southeast', 'asia-east']);
     expect(controller.kubernetes?.clusterName).toBe('asia');
     const renderer = readRendererConfig({ ...envFor('renderer-asia-east'), ...added });

@@ -2,7 +2,7 @@ import { headers, type MsgHdrs } from '@nats-io/nats-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
-import { permissions } from '../../../deploy/local/nats-users.ts';
+import { permissions, subjectFor } from '../../../deploy/local/nats-users.ts';
 import { pullOne } from '../../harness/pull-one.ts';
 import { until } from '../../harness/until.ts';
 import { useNatsUsers } from './support/nats-users.ts';
@@ -124,9 +124,7 @@ const bodies = (subject: string): readonly string[] => {
 };
 
 const granted = (service: 'renderer' | 'satellite', region: Region) =>
-  permissions[service].publish
-    .flatMap(({ subjects }) => subjects)
-    .map((subject) => subject.replaceAll('{region}', region));
+  permissions[service].publish.flatMap(({ subjects }) => subjects).map((subject) => subjectFor(subject, { region }));
 
 /** Subjects that match a pattern. */
 const literals = (pattern: string): readonly string[] => {

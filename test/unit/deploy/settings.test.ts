@@ -17,6 +17,7 @@ describe('readSettings', () => {
         { region: 'eu-west', minRenderers: 1 },
       ],
       natsUrl: undefined,
+      natsPrefix: '',
       homeRegion: 'us-east',
       sandbox: undefined,
     });
@@ -34,6 +35,7 @@ describe('readSettings', () => {
         WEBCAPTURE_EGRESS_ALLOW: '10.0.0.0/8, fd00::/8',
         WEBCAPTURE_REGIONS: 'asia-east:2,us-west',
         WEBCAPTURE_NATS_URL: 'nats://broker:4222',
+        WEBCAPTURE_NATS_PREFIX: 'acme',
         WEBCAPTURE_HOME_REGION: 'us-west',
         WEBCAPTURE_CHROMIUM_SANDBOX: 'on',
       }),
@@ -49,6 +51,7 @@ describe('readSettings', () => {
         { region: 'us-west', minRenderers: 1 },
       ],
       natsUrl: 'nats://broker:4222',
+      natsPrefix: 'acme',
       homeRegion: 'us-west',
       sandbox: 'on',
     });

@@ -100,7 +100,7 @@ accounts {
     jetstream: { max_file: {{ div (mul (include "webcapture.natsVolumeBytes" . | int64) 4) 5 }} }
     users: [
 {{- range $login := $main }}
-{{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
+{{- include "webcapture.natsUser" (dict "root" $ "login" $login "permissions" $permissions) | nindent 6 }}
 {{- end }}
     ]
     exports: [
@@ -108,13 +108,13 @@ accounts {
 {{- range index $permissions $login.service "publish" }}
 {{- $responses := .responses }}
 {{- range .subjects }}
-      { service: {{ . | replace "{region}" $login.region | quote }}, {{ with $responses }}response_type: {{ . }}, {{ end }}accounts: [renderer-{{ $login.region }}] }
+      { service: {{ include "webcapture.natsSubject" (dict "root" $ "subject" . "region" $login.region) }}, {{ with $responses }}response_type: {{ . }}, {{ end }}accounts: [renderer-{{ $login.region }}] }
 {{- end }}
 {{- end }}
 {{- range index $permissions $login.service "subscribe" }}
 {{- range .subjects }}
 {{- if not (hasPrefix "_INBOX." .) }}
-      { stream: {{ . | replace "{region}" $login.region | quote }}, accounts: [renderer-{{ $login.region }}] }
+      { stream: {{ include "webcapture.natsSubject" (dict "root" $ "subject" . "region" $login.region) }}, accounts: [renderer-{{ $login.region }}] }
 {{- end }}
 {{- end }}
 {{- end }}
@@ -124,18 +124,18 @@ accounts {
 {{- range $login := $renderers }}
   renderer-{{ $login.region }} {
     users: [
-{{- include "webcapture.natsUser" (dict "login" $login "permissions" $permissions) | nindent 6 }}
+{{- include "webcapture.natsUser" (dict "root" $ "login" $login "permissions" $permissions) | nindent 6 }}
     ]
     imports: [
 {{- range index $permissions $login.service "publish" }}
 {{- range .subjects }}
-      { service: { account: webcapture, subject: {{ . | replace "{region}" $login.region | quote }} } }
+      { service: { account: webcapture, subject: {{ include "webcapture.natsSubject" (dict "root" $ "subject" . "region" $login.region) }} } }
 {{- end }}
 {{- end }}
 {{- range index $permissions $login.service "subscribe" }}
 {{- range .subjects }}
 {{- if not (hasPrefix "_INBOX." .) }}
-      { stream: { account: webcapture, subject: {{ . | replace "{region}" $login.region | quote }} } }
+      { stream: { account: webcapture, subject: {{ include "webcapture.natsSubject" (dict "root" $ "subject" . "region" $login.region) }} } }
 {{- end }}
 {{- end }}
 {{- end }}
@@ -143,6 +143,13 @@ accounts {
   }
 {{- end }}
 }
+{{- end -}}
+
+{{/* A subject of files/nats-permissions.json in quotes. Usage: dict "root" $ "subject" "signals.{region}" "region" "us-east" */}}
+{{- define "webcapture.natsSubject" -}}
+{{- $prefix := "" -}}
+{{- with .root.Values.nats.prefix -}}{{- $prefix = printf "%s-" . -}}{{- end -}}
+{{- .subject | replace "{region}" .region | replace "{prefix}" $prefix | quote -}}
 {{- end -}}
 
 {{- define "webcapture.natsUser" -}}
@@ -155,7 +162,7 @@ accounts {
 {{- range index $.permissions $.login.service $direction }}
       # {{ .for }}
       {{- range .subjects }}
-      {{ . | replace "{region}" $.login.region | quote }}
+      {{ include "webcapture.natsSubject" (dict "root" $.root "subject" . "region" $.login.region) }}
       {{- end }}
 {{- end }}
     ] }

@@ -5,7 +5,7 @@ import type { FileStore } from '@webcapture/shared/files/file-store.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
 import { Entries, isTombstone } from '@webcapture/shared/nats/entries.ts';
 import { allKeys, countKeys, readBatch, readMany } from '@webcapture/shared/nats/read-many.ts';
-import { streamNames } from '@webcapture/shared/nats/streams.ts';
+import { keySubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import { eachOf } from '../../loops.ts';
 
 /**
@@ -94,7 +94,7 @@ export async function findMissing(
   const { state } = await session.jsm.streams.info(streamNames.db);
   let asked = 0;
   for (let sequence = 0; sequence < state.last_seq && !signal.aborted;) {
-    const query = { seq: sequence + 1, next_by_subj: '$KV.db.capture.>', batch: pageSize };
+    const query = { seq: sequence + 1, next_by_subj: keySubject('db', 'capture.>'), batch: pageSize };
     const messages = await readBatch(session, streamNames.db, query);
     const last = messages.at(-1);
     if (last === undefined) break;
