@@ -5,6 +5,9 @@ import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { Shutdown } from './shutdown.ts';
 import { unknownVariables } from './unknown-variables.ts';
+import { readTracingConfig, type TracingConfig } from '../tracing/config.ts';
+import { activeSpanFields } from '../tracing/spans.ts';
+import { startTracing } from '../tracing/start.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 interface Service<Config extends ServiceConfig> {
@@ -16,15 +19,22 @@ interface Service<Config extends ServiceConfig> {
   readonly drainMs: (config: Config) => number;
 }
 
-type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'>;
+/** `region` is that of a renderer. */
+type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod'> & { readonly region?: string };
 
 /**
  * Runs a process: reads the configuration, starts, waits for SIGTERM or SIGINT, drains in reverse order, and exits. The
  * exit code is 0 after a drain, 1 after a failed start or an unhandled error, and 78 for an invalid configuration.
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
-  const config = readConfigOrExit(service);
-  const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
+  const { config, tracing } = readConfigOrExit(service);
+  const { pod, region } = config;
+  const log = createLogger({
+    service: service.name,
+    pod,
+    level: config.logLevel,
+    ...(tracing === null ? {} : { mixin: activeSpanFields }),
+  });
   for (const { variable, message } of unknownVariables(process.env)) log.warn({ variable }, message);
   const shutdown = new Shutdown(log, service.drainMs(config));
   let stopping = false;
@@ -45,6 +55,9 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     stop('unhandled rejection', 1);
   });
   try {
+    if (tracing !== null) {
+      shutdown.add('tracing', await startTracing(tracing, { service: service.name, version, pod, region }, log));
+    }
     await service.start(config, { log, shutdown });
     // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit, but the process may be killed.
     flushCompileCache();
@@ -56,9 +69,11 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   }
 }
 
-function readConfigOrExit<Config extends ServiceConfig>(service: Service<Config>): Config {
+function readConfigOrExit<Config extends ServiceConfig>(
+  service: Service<Config>,
+): { readonly config: Config; readonly tracing: TracingConfig | null } {
   try {
-    return service.readConfig(process.env);
+    return { config: service.readConfig(process.env), tracing: readTracingConfig(process.env) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${service.name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`);
