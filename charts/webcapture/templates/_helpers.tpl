@@ -241,6 +241,20 @@ Usage: as "webcapture.commonEnv"
   value: {{ include "webcapture.ownRegions" . | quote }}
 - name: WEBCAPTURE_LOG_LEVEL
   value: {{ $root.Values.logLevel }}
+{{- with $root.Values.tracing }}
+{{- if .endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+{{- with .headersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: headers } }
+{{- end }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .samplerRatio | quote }}
+{{- end }}
+{{- end }}
 {{- with $root.Values.egress.allow }}
 - name: WEBCAPTURE_EGRESS_ALLOW
   value: {{ join "," . | quote }}
