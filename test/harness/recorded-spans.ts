@@ -21,7 +21,12 @@ export function recordSpans(): RecordedSpans {
     spans,
     span: (name) => {
       const found = spans().find((span) => span.name === name);
-      if (found === undefined) throw new Error(`no span ${name}; ended: ${spans().map((each) => each.name)}`);
+      if (found === undefined)
+        throw new Error(
+          `no span ${name}; ended: ${spans()
+            .map((each) => each.name)
+            .join(', ')}`,
+        );
       return found;
     },
     [Symbol.dispose]: () => {
