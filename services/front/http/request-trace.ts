@@ -1,6 +1,13 @@
-import { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
 import { contextOfRequest } from '@webcapture/shared/tracing/propagation.ts';
-import { failSpan, runInSpan, spanFields, startSpan } from '@webcapture/shared/tracing/spans.ts';
+import {
+  type Attributes,
+  failSpan,
+  runInSpan,
+  type Span,
+  spanFields,
+  SpanKind,
+  startSpan,
+} from '@webcapture/shared/tracing/spans.ts';
 import type { FastifyRequest } from 'fastify';
 
 type TraceableRequest = Pick<FastifyRequest, 'method' | 'headers' | 'routeOptions'>;

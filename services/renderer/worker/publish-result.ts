@@ -1,4 +1,3 @@
-import { SpanKind } from '@opentelemetry/api';
 import type { JobEnvelope, JobReply } from '@webcapture/shared/queue/job.ts';
 import { isStreamFull } from '@webcapture/shared/nats/api-errors.ts';
 import type { NatsSession } from '@webcapture/shared/nats/connect.ts';
@@ -7,7 +6,7 @@ import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
 import { traceHeaders } from '@webcapture/shared/tracing/propagation.ts';
-import { withSpan } from '@webcapture/shared/tracing/spans.ts';
+import { SpanKind, withSpan } from '@webcapture/shared/tracing/spans.ts';
 
 /** A job with the delivery data of this renderer. */
 export interface DeliveredJob {

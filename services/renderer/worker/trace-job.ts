@@ -1,4 +1,3 @@
-import { SpanKind } from '@opentelemetry/api';
 import type { PulledMessage } from '@webcapture/shared/nats/pull-inbox.ts';
 import type { CaptureJob } from '@webcapture/shared/queue/job.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';

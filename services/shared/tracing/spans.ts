@@ -8,6 +8,8 @@ import {
   trace,
 } from '@opentelemetry/api';
 
+export { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
+
 /** A span that is recorded after the fact. Times are Unix milliseconds, or those of `performance.now()`. */
 interface PastSpan {
   readonly startTime: number;
