@@ -9,7 +9,7 @@ const samplerNames = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-export type SamplerName = (typeof samplerNames)[number];
+type SamplerName = (typeof samplerNames)[number];
 
 /** Tracing as the standard variables of OpenTelemetry describe it. The SDK reads the address, headers and resource attributes by itself. */
 export interface TracingConfig {
