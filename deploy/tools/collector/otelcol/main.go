@@ -32,7 +32,11 @@ func main() {
 		BuildInfo: component.BuildInfo{Command: "otelcol", Version: version},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{
-			ResolverSettings: confmap.ResolverSettings{ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()}},
+			ResolverSettings: confmap.ResolverSettings{
+				ProviderFactories: []confmap.ProviderFactory{fileprovider.NewFactory()},
+				// The default is a provider that this program does not have.
+				DefaultScheme: "file",
+			},
 		},
 	})
 	if err := command.Execute(); err != nil {
