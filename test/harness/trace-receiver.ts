@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { bytesIn, type Fields, integerIn, messagesIn, readFields } from './protobuf.ts';
@@ -28,6 +28,8 @@ export interface TraceReceiver extends AsyncDisposable {
   readonly endpoint: string;
   /** All received spans. */
   readonly spans: () => readonly ReceivedSpan[];
+  /** The headers of the received requests. */
+  readonly headers: () => readonly IncomingHttpHeaders[];
   /** The received messages as text, to search for what must not be there. */
   readonly text: () => string;
 }
@@ -35,10 +37,12 @@ export interface TraceReceiver extends AsyncDisposable {
 /** Starts a receiver on loopback. It refuses other paths and encodings than those of OTLP. */
 export async function startTraceReceiver(): Promise<TraceReceiver> {
   const received: Buffer[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     buffer(request).then(
       (body) => {
         const isExport = request.url === '/v1/traces' && request.headers['content-type'] === 'application/x-protobuf';
+        headers.push(request.headers);
         if (isExport) received.push(body);
         response.writeHead(isExport ? 200 : 400, { 'content-type': 'application/x-protobuf' }).end();
       },
@@ -49,6 +53,7 @@ export async function startTraceReceiver(): Promise<TraceReceiver> {
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans: () => received.flatMap(spansOf),
+    headers: () => headers,
     text: () => received.map((body) => body.toString('latin1')).join('\n'),
     [Symbol.asyncDispose]: async () => {
       server.close();
