@@ -7,6 +7,7 @@ import {
   isInTrace,
   recordSpan,
   setSpanAttributes,
+  SpanKind,
   withSpan,
 } from '@webcapture/shared/tracing/spans.ts';
 
