@@ -5,7 +5,7 @@ import { causesOf, type ErrorCode, errorCodes, type FailureCause } from '@webcap
 import type { InstalledRegion, Region } from '@webcapture/shared/runtime/regions.ts';
 import type { IdempotencyResult } from './capture/idempotency.ts';
 import type { CacheResult } from './capture/response-cache.ts';
-import { type SettlementOutcome, settlementOutcomes } from './capture/settlement.ts';
+import { type SettlementOutcome, settlementOutcomes } from './capture/settlement-outcomes.ts';
 import { type ShedReason, shedReasons } from './http/client-limits.ts';
 import { type StreamMetrics, streamEnds, streamKinds } from './events/event-stream.ts';
 import type { RequestMetrics } from './http/request-facts.ts';

@@ -85,7 +85,7 @@ export async function buildApp({ http, ...deps }: AppDeps): Promise<FastifyInsta
   const shed = (reason: ShedReason) => http.metrics.shed(reason);
   const limits = new ClientLimits(shed, http.clientLimits);
   app.addHook('onRequest', async (request, reply) => {
-    request.facts = new RequestFacts(addressKey(request.ip));
+    request.facts = new RequestFacts(addressKey(request.ip), request);
     void reply.header('x-request-id', request.id);
     // Not onResponse, because that hook is not called if the client has disconnected.
     reply.raw.once('close', () => {

@@ -2,7 +2,7 @@ import type { Metric, Registry } from 'prom-client';
 import { deliveryEvents } from '@webcapture/shared/api/webhook.ts';
 import { formats } from '@webcapture/shared/api/formats.ts';
 import { InFlight } from '../../services/front/capture/regions.ts';
-import { settlementOutcomes } from '../../services/front/capture/settlement.ts';
+import { settlementOutcomes } from '../../services/front/capture/settlement-outcomes.ts';
 import { createCacheMetrics, createFrontMetrics, createIdempotencyMetrics } from '../../services/front/metrics.ts';
 import { createMergeMetrics } from '../../services/front/plugins/merge/metrics.ts';
 import { createScaledPictureMetrics } from '../../services/front/plugins/thumbnails/metrics.ts';

@@ -269,6 +269,20 @@ Usage: as "webcapture.commonEnv"
 {{- if or $root.Values.caBundle.configMap $root.Values.caBundle.secret }}
 - { name: WEBCAPTURE_CA_BUNDLE, value: /var/run/secrets/webcapture/ca/ca.crt }
 {{- end }}
+{{- with $root.Values.tracing }}
+{{- if .endpoint }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+{{- with .headersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: { secretKeyRef: { name: {{ . }}, key: headers } }
+{{- end }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .samplerRatio | quote }}
+{{- end }}
+{{- end }}
 {{- with $root.Values.egress.allow }}
 - name: WEBCAPTURE_EGRESS_ALLOW
   value: {{ join "," . | quote }}

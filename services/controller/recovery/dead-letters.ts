@@ -8,6 +8,8 @@ import type { Captures } from '@webcapture/shared/captures/captures.ts';
 import type { DeadLetters } from '@webcapture/shared/queue/dead-letters.ts';
 import type { Jobs } from '@webcapture/shared/queue/jobs.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { inTraceOf } from '@webcapture/shared/tracing/propagation.ts';
+import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { Term } from '../leader/election.ts';
 import { pullInTerm } from '../leader/pull-in-term.ts';
 import type { FailCapture } from './fail-capture.ts';
@@ -63,11 +65,10 @@ async function settleDeadLetter(deps: DeadLetterDeps, data: Uint8Array): Promise
   const job = readQueuedJob(message.data);
   if (job !== null) {
     const text = job.version === captureJobVersion ? messages[reason] : unknownVersion;
-    await failCapture(job, {
-      reason,
-      failure: { code: 'CAPTURE_FAILED', message: text, cause: 'service' },
-      unlessBegun: false,
-    });
+    const failure = { code: 'CAPTURE_FAILED', message: text, cause: 'service' } as const;
+    const settle = () => failCapture(job, { reason, failure, unlessBegun: false });
+    const attributes = { 'webcapture.capture.id': job.uuid, 'webcapture.dead_letter.reason': reason };
+    await inTraceOf({ headers: message.header }, () => withSpan('settle dead letter', { attributes }, settle));
     const region = regionOfSubject(message.subject);
     if (region !== null) await note(deps, job, { region, reason, deliveries });
   }

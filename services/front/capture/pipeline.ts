@@ -49,6 +49,14 @@ export interface CaptureCall {
   readonly onProgress?: (progress: CaptureProgress) => void;
 }
 
+/** A valid request whose sender is not authenticated yet. */
+interface Validated {
+  readonly accepted: AcceptedRequest;
+  readonly idempotencyKey: ReturnType<typeof readIdempotencyKey>;
+  /** A cached capture that could answer. */
+  readonly candidate: CaptureRecord | null;
+}
+
 /** A valid and authenticated request without an earlier response. */
 interface Order {
   readonly accepted: AcceptedRequest;
@@ -89,12 +97,12 @@ export class CapturePipeline {
   }
 
   async #answer(call: CaptureCall, facts: RequestFacts): Promise<CaptureAnswer | null> {
-    const { responseCache, authenticator, idempotency, cdnUrl, now } = this.#deps;
-    const { body, authorization, clientGone } = call;
+    const { responseCache, authenticator } = this.#deps;
+    const { body, authorization } = call;
 
     // Validate.
     const accepted = acceptRequest(body, this.#deps);
-    const key = readIdempotencyKey(call.idempotencyKeys);
+    const idempotencyKey = readIdempotencyKey(call.idempotencyKeys);
 
     // Look up the cache. The candidate is not disclosed before the API key has been checked.
     const candidate = await responseCache.candidate(call, accepted.cacheKey);
@@ -103,12 +111,26 @@ export class CapturePipeline {
     const caller = call.caller ?? (await authenticator.authenticate(authorization, 'capture', 'UNAUTHORIZED'));
     const { account } = caller;
     facts.account = account.id;
+    return facts.trace.run(() => this.#answerFor(caller, { accepted, idempotencyKey, candidate }, call, facts));
+  }
+
+  /** Answers a valid and authenticated request. */
+  async #answerFor(
+    caller: Caller,
+    { accepted, idempotencyKey, candidate }: Validated,
+    call: CaptureCall,
+    facts: RequestFacts,
+  ): Promise<CaptureAnswer | null> {
+    const { idempotency, cdnUrl, now } = this.#deps;
+    const { body, clientGone } = call;
+    const { account } = caller;
+    facts.trace.set(attributesOf(accepted));
 
     // Idempotency: return the response of an earlier request, or get the lease.
     const view = { wantsFile: body.responseType === 'file', cdnUrl, startedAt: facts.startedAt, now };
     const wanted = {
       account: account.id,
-      key,
+      key: idempotencyKey,
       body: withoutSecrets(body, accepted, this.#deps),
       view,
       clientGone,
@@ -153,6 +175,7 @@ export class CapturePipeline {
     const equal = { account: account.id, key: cacheKey, candidate, wantsFile, clientGone, wait: facts.wait };
     const turn = await responseCache.acquire(equal);
     if (turn.kind === 'client-gone' || (turn.kind === 'found' && clientGone.aborted)) return null;
+    facts.trace.set({ 'webcapture.cache': turn.kind === 'found' ? 'hit' : 'miss' });
     if (turn.kind === 'found') {
       facts.record = turn.record;
       statistics.hit(account.id, key);
@@ -221,6 +244,7 @@ export class CapturePipeline {
 
     // Cache: use an existing capture.
     const hit = responseCache.hit(candidate, account.id);
+    facts.trace.set({ 'webcapture.cache': hit === null ? 'miss' : 'hit' });
     if (hit !== null) {
       facts.record = hit;
       statistics.hit(account.id, key);
@@ -251,6 +275,16 @@ export class CapturePipeline {
       await reservation.release();
     }
   }
+}
+
+/** Returns the attributes of a request's span. Of the address of the page, only the host is recorded. */
+function attributesOf({ options, priority, source }: AcceptedRequest) {
+  const host = source.kind === 'url' ? URL.parse(source.url)?.hostname : undefined;
+  return {
+    'webcapture.format': options.format,
+    'webcapture.priority': priority,
+    ...(host === undefined ? {} : { 'webcapture.page.host': host }),
+  };
 }
 
 /**

@@ -17,6 +17,7 @@ import { delay } from '@webcapture/shared/runtime/deadline.ts';
 import { ServiceError } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
+import { inTraceOf } from '@webcapture/shared/tracing/propagation.ts';
 import { type ReturnedJob, type ResultSettler, unknownVersionDelayMs } from './settlement.ts';
 
 interface ResultQueueDeps {
@@ -85,7 +86,7 @@ export class ResultQueue {
   }
 
   #receive(message: PulledMessage): void {
-    const settling = this.#settle(message).finally(() => {
+    const settling = inTraceOf(message, () => this.#settle(message)).finally(() => {
       this.#running.delete(settling);
       if (++this.#free < maxConcurrent / 10) return;
       this.#results.request(this.#free);

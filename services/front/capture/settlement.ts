@@ -21,33 +21,11 @@ import type { Ticket, Tickets } from '@webcapture/shared/queue/tickets.ts';
 import { withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
 import type { Region } from '@webcapture/shared/runtime/regions.ts';
+import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { ByteQuota } from '../byte-quota.ts';
 import { ThrottledLogger } from '@webcapture/shared/runtime/throttled-logger.ts';
 import { acceptDiagnostics, removeDiagnostics, withRoomFor } from './settle-diagnostics.ts';
-
-/** Outcomes of settling a result, as metric labels. */
-export const settlementOutcomes = [
-  'completed',
-  'failed',
-  'returned',
-  /** The capture had ended already because of the same result. */
-  'repeated',
-  /** The capture had ended already because of another result. */
-  'ended',
-  /** The result belongs to a canary, which the controller processes. */
-  'canary',
-  /** The capture no longer exists. */
-  'unknown',
-  /** Not a valid result. */
-  'malformed',
-  /** The ticket is not valid for this region. */
-  'forged',
-  /** The file does not match the job. */
-  'rejected',
-  /** The account has no room for the file. */
-  'no_room',
-] as const;
-export type SettlementOutcome = (typeof settlementOutcomes)[number];
+import type { SettlementOutcome } from './settlement-outcomes.ts';
 
 export interface Settlement {
   readonly outcome: SettlementOutcome;
@@ -188,6 +166,17 @@ export class ResultSettler {
     if (outcome.kind === 'returned')
       return { outcome: 'returned', record: null, returned: { ticket, reason: outcome.reason } };
     if (ticket.account === systemAccount) return { outcome: 'canary', record: null };
+    const attributes = { 'webcapture.capture.id': ticket.uuid, 'webcapture.region': ticket.region };
+    return withSpan('settle result', { attributes }, async (span) => {
+      const settlement = await this.#settleGenuine(ticket, result, context);
+      span.setAttribute('webcapture.outcome', settlement.outcome);
+      return settlement;
+    });
+  }
+
+  /** Settles a result with a valid ticket. */
+  async #settleGenuine(ticket: Ticket, result: JobResult, context: SettleContext): Promise<Settlement> {
+    const { outcome } = result;
     // After a day, a draft is not written any more, because its record may have expired already.
     const isLate = ticket.draft !== undefined && context.at > ticket.draft.deadline + maxLatenessMs;
     const draft = isLate || ticket.draft === undefined ? undefined : draftOf(ticket.draft, context);

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { BodyReader } from './body-reader.ts';
 import type { RateLimitFacts } from '../admission.ts';
 import type { Authenticator, Caller } from '../auth/authenticator.ts';
+import { RequestTrace } from './request-trace.ts';
 
 /** Sums up the time that a request waits for a renderer or another request, which is not processing time of the front. */
 export class WaitClock {
@@ -30,6 +31,7 @@ export class RequestFacts {
   /** Monotonic milliseconds. */
   readonly startedAt = performance.now();
   readonly wait = new WaitClock();
+  readonly trace: RequestTrace;
   /** Reader of the body while it is read. */
   body?: BodyReader;
   /** Resumes the paused connection. */
@@ -56,8 +58,10 @@ export class RequestFacts {
   /** Monotonic milliseconds at which the response became a stream of events, whose duration does not count. */
   streamingSince?: number;
 
-  constructor(address = 'unknown') {
+  /** @param request undefined for a request without a trace */
+  constructor(address = 'unknown', request?: FastifyRequest) {
     this.address = address;
+    this.trace = new RequestTrace(request, this.startedAt);
   }
 }
 
@@ -127,6 +131,9 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
   const route = request.routeOptions.url ?? 'none';
   const ownMs = totalMs - facts.wait.waitedMs;
   metrics.request({ method, route, status, code, totalMs, ownMs });
+  const { record, trace } = facts;
+  if (record !== undefined) trace.set({ 'webcapture.capture.id': record.uuid, 'webcapture.region': record.region });
+  const traceFields = trace.end(status, code);
   request.log.info(
     {
       method,
@@ -139,6 +146,7 @@ export function recordRequest(request: FastifyRequest, reply: FastifyReply, metr
       uuid: facts.record?.uuid,
       account: facts.account,
       code,
+      ...traceFields,
     },
     'request',
   );

@@ -4,6 +4,7 @@ import type { CaptureSecrets } from '@webcapture/shared/api/secret-options.ts';
 import type { StoredDiagnostics } from '@webcapture/shared/files/diagnostics-file.ts';
 import { delay, withDeadline } from '@webcapture/shared/runtime/deadline.ts';
 import type { ServiceError } from '@webcapture/shared/runtime/errors.ts';
+import { isRecording, recordSpan } from '@webcapture/shared/tracing/spans.ts';
 import type { Page } from 'playwright';
 import type { BlockingSession } from '../blocking/blocking-session.ts';
 import type { PageSession } from '../browser/page.ts';
@@ -15,6 +16,18 @@ import { redactorOf } from './redact.ts';
 import { RequestLog } from './request-log.ts';
 
 type StepName = 'setUp' | 'navigation' | 'script' | 'click' | 'waitFor' | 'settle' | 'extract' | 'picture';
+
+/** Names of the steps in traces, as in `report.timings`. */
+const spanNames: Readonly<Record<StepName, string>> = {
+  setUp: 'open',
+  navigation: 'navigate',
+  script: 'script',
+  click: 'click',
+  waitFor: 'wait',
+  settle: 'settle',
+  extract: 'extract',
+  picture: 'shoot',
+};
 
 /** The parts of an open page that diagnostics read. */
 export interface TracedPage {
@@ -46,6 +59,8 @@ export class RenderTrace {
   readonly #steps: { readonly name: StepName; readonly startedAt: number }[] = [];
   readonly #waits: RenderDiagnostics['waits'] = [];
   #requests: RequestLog | undefined;
+  /** When the diagnostics were read, which is no step. */
+  #endedAt: number | undefined;
   /** Undefined if the capture blocks nothing. */
   blocking: BlockingSession | undefined;
 
@@ -68,6 +83,17 @@ export class RenderTrace {
     this.#waits.push({ what: what.slice(0, limits.name), startMs, durationMs, timedOut });
   };
 
+  /** Records a span for each step. @param failure that of the last step; undefined for a completed rendering */
+  recordSpans(failure: ServiceError | undefined): void {
+    if (!isRecording()) return;
+    const end = this.#endedAt ?? performance.now();
+    for (const [index, { name, startedAt: startTime }] of this.#steps.entries()) {
+      const next = this.#steps[index + 1];
+      const errorCode = next === undefined ? failure?.code : undefined;
+      recordSpan(spanNames[name], { startTime, endTime: next?.startedAt ?? end, errorCode });
+    }
+  }
+
   /** Records the requests of a page until the returned function is called. */
   watch(page: Page): () => void {
     const requests = (this.#requests = new RequestLog(page));
@@ -89,7 +115,7 @@ export class RenderTrace {
   }
 
   async #describe(traced: TracedPage, failure: ServiceError | undefined): Promise<StoredDiagnostics> {
-    const end = performance.now();
+    const end = (this.#endedAt = performance.now());
     const { page, cdp, document, deadline, proxySession } = traced;
     const redactor = redactorOf(this.#secrets);
     const url = page.url();

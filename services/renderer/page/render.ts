@@ -137,6 +137,7 @@ export async function render(request: RenderRequest, deps: RenderDeps): Promise<
     throw failure;
   } finally {
     deadline.release();
+    trace.recordSpans(failure);
     const close = () =>
       open?.release({ timedOut: failure?.code === 'CAPTURE_TIMEOUT', hasCompleted: failure === undefined });
     // A failed page may use all resources, so close it at once.

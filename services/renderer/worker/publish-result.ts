@@ -5,6 +5,8 @@ import { retryTransient } from '@webcapture/shared/nats/retry.ts';
 import { resultSubject, streamNames } from '@webcapture/shared/nats/streams.ts';
 import type { JobOutcome, JobResult } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
+import { traceHeaders } from '@webcapture/shared/tracing/propagation.ts';
+import { SpanKind, withSpan } from '@webcapture/shared/tracing/spans.ts';
 
 /** A job with the delivery data of this renderer. */
 export interface DeliveredJob {
@@ -35,21 +37,24 @@ export class ResultPublisher {
     if (outcome.kind !== 'completed' && reply?.wants !== 'start') this.reply(delivered, outcome);
     const id = `${uuid}:${revision}`;
     const publishedAt = performance.now();
-    await retryTransient(
-      (timeout) => {
-        const waitedMs = performance.now() - publishedAt;
-        const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
-        return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
-          // A returned job will have another result.
-          msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
-          timeout,
-          expect: { streamName: streamNames.results },
-          ...(ttl === undefined ? {} : { ttl: `${ttl}s` }),
-        });
-      },
-      // A full results stream has space again when fronts have settled results, and a full disk when files have expired.
-      { deadline, attemptTimeoutMs: 5000, mayPass: isStreamFull, ...(signal === undefined ? {} : { signal }) },
-    );
+    const publish = () =>
+      retryTransient(
+        (timeout) => {
+          const waitedMs = performance.now() - publishedAt;
+          const now = outcome.kind === 'completed' ? { ...outcome, ageMs: outcome.ageMs + waitedMs } : outcome;
+          return this.#session.js.publish(resultSubject(region, uuid), JSON.stringify(this.#resultOf(delivered, now)), {
+            // A returned job will have another result.
+            msgID: outcome.kind === 'returned' ? `${id}:returned:${this.#pod}:${delivered.takenAt}` : id,
+            timeout,
+            expect: { streamName: streamNames.results },
+            ...(ttl === undefined ? {} : { ttl: `${ttl}s` }),
+            ...traceHeaders(),
+          });
+        },
+        // A full results stream has space again when fronts have settled results, and a full disk when files have expired.
+        { deadline, attemptTimeoutMs: 5000, mayPass: isStreamFull, ...(signal === undefined ? {} : { signal }) },
+      );
+    await withSpan('send result', { kind: SpanKind.PRODUCER, attributes: sendAttributes }, publish);
   }
 
   /**
@@ -72,6 +77,14 @@ export class ResultPublisher {
     return { ticket: job.ticket, pod: this.#pod, delivery, elapsedMs: performance.now() - takenAt, outcome };
   }
 }
+
+/** The subject contains the uuid, so the destination is the stream. */
+const sendAttributes = {
+  'messaging.system': 'nats',
+  'messaging.operation.type': 'send',
+  'messaging.operation.name': 'publish',
+  'messaging.destination.name': streamNames.results,
+};
 
 function isWanted({ wants, progress }: JobReply, { kind }: JobOutcome): boolean {
   const isFollowed = progress === true;

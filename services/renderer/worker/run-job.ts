@@ -21,11 +21,13 @@ import {
   toServiceError,
 } from '@webcapture/shared/runtime/errors.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';
+import { withSpan } from '@webcapture/shared/tracing/spans.ts';
 import { BrowserLostError } from '../browser/page.ts';
 import { diagnosticsOf } from '../diagnostics/trace.ts';
 import type { RenderEngine, Rendering, RenderSource } from '../page/engine.ts';
 import type { DeliveredJob, ResultPublisher } from './publish-result.ts';
 import type { Work } from './slots.ts';
+import { traceJob, traceOutcome } from './trace-job.ts';
 import { uploadFailure, uploadFiles, type Uploads } from './upload-files.ts';
 
 /** After a lost browser, another renderer may take the job at once. */
@@ -124,7 +126,9 @@ async function publishReturn(
   { deadline, signal }: { readonly deadline: number; readonly signal?: AbortSignal } = soon(),
 ): Promise<void> {
   const delivered = { job, delivery: message.delivery, takenAt };
-  await deps.results.publish(delivered, { kind: 'returned', reason }, deadline, signal);
+  const outcome = { kind: 'returned', reason } as const;
+  traceOutcome(outcome);
+  await deps.results.publish(delivered, outcome, deadline, signal);
   deps.onReturn({ reason, heldMs: performance.now() - takenAt });
   await acknowledge(message, deps.log);
 }
@@ -133,6 +137,16 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
   const job = read(message, deps.log);
   if (job === null) return;
   if ('isUnknown' in job) return returnJob(message, 'unknown_version', deps);
+  await traceJob(message, job, deps.clock, () => processJob(job, message, signal, deps, onRendered));
+}
+
+async function processJob(
+  job: CaptureJob,
+  message: PulledMessage,
+  signal: AbortSignal,
+  deps: JobDeps,
+  onRendered: () => void,
+): Promise<void> {
   const log = deps.log.child({ uuid: job.uuid, account: job.account });
   const delivered = { job, delivery: message.delivery, takenAt: performance.now() };
   const limits = limitsOf(job, message, deps);
@@ -171,6 +185,7 @@ async function run(message: PulledMessage, signal: AbortSignal, deps: JobDeps, o
       'capture failed',
     );
   }
+  traceOutcome(outcome);
   await deps.results.publish(delivered, outcome, limits.deadline + publishGraceMs, signal);
   await acknowledge(message, log);
   const renderMs = limits.isLate ? null : performance.now() - delivered.takenAt;
@@ -220,9 +235,12 @@ async function capture(
       const { pages } = rendering;
       return { kind: 'completed', ...uploads, ...(pages === undefined ? {} : { pages }), report, ageMs } as const;
     };
-    // The waiting front gets the reply as early as possible. The authoritative result follows when the file is stored.
-    results.reply(delivered, completed(await sent), rendering.bytes);
-    const outcome = completed(await stored);
+    const uploads = await withSpan('store', { startTime: capturedAt }, async () => {
+      // The waiting front gets the reply as early as possible. The authoritative result follows when the file is stored.
+      results.reply(delivered, completed(await sent), rendering.bytes);
+      return stored;
+    });
+    const outcome = completed(uploads);
     log.info(
       { uuid: job.uuid, region: job.region, format: job.options.format, ...outcome.report.timings },
       'capture completed and stored',

@@ -1,6 +1,7 @@
 import {
   createInbox,
   type Msg,
+  type MsgHdrs,
   nanos,
   type NatsConnection,
   PermissionViolationError,
@@ -203,6 +204,7 @@ export interface Delivery {
 export interface PulledMessage extends Delivery {
   readonly subject: string;
   readonly data: Uint8Array;
+  readonly headers?: MsgHdrs | undefined;
   /** Prevents a redelivery for another ack wait. */
   working(): void;
   /** Acknowledges the message. Awaits the server's confirmation, because an unconfirmed ack may be lost if the server dies. */
@@ -220,6 +222,7 @@ export function pulledMessage(nc: NatsConnection, message: Msg): PulledMessage {
     ...parseAckSubject(reply),
     subject: message.subject,
     data: message.data,
+    headers: message.headers,
     working: () => nc.publish(reply, '+WPI'),
     ack: async (timeoutMs = 2000) => {
       await nc.request(reply, '+ACK', { timeout: timeoutMs });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
+import { SpanKind } from '@opentelemetry/api';
 import { copyHtml } from '../files/stored-html.ts';
 import { isNotProvisioned } from '../nats/api-errors.ts';
 import type { NatsSession } from '../nats/connect.ts';
@@ -7,6 +8,8 @@ import { getMessage } from '../nats/get-message.ts';
 import { retryTransient } from '../nats/retry.ts';
 import { backgroundShards, captureDurable, captureSubject, signalSubject, streamNames } from '../nats/streams.ts';
 import type { Region } from '../runtime/regions.ts';
+import { traceHeaders } from '../tracing/propagation.ts';
+import { withSpan } from '../tracing/spans.ts';
 import { type CaptureJob, captureJobVersion, type JobEnvelope, type UnsignedJob } from './job.ts';
 import type { Ticket, Tickets } from './tickets.ts';
 
@@ -55,17 +58,25 @@ export class Jobs {
       await copyHtml(this.#session, { name, region }, job.region, job.deadline, this.#session.now());
     }
     const publishBy = deadline ?? this.#session.now() + publishTimeoutMs;
-    const queued = await retryTransient(
-      async (timeout) => {
-        const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
-        const ack = await js.publish(captureSubject(job.region, job.priority, shard), JSON.stringify(signed), {
-          msgID: attempt === undefined ? id : `${id}:${attempt}`,
-          timeout,
-          expect: { streamName: streamNames.captures },
-        });
-        return { sequence: ack.seq };
-      },
-      { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
+    const subject = captureSubject(job.region, job.priority, shard);
+    const publish = () =>
+      retryTransient(
+        async (timeout) => {
+          const signed: CaptureJob = { ...job, ticket: await this.#tickets.sign(job.ticket) };
+          const ack = await js.publish(subject, JSON.stringify(signed), {
+            msgID: attempt === undefined ? id : `${id}:${attempt}`,
+            timeout,
+            expect: { streamName: streamNames.captures },
+            ...traceHeaders(),
+          });
+          return { sequence: ack.seq };
+        },
+        { deadline: publishBy, now: () => this.#session.now(), attemptTimeoutMs: 3000 },
+      );
+    const queued = await withSpan(
+      'send job',
+      { kind: SpanKind.PRODUCER, attributes: sendAttributes(subject, job) },
+      publish,
     );
     if (job.priority === 'background') sendSignal(this.#session, job.region, { shards: [shard] });
     return queued;
@@ -102,6 +113,15 @@ export class Jobs {
     return (await getMessage(streams, streamNames.captures, { seq: job.sequence })) !== null;
   }
 }
+
+const sendAttributes = (subject: string, { uuid, region }: UnsignedJob) => ({
+  'messaging.system': 'nats',
+  'messaging.operation.type': 'send',
+  'messaging.operation.name': 'publish',
+  'messaging.destination.name': subject,
+  'webcapture.capture.id': uuid,
+  'webcapture.region': region,
+});
 
 const attemptName = ({ attempt }: Ticket) => (attempt === undefined ? undefined : `returned-${attempt}`);
 

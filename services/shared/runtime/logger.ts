@@ -4,10 +4,12 @@ export type { Logger } from 'pino';
 
 /**
  * Creates the logger of a process: JSON lines on stdout. Query strings, userinfo, HTML, bearer tokens and webhook
- * addresses never appear: secrets are removed by path, and {@link redactUrls} shortens addresses in all strings.
+ * addresses never appear: secrets are removed by path, and {@link redactUrls} shortens addresses in all strings. `mixin` returns more fields
+ * for each line.
  */
-export function createLogger(options: { service: string; pod: string; level: string }): Logger {
+export function createLogger(options: { service: string; pod: string; level: string; mixin?: () => object }): Logger {
   return pino({
+    ...(options.mixin === undefined ? {} : { mixin: options.mixin }),
     level: options.level,
     base: { service: options.service, pod: options.pod },
     timestamp: pino.stdTimeFunctions.isoTime,

@@ -7,6 +7,9 @@ import { ConfigError, type Environment } from './env.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { Shutdown } from './shutdown.ts';
 import { unknownVariables } from './unknown-variables.ts';
+import { readTracingConfig, type TracingConfig } from '../tracing/config.ts';
+import { activeSpanFields } from '../tracing/spans.ts';
+import { startTracing } from '../tracing/start.ts';
 import manifest from '../package.json' with { type: 'json' };
 
 interface Service<Config extends ServiceConfig> {
@@ -18,19 +21,26 @@ interface Service<Config extends ServiceConfig> {
   readonly drainMs: (config: Config) => number;
 }
 
-type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'nats' | 'caBundle'>;
+/** `region` is that of a renderer. */
+type ServiceConfig = Pick<CommonConfig, 'logLevel' | 'pod' | 'nats' | 'caBundle'> & { readonly region?: string };
 
 /**
  * Runs a process: reads the configuration, starts, waits for SIGTERM or SIGINT, drains in reverse order, and exits. The
  * exit code is 0 after a drain, 1 after a failed start or an unhandled error, and 78 for an invalid configuration.
  */
 export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
-  const config = readConfigOrExit(service);
+  const { config, tracing } = readConfigOrExit(service);
+  const { pod, region, caBundle } = config;
   setNamePrefix(config.nats.prefix);
-  const log = createLogger({ service: service.name, pod: config.pod, level: config.logLevel });
-  if (config.caBundle !== undefined) {
-    trustCaBundle(config.caBundle);
-    const { file, certificates } = config.caBundle;
+  const log = createLogger({
+    service: service.name,
+    pod,
+    level: config.logLevel,
+    ...(tracing === null ? {} : { mixin: activeSpanFields }),
+  });
+  if (caBundle !== undefined) {
+    trustCaBundle(caBundle);
+    const { file, certificates } = caBundle;
     log.info({ file, certificates: certificates.length }, 'trusting the authorities of the CA bundle');
   }
   for (const { variable, message } of unknownVariables(process.env)) log.warn({ variable }, message);
@@ -53,6 +63,9 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     stop('unhandled rejection', 1);
   });
   try {
+    if (tracing !== null) {
+      shutdown.add('tracing', await startTracing(tracing, { service: service.name, version, pod, region }, log));
+    }
     await service.start(config, { log, shutdown });
     // With NODE_COMPILE_CACHE set, Node would write compiled code only at a normal exit, but the process may be killed.
     flushCompileCache();
@@ -64,9 +77,11 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   }
 }
 
-function readConfigOrExit<Config extends ServiceConfig>(service: Service<Config>): Config {
+function readConfigOrExit<Config extends ServiceConfig>(
+  service: Service<Config>,
+): { readonly config: Config; readonly tracing: TracingConfig | null } {
   try {
-    return service.readConfig(process.env);
+    return { config: service.readConfig(process.env), tracing: readTracingConfig(process.env) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${service.name} cannot start:\n${error.message.replaceAll(/^/gm, '  ')}\n`);

@@ -11,7 +11,7 @@ import {
 } from '@webcapture/shared/nats/streams.ts';
 import type { JobOutcome } from '@webcapture/shared/queue/results.ts';
 import { encodeReply } from '@webcapture/shared/queue/encode-reply.ts';
-import type { SettlementOutcome } from '../../../services/front/capture/settlement.ts';
+import type { SettlementOutcome } from '../../../services/front/capture/settlement-outcomes.ts';
 import { ticketOf } from '@webcapture/shared/queue/tickets.ts';
 import type { Upload } from '@webcapture/shared/files/file-store.ts';
 import type { Logger } from '@webcapture/shared/runtime/logger.ts';

@@ -1,0 +1,86 @@
+import { context, diag, DiagLogLevel, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import { withDeadline } from '../runtime/deadline.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { TracingConfig } from './config.ts';
+import type { TracedProcess } from './start.ts';
+
+/** Maximum delay of the end of a process by its last spans. */
+const flushTimeoutMs = 5000;
+
+/** A collector that is unavailable fails every few seconds. */
+const minLogIntervalMs = 60_000;
+
+/** Registers the SDK as the implementation of the API. Returns the function that exports the last spans and stops it. */
+export function startSdk(config: TracingConfig, process: TracedProcess, log: Logger): () => Promise<void> {
+  reportProblems(log);
+  const provider = new TracerProvider({
+    resource: resourceOf(process),
+    sampler: samplerOf(config),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
+  });
+  trace.setGlobalTracerProvider(provider);
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  // Only the trace context: baggage of clients would reach every service and log.
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  return async () => {
+    try {
+      await withDeadline(provider.shutdown(), flushTimeoutMs, 'exporting the last spans');
+    } catch (error) {
+      log.warn({ err: error }, 'the last spans could not be exported');
+    } finally {
+      for (const api of [trace, context, propagation, diag]) api.disable();
+    }
+  };
+}
+
+/** The operator's attributes (`OTEL_RESOURCE_ATTRIBUTES`, `OTEL_SERVICE_NAME`) replace those of the process. */
+function resourceOf({ service, version, pod, region }: TracedProcess) {
+  const own = resourceFromAttributes({
+    'service.name': `webcapture-${service}`,
+    'service.version': version,
+    'service.instance.id': pod,
+    ...(region === undefined ? {} : { 'webcapture.region': region }),
+  });
+  return defaultResource()
+    .merge(own)
+    .merge(detectResources({ detectors: [envDetector] }));
+}
+
+function samplerOf({ sampler, ratio }: TracingConfig): Sampler {
+  const root = rootSamplerOf(sampler.replace('parentbased_', ''), ratio);
+  return sampler.startsWith('parentbased_') ? new ParentBasedSampler({ root }) : root;
+}
+
+function rootSamplerOf(name: string, ratio: number): Sampler {
+  if (name === 'traceidratio') return new TraceIdRatioBasedSampler(ratio);
+  return name === 'always_off' ? new AlwaysOffSampler() : new AlwaysOnSampler();
+}
+
+/** Logs problems of the SDK and of the export at most once a minute. */
+function reportProblems(log: Logger): void {
+  let loggedAt = -Infinity;
+  const warn = (problem: unknown) => {
+    if (performance.now() - loggedAt < minLogIntervalMs) return;
+    loggedAt = performance.now();
+    log.warn(
+      problem instanceof Error ? { err: problem } : { problem: String(problem) },
+      'exporting spans failed; retrying',
+    );
+  };
+  setGlobalErrorHandler(warn);
+  const ignore = () => undefined;
+  diag.setLogger({ error: warn, warn, info: ignore, debug: ignore, verbose: ignore }, { logLevel: DiagLogLevel.WARN });
+}

@@ -1,0 +1,90 @@
+import {
+  type Attributes,
+  context,
+  type Context,
+  type Span,
+  type SpanOptions,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+
+export { type Attributes, type Span, SpanKind } from '@opentelemetry/api';
+
+/** A span that is recorded after the fact. Times are Unix milliseconds, or those of `performance.now()`. */
+interface PastSpan {
+  readonly startTime: number;
+  readonly endTime: number;
+  readonly attributes?: Attributes;
+  /** Code of the error that ended the step; undefined if it succeeded. */
+  readonly errorCode?: string | undefined;
+}
+
+/** Returns the tracer of this software. Without the SDK, its spans do nothing. */
+const tracer = () => trace.getTracer('webcapture');
+
+/** Starts a span, which the caller ends. The parent is the active span, unless a context is given. */
+export function startSpan(name: string, options: SpanOptions, parent?: Context): Span {
+  return tracer().startSpan(name, options, parent);
+}
+
+/** Runs `work` in a span that ends with it. If `work` fails, the span has the code of the error, but not its message. */
+export async function withSpan<T>(name: string, options: SpanOptions, work: (span: Span) => Promise<T>): Promise<T> {
+  const span = startSpan(name, options);
+  try {
+    return await runInSpan(span, () => work(span));
+  } catch (error) {
+    failSpan(span, codeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** Runs `work` with the span as the active one. */
+export function runInSpan<T>(span: Span, work: () => T): T {
+  return context.with(trace.setSpan(context.active(), span), work);
+}
+
+/** Records a step that has ended, as a child of the active span. */
+export function recordSpan(name: string, { startTime, endTime, attributes = {}, errorCode }: PastSpan): void {
+  const span = startSpan(name, { startTime, attributes });
+  if (errorCode !== undefined) failSpan(span, errorCode);
+  span.end(endTime);
+}
+
+/** Whether a span is active, which may belong to another process. */
+export const isInTrace = (): boolean => trace.getActiveSpan() !== undefined;
+
+/** Whether the active span is recorded. Avoids the preparation of spans that nothing receives. */
+export const isRecording = (): boolean => trace.getActiveSpan()?.isRecording() === true;
+
+/** Sets attributes of the active span, if there is one. */
+export const setSpanAttributes = (attributes: Attributes): void =>
+  void trace.getActiveSpan()?.setAttributes(attributes);
+
+/** Marks a span as failed. Messages of errors are not recorded, because they may quote addresses of pages. */
+export function failSpan(span: Span, code: string): void {
+  span.setAttribute('error.type', code);
+  span.setStatus({ code: SpanStatusCode.ERROR });
+}
+
+/** Marks the active span as failed, if there is one. */
+export function failActiveSpan(code: string): void {
+  const span = trace.getActiveSpan();
+  if (span !== undefined) failSpan(span, code);
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '_OTHER';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}
+
+/** Fields of a log line: the ids of a span that is being recorded; no fields otherwise. */
+export function spanFields(span: Span | undefined): { readonly trace_id?: string; readonly span_id?: string } {
+  if (span?.isRecording() !== true) return {};
+  const { traceId, spanId } = span.spanContext();
+  return { trace_id: traceId, span_id: spanId };
+}
+
+/** Fields of every log line that is written in the active span. */
+export const activeSpanFields = () => spanFields(trace.getActiveSpan());

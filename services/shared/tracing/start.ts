@@ -1,0 +1,24 @@
+import type { Logger } from '../runtime/logger.ts';
+import type { TracingConfig } from './config.ts';
+
+/** The process that records spans, as resource attributes describe it. */
+export interface TracedProcess {
+  readonly service: string;
+  readonly version: string;
+  readonly pod: string;
+  /** Of a renderer. */
+  readonly region?: string | undefined;
+}
+
+/**
+ * Starts tracing and returns the function that stops it, which exports the last spans and never rejects. Loads the SDK, so that a process
+ * without tracing only loads the API, whose functions do nothing.
+ */
+export async function startTracing(
+  config: TracingConfig,
+  process: TracedProcess,
+  log: Logger,
+): Promise<() => Promise<void>> {
+  const { startSdk } = await import('./sdk.ts');
+  return startSdk(config, process, log);
+}
