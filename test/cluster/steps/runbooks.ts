@@ -28,9 +28,11 @@ async function commands(): Promise<readonly string[]> {
   );
 }
 
-/** Replaces the names that the runbooks use by those of the tested release. */
-const adapted = (line: string, namespace: string) =>
+/** Replaces the names and variables that the runbooks use by those of the tested release. */
+const adapted = (line: string, { namespace, pod }: { readonly namespace: string; readonly pod: string }) =>
   line
+    .replaceAll('$REGION', 'us-east')
+    .replaceAll('$POD', pod)
     .replace('-n webcapture', `-n ${namespace}`)
     .replace(':webcapture:', `:${namespace}:`)
     .replaceAll(/\bwebcapture-(?=nats|front|controller|renderer)/g, `${fullname}-`);
@@ -54,18 +56,16 @@ async function forwards(line: string): Promise<void> {
   check(forwarded === ports.length, `${line}: only ${forwarded} of ${ports.length} ports are forwarded`);
 }
 
-async function runCommand(line: string, variables: string): Promise<void> {
+async function runCommand(line: string): Promise<void> {
   if (line.includes(' port-forward ')) return forwards(line);
   // An editor that changes nothing.
-  await run('sh', ['-c', `export KUBE_EDITOR=true; ${variables}; ${line}`], { timeoutMs: 90_000 }).catch(
-    (error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error);
-      check(
-        expected.some((pattern) => pattern.test(message)),
-        `${line}: ${message}`,
-      );
-    },
-  );
+  await run('sh', ['-c', `export KUBE_EDITOR=true; ${line}`], { timeoutMs: 90_000 }).catch((error: unknown) => {
+    const message = error instanceof Error ? error.message : String(error);
+    check(
+      expected.some((pattern) => pattern.test(message)),
+      `${line}: ${message}`,
+    );
+  });
 }
 
 /** Commands that change the cluster, which come last. */
@@ -74,11 +74,11 @@ const isChange = (line: string) => / (scale|restart|delete) /.test(line);
 async function runbooks(session: Session): Promise<string> {
   const { cluster } = session;
   const [front] = await readyPods(session, 'front', 2);
-  const variables = `REGION=us-east POD=${front?.metadata.name}`;
-  const lines = (await commands()).map((line) => adapted(line, cluster.namespace));
+  const names = { namespace: cluster.namespace, pod: front?.metadata.name ?? '' };
+  const lines = (await commands()).map((line) => adapted(line, names));
   check(lines.length > 40, `only ${lines.length} commands were found`);
-  for (const line of lines.filter((each) => !isChange(each))) await runCommand(line, variables);
-  for (const line of lines.filter(isChange)) await runCommand(line, variables);
+  for (const line of lines.filter((each) => !isChange(each))) await runCommand(line);
+  for (const line of lines.filter(isChange)) await runCommand(line);
   await cluster.kubectl(['scale', `deployment/${fullname}-front`, '--replicas=2']);
   await cluster.kubectl(['scale', `deployment/${fullname}-renderer-us-east`, '--replicas=1']);
   for (const [component, count] of [
