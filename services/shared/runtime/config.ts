@@ -329,7 +329,7 @@ export function readStorage(env: EnvReader): StorageConfig {
   return {
     bucket: {
       bucket,
-      prefix: commonVariables.natsPrefix.read(env),
+      prefix,
       ...(endpoint === '' ? {} : { endpoint }),
       ...(project === undefined ? {} : { project }),
     },

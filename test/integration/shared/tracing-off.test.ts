@@ -22,7 +22,7 @@ const script = `
   const { runService } = await import('@webcapture/shared/runtime/run-service.ts');
   await runService({
     name: 'front',
-    readConfig: () => ({ logLevel: 'fatal', pod: 'p' }),
+    readConfig: () => ({ logLevel: 'fatal', pod: 'p', nats: { prefix: '' } }),
     drainMs: () => 1000,
     start: async () => undefined,
   });

@@ -8,7 +8,7 @@ const script = `
   import { runService } from '${new URL('../../../services/shared/runtime/run-service.ts', import.meta.url).href}';
   await runService({
     name: 'front',
-    readConfig: () => ({ logLevel: 'info', pod: 'front-1' }),
+    readConfig: () => ({ logLevel: 'info', pod: 'front-1', nats: { prefix: '' } }),
     start: async () => void process.kill(process.pid, 'SIGTERM'),
     drainMs: () => 1000,
   });

@@ -10,7 +10,7 @@ const via = {
   range: '<2.0.0',
 };
 const advisory = { id: 'GHSA-aaaa-bbbb-cccc', package: 'leaky', severity: 'high', title: 'Leaks', range: '<2.0.0' };
-const judgement = { id: advisory.id, package: 'leaky', reason: 'only our own input gets there', until: '2027-01-31' };
+const exception = { id: advisory.id, package: 'leaky', reason: 'only our own input gets there', until: '2027-01-31' };
 
 test('parseReport lists each advisory once, independent of the packages that depend on it', () => {
   const vulnerabilities = { leaky: { via: [via] }, above: { via: ['leaky'] }, beside: { via: [via] } };
@@ -38,17 +38,17 @@ test('a report without results fails the audit', () => {
 
 describe('an advisory with an exception', () => {
   test('is no problem until the exception expires', () => {
-    expect(compare([advisory], [judgement], '2027-01-31')).toEqual([]);
-    expect(compare([advisory], [judgement], '2027-02-01')).toEqual([
+    expect(compare([advisory], [exception], '2027-01-31')).toEqual([]);
+    expect(compare([advisory], [exception], '2027-02-01')).toEqual([
       expect.stringMatching(
         /^leaky <2\.0\.0: high: Leaks .*GHSA-aaaa-bbbb-cccc.*exception until 2027-01-31: "only our own/,
       ),
     ]);
-    expect(compare([advisory], [], '2027-01-01')).toEqual([expect.stringContaining('judge the advisory')]);
-    expect(compare([advisory], [{ ...judgement, package: 'other' }], '2027-01-01')).toHaveLength(2);
+    expect(compare([advisory], [], '2027-01-01')).toEqual([expect.stringContaining('add the advisory')]);
+    expect(compare([advisory], [{ ...exception, package: 'other' }], '2027-01-01')).toHaveLength(2);
   });
 
   test('is reported for removal when no package has the advisory', () => {
-    expect(compare([], [judgement], '2027-01-01')).toEqual([expect.stringContaining('remove it')]);
+    expect(compare([], [exception], '2027-01-01')).toEqual([expect.stringContaining('remove it')]);
   });
 });
