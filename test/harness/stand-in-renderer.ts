@@ -23,6 +23,7 @@ import type { NewFile, Upload } from '@webcapture/shared/files/file-store.ts';
 import { JobSource } from '../../services/renderer/worker/job-source.ts';
 import { ResultPublisher, type DeliveredJob } from '../../services/renderer/worker/publish-result.ts';
 import { Slots } from '../../services/renderer/worker/slots.ts';
+import { traceJob } from '../../services/renderer/worker/trace-job.ts';
 import { silentLog } from './nats-session.ts';
 import { plainReport } from './records.ts';
 
@@ -222,7 +223,7 @@ export class StandInRenderer {
     this.#taken.set(`${job.uuid}:${job.revision}`, { job, delivery: message.delivery, takenAt: performance.now() });
     this.jobs.push(job);
     try {
-      await this.behaviour(job, this);
+      await traceJob(message, job, this.session.clock, () => this.behaviour(job, this));
       await message.ack().catch(() => undefined);
     } finally {
       clearInterval(working);
