@@ -44,7 +44,8 @@ export class ScriptPage {
     await page.route('**/*', (route) => {
       const url = route.request().url();
       if (url === ownUrl) return route.fulfill({ contentType: 'text/html; charset=utf-8', body: opened.#shown });
-      if (url === foreign.frame) return route.fulfill({ contentType: 'text/html', body: html('<p id="inside">text</p>') });
+      if (url === foreign.frame)
+        return route.fulfill({ contentType: 'text/html', body: html('<p id="inside">text</p>') });
       if (url === foreign.sheet) return route.fulfill({ contentType: 'text/css', body: 'p { height: 50vh }' });
       return route.fulfill({ status: 404, body: '' });
     });
@@ -59,11 +60,7 @@ export class ScriptPage {
   }
 
   /** Calls a function with copies of the arguments. Returns a copy of its result. */
-  call<A extends readonly unknown[], R>(
-    fn: (...args: A) => R,
-    args: A,
-    helpers: Helpers = [],
-  ): Promise<Awaited<R>> {
+  call<A extends readonly unknown[], R>(fn: (...args: A) => R, args: A, helpers: Helpers = []): Promise<Awaited<R>> {
     return this.#world.call(fn, args, { timeoutMs: 60_000, what: fn.name }, helpers);
   }
 

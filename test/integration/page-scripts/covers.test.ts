@@ -45,11 +45,7 @@ describe('clearView', () => {
           scrollTo: ({ left, top, behavior }: ScrollToOptions) => positions.push([left ?? null, top, behavior]),
         };
         const target = document.body;
-        clearView(
-          { document, view: view as unknown as Window, target },
-          () => new DOMRect(0, 0, 100, tall),
-          0,
-        );
+        clearView({ document, view: view as unknown as Window, target }, () => new DOMRect(0, 0, 100, tall), 0);
         return positions;
       },
       [height],
@@ -133,7 +129,13 @@ describe('clearView', () => {
     expect(Object.values(await page.read(readStyles)).filter((style) => style === hidden)).toEqual([]);
     await clear(10);
     const styles = await page.read(readStyles);
-    expect(Object.keys(styles).filter((id) => styles[id] === hidden)).toEqual(['right', 'below', 'left', 'above', 'sticky']);
+    expect(Object.keys(styles).filter((id) => styles[id] === hidden)).toEqual([
+      'right',
+      'below',
+      'left',
+      'above',
+      'sticky',
+    ]);
   });
 
   test('closes the top layer unless it contains the target, and looks into shadow roots', async () => {
