@@ -189,13 +189,11 @@ describe('refitHeight', () => {
   test('restores the height of the viewport and places fixed boxes', async () => {
     const { page, result } = await refit({});
     expect(result).toEqual(fullPage);
-    expect(page.calls).toEqual([
-      ...[['finishAnimations'], ['measurePage']],
-      ...[['rememberRevealed'], ['noteFixed'], ['countUnseen'], ['watchLeaving'], ['grow', 480]],
-      ...[['untilFrames', 2], ['waitForIntersectionObservers', 150], ['keepRevealed'], ['finishAnimations']],
-      ...[['growScroller'], ['restorePanes'], ['measurePage'], ['placeFixed', 2000]],
-      ...[['finishAnimations'], ['measurePage']],
-    ]);
+    const measured = [['finishAnimations'], ['measurePage']];
+    const remembered = [['rememberRevealed'], ['noteFixed'], ['countUnseen'], ['watchLeaving'], ['grow', 480]];
+    const drawn = [['untilFrames', 2], ['waitForIntersectionObservers', 150], ['keepRevealed'], ['finishAnimations']];
+    const settled = [...drawn, ['growScroller'], ['restorePanes'], ['measurePage']];
+    expect(page.calls).toEqual([...measured, ...remembered, ...settled, ['placeFixed', 2000], ...measured]);
     const paper = await refit({}, {}, 'pdf');
     expect(paper.page.names.slice(-4)).toEqual(['placeFixed', 'pinViewport', 'finishAnimations', 'measurePage']);
   });
