@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag page-script
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
 import * as boxes from '../../../services/renderer/page/scripts/boxes.ts';

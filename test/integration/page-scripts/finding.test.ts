@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag page-script
 /// <reference lib="dom" />
 import { parseSelector } from '@webcapture/shared/api/selector.ts';
 import { beforeAll, describe, expect, test } from 'vitest';

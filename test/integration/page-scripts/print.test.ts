@@ -1,3 +1,5 @@
+// @module-tag long
+// @module-tag page-script
 /// <reference lib="dom" />
 import { beforeAll, describe, expect, test } from 'vitest';
 import { scriptsHaveEnded } from '../../../services/renderer/page/scripts/activity.ts';

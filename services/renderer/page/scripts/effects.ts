@@ -77,12 +77,16 @@ async function findEffects(scroller: Element, last: number): Promise<Seen[]> {
   const maxElements = 300;
   /** Minimum share of the viewport that scenes must cover together for the page to count as scene-based. */
   const minFilmShare = 0.25;
+  /** For a page that is not drawn. */
+  const frameTimeoutMs = 1000;
   const state = pageState;
   const effects = state.webcaptureEffects;
   if (effects === undefined) return [];
   effects.observer.disconnect();
   delete state.webcaptureEffects;
 
+  // Scripts may not have handled the return to the top of the page.
+  if (effects.fixed.size > 0) for (let frame = 0; frame < 2; frame += 1) await waits.untilFrame(frameTimeoutMs);
   const isTied = [...effects.stations.values()].some((count) => count >= Math.min(minStations, last / innerHeight));
   const inWindows = effects.fixed.size > 0 ? await holdInWindows(scroller) : new Set<Element>();
   const isFixed = (element: Element) => holderOf(element, 'fixed', scroller) !== undefined;
